@@ -1,6 +1,6 @@
 import { defineConfig } from "@playwright/test";
 
-/** A browser that is installed already; the tests never download one. */
+/** An installed browser; the tests never download one. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export default defineConfig({

@@ -2,7 +2,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { viteSingleFile } from "vite-plugin-singlefile";
 import { defineConfig } from "vitest/config";
 
-// One file without any reference to another: it is opened from disk, offline.
+// A single file without references, because it is opened from disk, offline.
 export default defineConfig({
   plugins: [svelte({ configFile: false }), viteSingleFile({ removeViteModuleLoader: true })],
   build: { chunkSizeWarningLimit: 1500, license: { fileName: "licenses.md" } },

@@ -34,7 +34,7 @@ const views = () => ({
   surface: surface(),
 });
 
-/** What went wrong or went out while the page was open; a good page leaves both empty. */
+/** Errors and requests while the page was open; a good page has none. */
 let errors: string[];
 let requests: string[];
 
@@ -49,7 +49,7 @@ async function open(page: Page, documents: Labelled[]): Promise<void> {
   await page.goto(url);
 }
 
-/** The share of a picture's pixels that are drawn on, in all of its layers. */
+/** The share of a chart's pixels that are drawn, in all of its layers. */
 async function inked(page: Page, title: string): Promise<number> {
   return page.getByRole("img", { name: title }).locator("canvas").evaluateAll((elements) => {
     const shares = elements.map((element) => {
@@ -259,7 +259,7 @@ test("cells have the unit of their row", async ({ page }) => {
   expect(await columnTexts(page, "New vs used", 2)).toEqual(["251 MB/s", "77.2 MB/s", "39.3 MB/s", "84.6 µs", "11,902 points"]);
 });
 
-/** With LIKENEW_PICTURES set, the picture in the README is written anew. */
+/** With LIKENEW_PICTURES set, writes the picture in the README again. */
 test("the picture in the README shows a page without errors", async ({ page }) => {
   await page.setViewportSize({ width: 1100, height: 860 });
   await open(page, fill());

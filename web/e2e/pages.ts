@@ -8,7 +8,7 @@ import type { Labelled } from "../src/Document";
 const BUNDLE = new URL("../dist/index.html", import.meta.url);
 const PLACE = new URL("../../crates/likenew-report/src/html/documents.place", import.meta.url);
 
-/** Writes the page and says where to open it. */
+/** Writes the page and returns its address. */
 export function pageWith(documents: Labelled[], path: string): string {
   const bundle = readFileSync(BUNDLE, "utf8");
   const place = readFileSync(PLACE, "utf8").trim();

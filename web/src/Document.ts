@@ -13,7 +13,7 @@ export interface Estimate {
 export interface Action {
   id: string;
   why: string;
-  /** As it can be pasted into a shell. */
+  /** The command, ready to paste into a shell. */
   command?: string;
   undo?: string;
   time_s?: number;
@@ -38,7 +38,7 @@ export interface OverviewTable {
   rows: { cells: string[]; share?: number }[];
 }
 
-/** What of the findings comes first. */
+/** The part of the findings for the first screen. */
 export interface Overview {
   lead: "summary" | "table";
   answers?: string[];
@@ -53,7 +53,7 @@ export type Row = Record<string, Value>;
 export interface Axis {
   label: string;
   unit: string;
-  /** Equal ratios are equally far apart; linear without it. */
+  /** A logarithmic scale; linear without it. */
   scale?: "log";
 }
 
@@ -75,7 +75,7 @@ export interface Series {
   shape: "line" | "bars" | "scatter" | "heat";
   x: Axis;
   y: Axis;
-  /** What the rows of a heat map are. */
+  /** The meaning of the rows of a heat map. */
   rows?: string;
   categories?: string[];
   lines: Line[];
@@ -149,7 +149,7 @@ export interface Document {
   instrument: Instrument;
 }
 
-/** A document and what it is called beside others. */
+/** A document and its name beside others. */
 export interface Labelled {
   label: string;
   document: Document;

@@ -1,30 +1,30 @@
-/** Tables as people see them: headings, cells, and the values to sort and copy by. */
+/** Tables as shown: headings, cells, and the values for sorting and copying. */
 
 import type { Row, Value } from "./Document";
 import { heading, spell, spellBelowHeading, withRange } from "./units";
 
 export interface Cell {
-  /** What people read. */
+  /** The text shown. */
   text: string;
-  /** What it is sorted by, and copied as. */
+  /** The value for sorting and copying. */
   value: Copied;
-  /** What a copy has beside it: the ends of the interval, or the unit. */
+  /** Additional values of a copy: the ends of the interval, or the unit. */
   beside?: Copied[];
 }
 
 export type Copied = number | string | null;
 
 export interface Heading {
-  /** What the cells are. */
+  /** The text of the heading. */
   text: string;
-  /** Whose they are, where several documents are compared. */
+  /** The document, if several are compared. */
   of: string | null;
-  /** What the column is called in a copy. */
+  /** The heading in a copy. */
   key: string;
-  /** What the columns beside it are called there. */
+  /** The headings of the additional columns in a copy. */
   beside: string[];
   number: boolean;
-  /** Headings of one group stand under one name. */
+  /** Headings of one group share a name above them. */
   group: number;
 }
 
@@ -39,7 +39,7 @@ export interface Column {
   heading: string;
   unit: string;
   number: boolean;
-  /** Whether its values, words or numbers, say what was measured. */
+  /** Whether its values, words or numbers, identify what was measured. */
   isKey: boolean;
   interval: [string, string] | null;
   rowUnit: boolean;
@@ -47,7 +47,7 @@ export interface Column {
 
 export const MISSING: Cell = { text: "–", value: null };
 
-/** Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. */
+/** Numbers that say what was measured, not the result: they identify rows in every document. */
 const KEYS = [
   "block_bytes",
   "depth",
@@ -62,10 +62,10 @@ const KEYS = [
   "zone",
 ];
 
-/** Numbers that count what was done, or are one number over another: a row's unit is not theirs. */
+/** Numbers that count work, or are ratios: a row's unit does not apply to them. */
 const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
 
-/** The end of a key whose numbers are so many a second, of what the row's unit says. */
+/** The end of a key whose numbers are rates of what the row's unit says. */
 const PER_S = /_per_s$/;
 
 export function titleOf(name: string): string {
@@ -141,13 +141,13 @@ export function tableOf(title: string, rows: Row[]): Table {
   };
 }
 
-/** What stands above a column of one document. */
+/** The heading of a column of one document. */
 export function headingOf(column: Column, of: string | null, group: number): Heading {
   const { key, heading: text, number } = column;
   return { text, of, key, beside: besideOf(column), number, group };
 }
 
-/** The rows in the order of one column; those without a value come last either way. */
+/** The rows sorted by one column; those without a value come last in both directions. */
 export function sorted(rows: Cell[][], column: number, descending: boolean): Cell[][] {
   const direction = descending ? -1 : 1;
   return [...rows].sort((one, other) => {

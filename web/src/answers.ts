@@ -1,9 +1,9 @@
-/** What answers and actions mean to the owner of the drive, and how that is said. */
+/** The words for answers and actions. */
 
 import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
 import { spell, withRange } from "./units";
 
-/** What stands before an answer, and what it means in a word; measurements have none. */
+/** The mark before an answer, and its meaning in a word; measurements have none. */
 export const MARKS: Record<Standing, { mark: string; word: string } | null> = {
   good: { mark: "✓", word: "OK" },
   problem: { mark: "✗", word: "Problem" },
@@ -11,13 +11,13 @@ export const MARKS: Record<Standing, { mark: string; word: string } | null> = {
   info: null,
 };
 
-/** What the answers come to: a problem where one is named, otherwise what the first of them is. */
+/** The overall standing: a problem if there is one, otherwise that of the first answer. */
 export function standingOf(answers: Answer[]): Standing {
   if (answers.some(({ standing }) => standing === "problem")) return "problem";
   return answers[0]?.standing ?? "info";
 }
 
-/** The summary of a document; of one without, its first answer. */
+/** The summary of a document, or its first answer. */
 export function summaryOf({ summary, answers }: Document): string {
   const [first] = answers;
   return summary || (first ? answerWords(first) : "This run gave no answers.");
@@ -27,7 +27,7 @@ export function answerWords({ question, answer }: Answer): string {
   return question ? `${question}: ${answer}` : answer;
 }
 
-/** `77.2 MB/s (76.4–77.9)`, and the value alone where the interval adds nothing. */
+/** `77.2 MB/s (76.4–77.9)`, or the value alone if the interval adds nothing. */
 export function estimateWords({ value, low, high, unit }: Estimate): string {
   return withRange(spell(value, unit), spell(low, unit), spell(high, unit));
 }
@@ -37,7 +37,7 @@ export interface ActionGroup {
   actions: Action[];
 }
 
-/** What repairs problems and what would decide open questions, each command once. */
+/** Actions that fix problems or decide open questions, each command once. */
 export function actionGroups({ answers }: Document): ActionGroup[] {
   const known = new Set<string>();
   const distinct = (sought: Standing) =>
@@ -61,7 +61,7 @@ const LOSSES: Record<Action["loses"], string> = {
   everything: "ERASES everything",
 };
 
-/** What an action does, what it takes away and what it costs, in parts; the second may be a warning. */
+/** Effect, loss and cost of an action; the second may be a warning. */
 export function actionParts({ why, command, loses, time_s: time, bytes_written: bytes }: Action): string[] {
   return [
     why,
@@ -80,7 +80,7 @@ function duration(seconds: number): string {
   return `${(seconds / 86_400).toFixed(0)} days`;
 }
 
-/** Which columns of an overview are numbers: all of their cells are, or are missing. */
+/** The columns of an overview with only numbers or missing cells. */
 export function numberColumns({ headings, rows }: OverviewTable): boolean[] {
   return headings.map((_, column) => {
     const present = rows.map(({ cells }) => cells[column] ?? "").filter((cell) => cell !== "" && cell !== "–");
@@ -88,7 +88,7 @@ export function numberColumns({ headings, rows }: OverviewTable): boolean[] {
   });
 }
 
-/** A number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`; `4K random read` is none. */
+/** A number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`; `4K random read` is not one. */
 function isNumber(cell: string): boolean {
   let afterValue = false;
   let hasDigit = false;

@@ -1,6 +1,6 @@
 /**
  * Documents of one procedure side by side: tables joined row by row.
- * A ratio between two speeds is the only number made here.
+ * The only number calculated here is the ratio of two speeds.
  */
 
 import type { Labelled, Row } from "./Document";
@@ -25,7 +25,7 @@ export function groupsOf(documents: Labelled[]): Group[] {
   return groups;
 }
 
-/** All tables, in the order of the documents: joined where the rows of the members correspond, apart where not. */
+/** All tables, in the order of the documents: joined if the rows of the members correspond, otherwise separate. */
 export function tablesOf(members: Labelled[]): Table[] {
   const names = new Set(members.flatMap(({ document }) => Object.keys(document.tables)));
   return [...names].flatMap((name) => {
@@ -45,7 +45,7 @@ interface Named {
   rows: Row[];
 }
 
-/** One table of several, when at least half the rows of the shortest are in all of them. */
+/** Several tables as one, if at least half of the rows of the shortest are in all of them. */
 function join(title: string, tables: Named[]): Table | null {
   const first = tables[0];
   if (!first || tables.length < 2) return null;
@@ -83,7 +83,7 @@ function join(title: string, tables: Named[]): Table | null {
   return table;
 }
 
-/** The columns that tell the rows apart: keys, and of the others, from the left, as many as it takes. */
+/** The columns that identify the rows: keys, and of the others as many as needed, from the left. */
 function identityOf(columns: Column[], tables: Named[]): Column[] | null {
   const chosen = columns.filter(({ isKey }) => isKey);
   const others = columns.filter(({ isKey }) => !isKey);
@@ -111,7 +111,7 @@ function isRate({ number, unit }: Column): boolean {
 /** Longer labels would make a heading taller than its column is long. */
 const QUOTIENT_MAX = 20;
 
-/** What a ratio to the first document is called. */
+/** The heading of a ratio to the first document. */
 export function quotientOf(label: string, place: number, first: string): string {
   const named = `${label} ÷ ${first}`;
   if (named.length <= QUOTIENT_MAX) return named;

@@ -1,4 +1,4 @@
-/** What was measured, how, and with what: names and values. */
+/** Target, plan and program of a run: names and values. */
 
 import type { Accounting, Calibration, Document, Identity, Value } from "./Document";
 import { spell } from "./units";
@@ -79,12 +79,12 @@ function addedLatency({ added_latency: added }: Calibration): Fact[] {
   return [{ name: "Measurement overhead per latency", value: `${call} of system calls, ${wake} (p99 ${slow}) to wake up` }];
 }
 
-/** Browsers round whole numbers beyond 2⁵³; a rounded seed must not pass for the seed. */
+/** Browsers round whole numbers beyond 2⁵³; a rounded seed must not be shown as the seed. */
 function seedWords(seed: number): string {
   return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; the JSON has it exactly";
 }
 
-/** A setting that is a table of its own is left to the plan and to the tables of the report. */
+/** A setting that is a table is left to the plan and to the tables of the report. */
 function setting(name: string, value: Value): Fact[] {
   const parts = Array.isArray(value) ? value : [value];
   if (parts.some((part) => typeof part === "object" && part !== null)) return [];

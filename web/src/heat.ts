@@ -8,13 +8,13 @@ import type { Look, Palette } from "./picture";
 import { spell, spellBelowHeading } from "./units";
 
 export interface HeatLook extends Look {
-  /** Pixels for all of it: numbers stand in cells that are wide enough. */
+  /** Width in pixels: only cells that are wide enough have numbers. */
   width: number;
-  /** What the shades run over; the cells themselves without it. */
+  /** The range of the shades; that of the cells without it. */
   range: [number, number] | null;
 }
 
-/** A cell as ECharts keeps it: column, row, shade, and the value itself. */
+/** A cell in ECharts: column, row, shade, and the value itself. */
 type Cell = [number, number, number, number];
 
 /** Pixels of a character in a cell, of the names of rows, and of everything above and below the cells. */
@@ -22,10 +22,10 @@ const CHARACTER = 6.6;
 const NAMES_MIN = 40;
 const AROUND = 132;
 const ROW = 32;
-/** A ratio so far from 1 has the strongest shade where none is farther. */
+/** A ratio this far from 1 has the strongest shade if none is farther. */
 const RATIO_LEAST = 1.25;
 
-/** The columns of a heat map: the categories, and any other place at which there is a cell. */
+/** The columns of a heat map: the categories, and every other position with a cell. */
 export function columnsOf({ categories = [], lines, x }: Series): { place: number; name: string }[] {
   const places = new Set([...categories.keys(), ...lines.flatMap(({ points }) => points.map(([at]) => at))]);
   return [...places]
@@ -33,7 +33,7 @@ export function columnsOf({ categories = [], lines, x }: Series): { place: numbe
     .map((place) => ({ place, name: categories[place] ?? spell(place, x.unit) }));
 }
 
-/** How tall the picture is: as much as its rows need. */
+/** Height of the chart: what its rows need. */
 export function heightOf({ lines }: Series): number {
   return AROUND + ROW * Math.min(lines.length, 40);
 }
@@ -112,7 +112,7 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
   };
 }
 
-/** What the shades run over: a map of ratios has 1 in the middle, any other starts at nothing where it can. */
+/** The range of the shades: a map of ratios has 1 in the middle, any other starts at 0 if it can. */
 function endsOf({ lines, y }: Series, { range, logarithmic }: HeatLook): [number, number] {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
   if (y.unit === "×") {
@@ -142,7 +142,7 @@ export function wordsOf(series: Series, index: number): string {
   return "";
 }
 
-/** Light or dark, whichever is read better on a color this far along. */
+/** Light or dark, whichever is easier to read on a color at this position. */
 function inkOn(share: number, colors: string[], { ink, card }: Palette): string {
   const at = Math.min(Math.max(share, 0), 1) * (colors.length - 1);
   const [one, other] = [colors[Math.floor(at)] ?? ink, colors[Math.ceil(at)] ?? ink];
@@ -150,7 +150,7 @@ function inkOn(share: number, colors: string[], { ink, card }: Palette): string 
   return Math.abs(back - lightness(ink)) > Math.abs(back - lightness(card)) ? ink : card;
 }
 
-/** How light a color like `#0b62c4` looks, from 0 to 1: the weights of Rec. 709. */
+/** Lightness of a color like `#0b62c4`, from 0 to 1, with the weights of Rec. 709. */
 function lightness(color: string): number {
   const part = (from: number) => parseInt(color.slice(from, from + 2), 16) / 255;
   return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);

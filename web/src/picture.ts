@@ -1,4 +1,4 @@
-/** A series as the options of an ECharts picture. */
+/** A series as the options of an ECharts chart. */
 
 import type { EChartsCoreOption } from "echarts/core";
 
@@ -43,15 +43,15 @@ export interface Look {
   logarithmic: boolean;
 }
 
-/** More marks than this are pointed at without their words, which the pointer then shows. */
+/** More marks than this are drawn without text, which the pointer then shows. */
 const MARKS_NAMED = 6;
-/** Lines with more points are drawn without a dot at each. */
+/** Lines with more points have no dots. */
 const DOTS_MAX = 60;
-/** More points than this are drawn small and clear, so that crowds are darker. */
+/** More points than this are drawn small and transparent, so that crowds are darker. */
 const CROWD = 500;
 const DASHES = ["solid", "dashed", "dotted"];
 
-/** Whether a logarithmic scale of the values makes sense. */
+/** Whether the values fit a logarithmic scale. */
 export function canBeLogarithmic({ lines }: Series): boolean {
   return allAbove0(lines, 1) && lines.every(({ band }) => (band ?? []).every(([, low]) => low > 0));
 }
@@ -60,14 +60,14 @@ function allAbove0(lines: Line[], along: 0 | 1): boolean {
   return lines.every(({ points }) => points.every((point) => point[along] > 0));
 }
 
-/** A plain wheel and a finger keep scrolling the page. */
+/** A wheel without a key and a finger still scroll the page. */
 const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none" };
 
-/** How one axis is labelled: on a linear one values are drawn in the one unit that suits all of them. */
+/** Labels of an axis: a linear one has a single unit that suits all values. */
 interface Scaled {
   size: number;
   name: string;
-  /** The base of its ticks, where the axis is logarithmic. */
+  /** The base of the ticks of a logarithmic axis. */
   base: number | null;
 }
 
@@ -103,7 +103,7 @@ export function pictureOf(series: Series, look: Look): EChartsCoreOption {
   };
 }
 
-/** The box that says what is under the pointer. */
+/** The tooltip under the pointer. */
 export function tooltip(palette: Palette): object {
   const { card, rule, ink } = palette;
   return { confine: true, backgroundColor: card, borderColor: rule, textStyle: { color: ink } };
@@ -113,7 +113,7 @@ function isNumeric({ categories }: Series): boolean {
   return (categories ?? []).length === 0;
 }
 
-/** The largest size of a value along an axis decides its unit; a logarithmic axis has another at each tick. */
+/** The largest value on an axis decides its unit; a logarithmic axis has one at each tick. */
 function scaleOf({ lines, x, y }: Series, along: 0 | 1, logarithmic: boolean): Scaled {
   const { unit } = along === 0 ? x : y;
   const values = lines.flatMap(({ points }) => points.map((point) => Math.abs(point[along])));
@@ -140,14 +140,14 @@ function xAxis(series: Series, scale: Scaled, palette: Palette): object {
   return { ...shared, ...(series.shape === "bars" ? {} : { min: startOf, max: "dataMax" }) };
 }
 
-/** An axis that begins just after nothing begins at nothing. */
+/** An axis that begins just above 0 begins at 0. */
 function startOf({ min, max }: { min: number; max: number }): number {
   return min > 0 && min < 0.05 * max ? 0 : min;
 }
 
 function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): object {
   const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
-  // The ends of a logarithmic axis are no powers; a label there would only be in the way.
+  // The ends of a logarithmic axis are not powers, so they have no labels.
   const isRound = (value: number) => {
     const power = base === null ? 0 : Math.log(value) / Math.log(base);
     return Math.abs(power - Math.round(power)) < 1e-6;
@@ -167,7 +167,7 @@ function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): 
   };
 }
 
-/** What the lines of a picture share. */
+/** Options that all lines of a chart share. */
 interface How {
   x: Scaled;
   y: Scaled;
@@ -195,12 +195,12 @@ function colorOf(index: number, { palette }: Look): string {
   return palette.lines[index % palette.lines.length] ?? palette.ink;
 }
 
-/** What ECharts hands to a shape of our own. */
+/** Arguments of a custom shape in ECharts. */
 interface Drawing {
   coord: (at: [number, number]) => [number, number];
 }
 
-/** The interval around a line as one area; under its name the legend hides both. */
+/** The interval around a line as one area, with the line's name, so that the legend hides both. */
 function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y, look }: How): object {
   const width = isNumeric(series) ? x.size : 1;
   const data = band.map(([at, low, high]): [number, number, number] => [at / width, low / y.size, high / y.size]);
@@ -215,7 +215,7 @@ function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y
     z: 1,
     itemStyle: { color: colorOf(index, look) },
     renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Drawing) => {
-      // All of it is drawn with its first point.
+      // The whole area is drawn with its first point.
       if (dataIndexInside > 0) return null;
       const above = data.map(([at, , high]) => coord([at, high]));
       const below = data.toReversed().map(([at, low]) => coord([at, low]));
@@ -237,7 +237,7 @@ function marksOf(marks: Mark[], width: number, palette: Palette): object {
   };
 }
 
-/** The words of each place: several documents may mark the same. */
+/** The text at each position: several documents may mark the same one. */
 function together(marks: Mark[]): Map<number, string[]> {
   const places = new Map<number, string[]>();
   for (const { x, label } of marks) places.set(x, [...(places.get(x) ?? []), label]);
@@ -252,7 +252,7 @@ interface Hovered {
   marker: string;
 }
 
-/** The numbers under the pointer, each in its own best unit. */
+/** The numbers under the pointer, each in its best unit. */
 function tooltipOf(series: Series, hovered: unknown): string {
   const all = (Array.isArray(hovered) ? hovered : [hovered]) as Hovered[];
   const marked = all.find(({ componentType }) => componentType === "markLine");
@@ -276,7 +276,7 @@ function tooltipOf(series: Series, hovered: unknown): string {
   }
 }
 
-/** The interval of a line at a place, in parentheses. */
+/** The interval of a line at a position, in parentheses. */
 export function intervalOf({ y }: Series, { band = [] }: Line, x: number): string[] {
   return band.filter(([at]) => at === x).map(([, low, high]) => `(${rangeOf(spell(low, y.unit), spell(high, y.unit))})`);
 }

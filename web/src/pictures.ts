@@ -1,15 +1,15 @@
 /**
- * Series of several documents as pictures that can be compared: laid over each other, or side by side.
- * A ratio between two cells of heat maps is the only number made here.
+ * Series of several documents as charts that can be compared: in one chart, or side by side.
+ * The only number calculated here is the ratio of two cells of heat maps.
  */
 
 import { quotientOf } from "./compare";
 import type { Labelled, Line, Series } from "./Document";
 
-/** A series as it is drawn. */
+/** A series with its display options. */
 export interface Picture {
   series: Series;
-  /** The lowest and highest value of all heat maps that are read side by side: equal shades mean equal values. */
+  /** The lowest and highest value of all heat maps side by side, so that equal shades mean equal values. */
   range: [number, number] | null;
 }
 
@@ -18,7 +18,7 @@ interface Named {
   series: Series;
 }
 
-/** All pictures, in the order of the documents: laid over each other where their axes agree, apart where not. */
+/** All charts, in the order of the documents: in one chart if their axes agree, otherwise separate. */
 export function picturesOf(members: Labelled[]): Picture[] {
   const names = new Set(members.flatMap(({ document }) => Object.keys(document.series)));
   return [...names].flatMap((name) => {
@@ -51,7 +51,7 @@ function titled({ series }: Named, of: string): Series {
   return { ...series, title: `${series.title} · ${of}` };
 }
 
-/** One series with the lines of all, each named after its document. Categories are united by their names. */
+/** One series with the lines of all, each named after its document. Categories are merged by name. */
 function overlay(all: Named[], first: Named): Series {
   const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
   const lines: Line[] = [];
@@ -73,7 +73,7 @@ function overlay(all: Named[], first: Named): Series {
   return { ...first.series, categories, lines, marks };
 }
 
-/** Each heat map under its name, shaded alike, and then the ratio of each later one to the first. */
+/** Each heat map under its name, all with the same shades, then the ratio of each later one to the first. */
 function heatMaps(all: Named[], first: Named): Picture[] {
   const range = all.flatMap(({ series }) => series.lines).reduce<[number, number] | null>(
     (range, { points }) => points.reduce(widened, range),
@@ -91,7 +91,7 @@ function widened(range: [number, number] | null, [, value]: [number, number]): [
   return range ? [Math.min(range[0], value), Math.max(range[1], value)] : [value, value];
 }
 
-/** The second map over the first, cell by cell; nothing where they have no cell in common. */
+/** The second map over the first, cell by cell; undefined if they have no cell in common. */
 function ratio(first: Named, other: Named, quotient: string): Series | null {
   const cellOf = (series: Series, row: string, x: number) => JSON.stringify([row, series.categories?.[x] ?? x]);
   const cells = first.series.lines.flatMap(({ name, points }) =>

@@ -1,6 +1,6 @@
-/** Hands something from the page to the reader. */
+/** Saves and copies from the page. */
 
-/** Offers a file of this name for saving. */
+/** Offers a file of this name for download. */
 export function saveFile(name: string, url: string): void {
   const link = window.document.createElement("a");
   link.href = url;
@@ -8,7 +8,7 @@ export function saveFile(name: string, url: string): void {
   link.click();
 }
 
-/** Puts text on the clipboard; a page that may not is given a file instead. Says in words what happened. */
+/** Copies text to the clipboard, or saves it as a file if that is not allowed. Returns a message. */
 export async function copyOrSave(text: string, name: string, type = "text/csv"): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);

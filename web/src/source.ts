@@ -1,4 +1,4 @@
-/** Where the documents come from: the block of data in the page itself. */
+/** Reads the documents from the data block of the page. */
 
 import type { Labelled } from "./Document";
 

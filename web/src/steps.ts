@@ -1,4 +1,4 @@
-/** Steps through the points of a picture by keyboard. */
+/** Steps through the points of a chart by keyboard. */
 
 import type { Series } from "./Document";
 import { wordsOf } from "./heat";
@@ -11,7 +11,7 @@ export interface Place {
   point: number;
 }
 
-/** Where an arrow key leads; nowhere for any other key, and at the ends. */
+/** The point that an arrow key leads to; none for any other key, and at the ends. */
 export function stepped({ shape, lines }: Series, from: Place | null, key: string): Place | null {
   const along = { ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0;
   const across = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0;
@@ -23,7 +23,7 @@ export function stepped({ shape, lines }: Series, from: Place | null, key: strin
   const line = from.line + across;
   const points = lines[line]?.points ?? [];
   if (across !== 0) {
-    // The point of the other line that stands at the same place, or the nearest one there is.
+    // The point of the other line at the same position, or the nearest one.
     const same = points.findIndex(([at]) => at === x);
     const point = same >= 0 || shape === "heat" ? same : Math.min(from.point, points.length - 1);
     return point < 0 ? null : { line, point };
@@ -32,14 +32,14 @@ export function stepped({ shape, lines }: Series, from: Place | null, key: strin
   return point in points ? { line, point } : null;
 }
 
-/** How ECharts calls a place: a heat map is one series there. */
+/** The indices of a point in ECharts, where a heat map is one series. */
 export function placeOf({ shape, lines }: Series, { line, point }: Place): { seriesIndex: number; dataIndex: number } {
   if (shape !== "heat") return { seriesIndex: line, dataIndex: point };
   const before = lines.slice(0, line).reduce((count, { points }) => count + points.length, 0);
   return { seriesIndex: 0, dataIndex: before + point };
 }
 
-/** A place in words. */
+/** A point in words. */
 export function wordsAt(series: Series, place: Place): string {
   if (series.shape === "heat") return wordsOf(series, placeOf(series, place).dataIndex);
   const line = series.lines[place.line];

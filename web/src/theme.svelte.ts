@@ -1,4 +1,4 @@
-/** Whether the page is dark now: as the reader's system says, but never on paper. */
+/** Whether the page is dark: like the reader's system, but never when printed. */
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const print = window.matchMedia("print");

@@ -1,6 +1,6 @@
 /**
- * Numbers and keys in the spelling people use: 10⁶ bytes a second, binary sizes, scaled times.
- * `schema/spelling.json` lists examples that the terminal and this file both keep.
+ * Numbers and keys as people write them: 10⁶ bytes a second, binary sizes, scaled times.
+ * `schema/spelling.json` has examples that the terminal and this file must agree on.
  */
 
 /** `value` with its unit: `251 MB/s`, `74.5 GiB`, `82.1 µs`. */
@@ -41,14 +41,14 @@ export function spellBelowHeading(value: number, unit: string): string {
   return spell(value, unit);
 }
 
-/** `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: the round values of an axis need no trailing zeros. */
+/** `1.50 s` as `1.5 s`: the round values of an axis need no trailing zeros. */
 export function spellRound(value: number, unit: string): string {
-  const [number = "", ...rest] = spell(value, unit).replace(/ 0 (s|min)$/, "").split(/(?<=[\d.])(?=[^\d.])/);
+  const [number = "", ...rest] = spell(value, unit).split(/(?<=[\d.])(?=[^\d.])/);
   const short = number.includes(".") ? number.replace(/\.?0+$/, "") : number;
   return [short, ...rest].join("");
 }
 
-/** What a column is called and what its numbers count; the unit is one of the words of its key. */
+/** Name and unit of a column, from its key: the unit is one of its words. */
 export function heading(key: string): { text: string; unit: string } {
   const words = key.split("_");
   for (const { unitWords, unit, shown, alone } of UNIT_WORDS) {
@@ -60,7 +60,7 @@ export function heading(key: string): { text: string; unit: string } {
   return { text: words.join(" "), unit: "" };
 }
 
-/** The number of a unit that fits values up to `most`, and its name: for axes. */
+/** The scale and name of the unit that fits values up to `most`, for axes. */
 export function axisUnit(unit: string, most: number): { size: number; name: string } {
   switch (unit) {
     case "bytes/s":
@@ -165,7 +165,7 @@ function threeDigits(value: number): string {
   return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
-/** So many decimals; what lies exactly between two is rounded to the even one, as Rust does it. */
+/** This many decimals; ties are rounded to even, as in Rust. */
 function fixed(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   // Any tie is a multiple of a small power of two, so that 20 decimals write it exactly.
@@ -184,7 +184,7 @@ function grouped(text: string): string {
   return text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** `19.8 MB/s (15.9–24.7)`, and the value alone where the range adds nothing. A unit that all have stands once. */
+/** `19.8 MB/s (15.9–24.7)`, or the value alone if the range adds nothing. A common unit is written once. */
 export function withRange(value: string, low: string, high: string): string {
   if (low === high) return low === value ? value : `${value} (${low})`;
   const shared = unitOf(low) === unitOf(high) && unitOf(low) === unitOf(value) && !isCompound(value);
@@ -192,22 +192,22 @@ export function withRange(value: string, low: string, high: string): string {
   return `${value} (${shared && !isCompound(high) ? range.slice(0, range.length - unitOf(value).length) : range})`;
 }
 
-/** `15.9–24.7 MB/s`: a unit that both have stands once. */
+/** `15.9–24.7 MB/s`: a common unit is written once. */
 export function rangeOf(low: string, high: string): string {
   if (low === high) return low;
   const unit = unitOf(low);
   const shared = unit === unitOf(high) && !isCompound(low) && !isCompound(high);
-  // A dash before a sign would be read as part of it.
+  // A dash before a minus sign would be confusing.
   const to = low.startsWith("-") || high.startsWith("-") ? " to " : "–";
   return `${shared ? low.slice(0, low.length - unit.length) : low}${to}${high}`;
 }
 
-/** What follows a number. */
+/** The unit after a number. */
 function unitOf(text: string): string {
   return text.replace(/^[\d.,e-]+/, "");
 }
 
-/** Whether a text has several numbers, such as `3 min 0 s`. */
+/** Whether a text has several numbers, such as `3 min 5 s`. */
 function isCompound(text: string): boolean {
   return /\d .*\d/.test(text);
 }
@@ -221,7 +221,7 @@ function amount(bytes: number): string {
     value /= 1024;
     power += 1;
   }
-  return (Number.isInteger(value) ? value.toFixed(0) : threeDigits(value)) + (BINARY[power]?.name ?? "");
+  return plain(value).replace(/\.0+$/, "") + (BINARY[power]?.name ?? "");
 }
 
 function span(value: number): string {
@@ -231,10 +231,15 @@ function span(value: number): string {
   if (ns < 1e6) return `${threeDigits(ns / 1e3)} µs`;
   if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
   if (ns < 120e9) return `${threeDigits(ns / 1e9)} s`;
-  if (ns < 7200e9) {
+  if (ns < 3600e9) {
     const seconds = Math.floor(ns / 1e9);
-    return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    return twoUnits(Math.floor(seconds / 60), "min", seconds % 60, "s");
   }
-  const minutes = Math.floor(ns / 60e9);
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const minutes = Math.floor((Math.floor(ns / 1e9) + 30) / 60);
+  return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "min");
+}
+
+/** `12 min 3 s`, and `12 min` where nothing of the smaller unit is left. */
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small > 0 ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }

@@ -1,4 +1,4 @@
-/** The published examples, as the page gets them. */
+/** The published examples in the form that the page receives. */
 
 import { readFileSync } from "node:fs";
 

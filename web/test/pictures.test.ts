@@ -16,7 +16,7 @@ function map(rows: Record<string, [number, number][]>, categories: string[]): Se
   return { title: "Map", shape: "heat", x, y, rows: "depth", categories, lines };
 }
 
-/** Documents a and b with one picture each. */
+/** Documents a and b with one chart each. */
 function drawn(one: Series, two: Series) {
   return [one, two].map((series, index) => {
     const member = labelled(index === 0 ? "a" : "b", "bench-new");
@@ -51,7 +51,7 @@ test("heat maps are shaded alike and divided cell by cell", () => {
   expect(pictures.map(({ series }) => series.title)).toEqual(["Map · a", "Map · b", "Map · b ÷ a"]);
   expect(pictures.map(({ range }) => range)).toEqual([[0, 200], [0, 200], null]);
   const cells = pictures[2]?.series.lines.map(({ name, points }) => [name, points]);
-  // An object's keys that are numbers come in their order.
+  // Numeric keys of an object are sorted.
   expect(cells).toEqual([["1", [[1, 2]]], ["8", [[1, 0.5]]], ["9", []]]);
 });
 

@@ -1,8 +1,9 @@
-//! Everything that attacks the program on purpose, run whole. `cargo xtask attacks` writes what was tried, how often, and what held into docs/explanation/safety.md;
-//! `cargo xtask cuts` runs the losses of power and the kills alone.
+//! All tests that attack the program on purpose, at full length. `cargo xtask attacks` writes the attacks,
+//! their numbers and what held into docs/explanation/safety.md; `cargo xtask cuts` runs only the power losses
+//! and kills.
 //!
-//! A test that attacks prints one line for each kind of attack once it has held: `attack: WHAT | TIMES | WHAT HELD`. `make test` runs samples of
-//! those that take long.
+//! A test that attacks prints one line for each kind of attack that held: `attack: WHAT | TIMES | WHAT HELD`.
+//! `make test` runs samples of the long ones.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -15,7 +16,7 @@ const PAGE: &str = "docs/explanation/safety.md";
 const BEGIN: &str = "<!-- made by cargo xtask attacks -->\n";
 const END: &str = "<!-- end of what cargo xtask attacks made -->\n";
 
-/// Tests of losses of power and of kills: a package, and what is in their names.
+/// Tests of power losses and kills: a package, and a part of their names.
 const CUTS: [(&str, &str); 4] = [
     ("likenew", "whole_cuts"),
     ("likenew-real", "whole_cuts"),
@@ -32,7 +33,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("likenew-nbd", "mutated_messages"),
     ("likenew", "every_absurd_number"),
 ];
-/// The test that runs a short round of what `likenew-fuzz` does.
+/// The test that runs a short round of `likenew-fuzz`.
 const FUZZ_TESTS: &str = "no_damaged_input_does_harm";
 
 /// One kind of attack that held.
@@ -44,7 +45,7 @@ struct Attack {
     test: String,
 }
 
-/// Runs every loss of power and every kill.
+/// Runs every power loss and every kill.
 pub(crate) fn cuts() -> anyhow::Result<()> {
     let attacks = tests(&CUTS)?;
     print!("\n{}", table(&attacks));
@@ -55,7 +56,7 @@ pub(crate) fn cuts() -> anyhow::Result<()> {
 pub(crate) fn attacks() -> anyhow::Result<()> {
     let path = root().join(PAGE);
     let page = || std::fs::read_to_string(&path).with_context(|| path.display().to_string());
-    // Before an hour is spent: there is a place for it.
+    // Before an hour is spent: checks that there is a place for it.
     replace_table(&page()?, "")?;
     let mut attacks = tests(&CUTS)?;
     attacks.extend(tests(&OTHERS)?);
@@ -65,7 +66,7 @@ pub(crate) fn attacks() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs tests one after the other, and says what they have held against.
+/// Runs tests one after the other, and returns the attacks that held.
 fn tests(of: &[(&str, &str)]) -> anyhow::Result<Vec<Attack>> {
     let mut attacks = Vec::new();
     for (package, name) in of {
@@ -78,7 +79,8 @@ fn tests(of: &[(&str, &str)]) -> anyhow::Result<Vec<Attack>> {
     Ok(attacks)
 }
 
-/// Runs cargo, shows what it prints, and collects the lines about attacks; `test` is what stands before any test has begun.
+/// Runs cargo, shows its output, and collects the lines about attacks; `test` is the name before any test has
+/// begun.
 fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
     println!("$ cargo {}", arguments.join(" "));
     let mut child =
@@ -102,13 +104,13 @@ fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
     Ok(attacks)
 }
 
-/// The name of a test that begins, without its modules, and what stands behind it on the line.
+/// The name of a test that begins, without its modules, and the rest of the line.
 fn test_start(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
     Some((name.rsplit("::").next().unwrap_or(name), rest))
 }
 
-/// What a line says of an attack, if it does.
+/// The attack in a line, if there is one.
 fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     let Some(text) = line.strip_prefix("attack: ") else { return Ok(None) };
     let parts: Vec<&str> = text.split(" | ").map(str::trim).collect();
@@ -117,8 +119,14 @@ fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     };
     let count: u64 = times.parse().with_context(|| format!("{test}: {times} is no number of times"))?;
     ensure!(count > 0, "{test}: nothing was tried");
-    let (what, result, test) = (what.to_owned(), result.to_owned(), test.to_owned());
+    let (what, result, test) = (what.to_owned(), with_thousands(result), test.to_owned());
     Ok(Some(Attack { what, times: thousands(count), result, test }))
+}
+
+/// The text with its plain numbers as [`thousands`] has them; a number inside of a word stays as it is.
+fn with_thousands(text: &str) -> String {
+    let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), thousands);
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// With a comma between thousands.
@@ -164,6 +172,8 @@ mod tests {
             Some("| kills | 1,660 | no byte lost | `whole_cuts_sixty` |")
         );
         assert_eq!(attack("test result: ok. 1 passed", name).unwrap(), None);
+        let result = attack("attack: inputs | 5 | 74142 refused, 99 resumed", name).unwrap().unwrap();
+        assert!(table(&[result]).contains("| 74,142 refused, 99 resumed |"));
         assert!(attack("attack: kills | 0 | no byte lost", name).is_err());
         assert!(attack("attack: kills | 10", name).is_err());
     }

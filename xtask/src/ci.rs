@@ -7,18 +7,18 @@ use xshell::{Shell, cmd};
 
 use crate::{guest_kernel, packages, root, web};
 
-/// Everything that has to hold before a change may land, in the order in which it fails fastest.
+/// Everything that must pass before a change may land, in the order in which it fails fastest.
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     step("packages", || packages::install(&sh))?;
     step("guest kernel", guest_kernel::bring_if_possible)?;
     step("fmt", || Ok(cmd!(sh, "cargo fmt --all --check").run()?))?;
-    // The page first: the tests of the report room then see the page that users get.
+    // The page first: the tests of the report crate then use the page that users get.
     step("page", web::test)?;
     step("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?))?;
     step("build of the tests", || Ok(cmd!(sh, "cargo test --workspace --no-run --quiet").run()?))?;
-    // Two a core: most of them wait for programs, devices and the disk.
+    // Two per core: most of them wait for programs, devices and the disk.
     let threads = (2 * std::thread::available_parallelism()?.get()).to_string();
     step("tests", || {
         Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").env("RUST_TEST_THREADS", threads).run()?)
@@ -28,7 +28,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     })
 }
 
-/// Takes a step, and says how long it took.
+/// Runs a step, and prints its time.
 fn step(name: &str, take: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let begun = Instant::now();
     take().with_context(|| format!("{name} failed"))?;

@@ -1,4 +1,5 @@
-//! The main job on a simulated drive, new and used: what is wrong with it, what brings it back, then the figures side by side.
+//! The main job on a simulated drive, new and used: what is wrong with it, what restores it, then the metrics
+//! side by side.
 
 use std::path::PathBuf;
 
@@ -8,10 +9,10 @@ use xshell::{Shell, cmd};
 use crate::root;
 
 const DRIVE: &str = "sim:tiny-flash";
-/// Used, and half empty by now, which nobody has told it.
+/// Used, and half empty without having received TRIM.
 const HALF_EMPTY_TARGET: &str = "state=used&fill=0.95&deleted=0.4";
 
-/// Measures the drive as new and as used, twice each, and makes a page of it.
+/// Measures the drive as new and as used, twice each, and writes a page.
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -20,7 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let likenew = target.join("demo/likenew");
     let folder = target.join("demo-runs");
-    // A demonstration starts afresh; the folder is ours alone.
+    // A demonstration starts from scratch; nothing else uses the folder.
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;
 
@@ -30,7 +31,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     {
         let drive = format!("{DRIVE}?{query}");
         println!("$ likenew {command} '{drive}'\n");
-        // A used drive ends with "found a problem", which is what a demonstration is for.
+        // A used drive ends with "found a problem", which is the point of the demonstration.
         let message = cmd!(sh, "{likenew} {command} {drive} --archive {runs}")
             .quiet()
             .ignore_status()
@@ -43,7 +44,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         for state in ["new", "used"] {
             let drive = format!("{DRIVE}?state={state}");
             println!("$ likenew {procedure} {drive} {}", flags.join(" "));
-            // The report comes below.
+            // The report follows below.
             let measured =
                 cmd!(sh, "{likenew} {procedure} {drive} {flags...} --archive {runs}").quiet().ignore_status();
             measured

@@ -1,5 +1,5 @@
-//! Damaged inputs for every parser: `likenew-fuzz`, and the fuzzers that stand beside their code because they hold what is written against a
-//! second reading of the format.
+//! Damaged inputs for every parser: `likenew-fuzz`, and the fuzzers beside their code that compare results
+//! with a second implementation of the format.
 
 use clap::Args;
 use xshell::{Shell, cmd};
@@ -16,14 +16,14 @@ pub(crate) struct Options {
     name: Option<String>,
 }
 
-/// Rooms with a fuzzer of their own, which has its own number of inputs: 100,000.
+/// Crates with their own fuzzer, which has its own number of inputs: 100,000.
 const OWN_FUZZERS: [&str; 2] = ["likenew-nbd", "likenew-refresh"];
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     let (inputs, name) = (options.inputs.to_string(), options.name.as_deref().unwrap_or_default());
-    // The build for tests checks every sum, as the release does, and its own assertions, too.
+    // A test build checks every sum, as the release does, and its own assertions, too.
     cmd!(sh, "cargo run --quiet --package likenew-fuzz -- {inputs} {name}").run()?;
     for room in OWN_FUZZERS.into_iter().filter(|room| room.contains(name)) {
         cmd!(sh, "cargo test --quiet --package {room} --lib -- mutated --nocapture").run()?;

@@ -1,4 +1,5 @@
-//! Brings the kernel of the guest in which facts are tested: Debian's, unpacked into the target folder and never installed.
+//! Fetches the kernel of the guest in which facts are tested: Debian's, unpacked into the target folder and
+//! never installed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +9,9 @@ use xshell::{Shell, cmd};
 use crate::packages::apt_get;
 use crate::root;
 
-/// The package of which the newest kernel is a dependency. That for clouds has no drivers for SATA and USB.
+/// The package that depends on the newest kernel. The one for clouds has no drivers for SATA and USB.
 const PACKAGE: &str = "linux-image-amd64";
-/// Most modules are for what the guest does not have.
+/// Most modules are for hardware that the guest does not have.
 const LEFT_OUT: [&str; 7] = [
     "./usr",
     "*/drivers/gpu",
@@ -21,7 +22,7 @@ const LEFT_OUT: [&str; 7] = [
     "*/kernel/net",
 ];
 
-/// Brings it where it is not there yet; where Debian's packages can not be had, says so and goes on.
+/// Fetches it if it is missing; without access to Debian's packages, says so and continues.
 pub(crate) fn bring_if_possible() -> anyhow::Result<()> {
     let folder = target().join("guest-kernel");
     let sh = Shell::new()?;
@@ -33,7 +34,7 @@ pub(crate) fn bring_if_possible() -> anyhow::Result<()> {
         return Ok(());
     }
     if bring(&sh, &folder).is_err() {
-        // Lists that are old, or were never fetched, name no package that is there.
+        // Old or missing lists name no current package.
         apt_get(&sh, &["update", "-qq"])?;
         bring(&sh, &folder)?;
     }
@@ -42,7 +43,7 @@ pub(crate) fn bring_if_possible() -> anyhow::Result<()> {
 
 /// Downloads the package and unpacks it.
 fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
-    // What was begun and not ended begins anew; the folder is ours alone.
+    // An incomplete download starts again; nothing else uses the folder.
     sh.remove_path(folder)?;
     sh.create_dir(folder)?;
     let _inside = sh.push_dir(folder);
@@ -59,7 +60,7 @@ fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
     let modules = single_file(sh, &folder.join("lib/modules"))?;
     let release = modules.file_name().context("modules lie in a folder")?;
     cmd!(sh, "/usr/sbin/depmod -b {folder} {release}").run()?;
-    // Last of all: what has this name is whole.
+    // Last of all: a file with this name is complete.
     let kernel = format!("boot/vmlinuz-{}", release.to_string_lossy());
     std::fs::rename(folder.join(kernel), folder.join("vmlinuz")).context("the package has no kernel")
 }

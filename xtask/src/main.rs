@@ -1,7 +1,7 @@
-//! All automation of the project: `cargo xtask tidy | ci | messages | guest-kernel | demo | bench NAME | fuzz | cuts | attacks |
-//! reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | messages | guest-kernel | demo | bench NAME | fuzz
+//! | cuts | attacks | reproduce`.
 //!
-//! It imports nothing of ours, so that checks begin before the first crate is built.
+//! It depends on no crate of the workspace, so that checks begin before the first crate is built.
 
 mod attacks;
 mod ci;
@@ -22,15 +22,15 @@ use xshell::{Shell, cmd};
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "All automation of the project")]
 enum Task {
-    /// Check the rules of the house that no compiler checks
+    /// Check the rules of the project that no compiler checks
     Tidy,
     /// Install what is missing, then check and test everything: what `make test` does
     Ci,
     /// Write everything that the program says into docs/messages, to be read in one sitting
     Messages,
-    /// Bring the kernel of the guest in which facts are tested; where none can be had, say so and go on
+    /// Fetch the kernel of the guest in which facts are tested; if there is none, say so and continue
     GuestKernel,
-    /// Measure a simulated drive, new and used, and make a page of it
+    /// Measure a simulated drive, new and used, and write a page
     Demo,
     /// Measure the instrument: `cargo xtask bench --help` lists what can be measured
     #[command(disable_help_flag = true)]
@@ -39,11 +39,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Feed damaged inputs to every parser, and say what was accepted, refused, and did harm
+    /// Feed damaged inputs to every parser, and count what was accepted, what was refused, and failures
     Fuzz(fuzz::Options),
-    /// Cut the power and kill the program in hundreds of places; `make test` tries a few of them
+    /// Cut the power and kill the program at hundreds of points; `make test` tries a few of them
     Cuts,
-    /// Attack the program in every way there is, and write what held into docs/explanation/safety.md: about an hour
+    /// Attack the program in every way known, and write what held into docs/explanation/safety.md: about an
+    /// hour
     Attacks,
     /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     #[command(disable_help_flag = true)]
@@ -69,7 +70,7 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Builds what measures the instrument, optimised, and runs it.
+/// Builds and runs the benchmarks of the instrument, optimized.
 fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     Ok(cmd!(sh, "cargo run --release --quiet --package likenew-bench -- {arguments...}").quiet().run()?)

@@ -4,11 +4,11 @@ use xshell::{Shell, cmd};
 
 use crate::root;
 
-/// Runs the tests that compare these files, and has them write instead.
+/// Runs the tests that compare these files, and lets them write instead.
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    // Whatever is said no longer must not stay.
+    // Removes old messages that are no longer said.
     sh.remove_path("docs/messages")?;
     cmd!(sh, "cargo test --quiet --package likenew --test cli -- messages scenarios")
         .env("LIKENEW_UPDATE_MESSAGES", "1")

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-/// Debian packages that tests use, each with a program or file that shows that it is there.
+/// Debian packages that tests use, each with a program or file that shows that it is installed.
 const PACKAGES: [(&str, &str); 22] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
@@ -48,7 +48,7 @@ pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
         .with_context(|| format!("install these by hand: {}", missing.join(", ")))
 }
 
-/// Runs apt-get as root, which asks nothing.
+/// Runs apt-get as root, without questions.
 pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
     let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
     let front = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();

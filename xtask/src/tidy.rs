@@ -1,4 +1,5 @@
-//! The rules of the house that no compiler checks. Offences fail; long files and functions are only named.
+//! The rules of the project that no compiler checks. Violations fail; long files and functions are only
+//! named.
 
 mod circles;
 mod guarantees;
@@ -15,7 +16,7 @@ use walkdir::WalkDir;
 
 use crate::root;
 
-/// Checks everything and prints what it found.
+/// Checks everything and prints the violations.
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
     for question in sizes::questions(&sources(&root))? {
@@ -37,12 +38,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     bail!("{} offences against the rules of the house", offences.len())
 }
 
-/// All Rust files of ours.
+/// All Rust files of the workspace.
 fn sources(root: &Path) -> Vec<PathBuf> {
     files(&[root.join("crates"), root.join("xtask")], "rs")
 }
 
-/// All files with this ending below these folders, in order.
+/// All files with this ending below these folders, sorted.
 fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
     let ours = |name: &str| !matches!(name, "target" | "node_modules" | ".git" | "dist");
     let mut files: Vec<PathBuf> = folders

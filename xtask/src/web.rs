@@ -17,7 +17,8 @@ pub(crate) fn test() -> anyhow::Result<()> {
 
 fn install(sh: &Shell) -> anyhow::Result<()> {
     sh.change_dir(root().join("web"));
-    // `npm ci` starts from nothing each time; it is only needed when the lock file is newer than what is installed.
+    // `npm ci` always reinstalls everything; it is only needed if the lock file is newer than the
+    // installation.
     let installed =
         std::fs::metadata(root().join("web/node_modules/.package-lock.json")).and_then(|m| m.modified());
     let locked = std::fs::metadata(root().join("web/package-lock.json")).and_then(|m| m.modified())?;

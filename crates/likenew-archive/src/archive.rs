@@ -25,7 +25,7 @@ pub struct Archive {
 pub struct Entry {
     /// Its folder.
     pub path: PathBuf,
-    /// What was asked and of what, or why that cannot be read.
+    /// Its plan and target, or why they cannot be read.
     pub header: Result<Header, ArchiveError>,
 }
 
@@ -51,7 +51,7 @@ impl Archive {
         &self.root
     }
 
-    /// Starts a run in a folder of its own, named after its date, procedure and target, with a number behind it if the
+    /// Starts a run in a new folder, named after its date, procedure and target, with a number added if the
     /// name is taken.
     ///
     /// # Errors
@@ -86,8 +86,8 @@ impl Archive {
         Ok(path)
     }
 
-    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is passed over; a
-    /// damaged run is listed with its error. An archive that does not exist yet is empty.
+    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is
+    /// ignored; a damaged run is listed with its error. An archive that does not exist yet is empty.
     ///
     /// # Errors
     /// The folder could not be read.
@@ -111,16 +111,16 @@ impl Archive {
     /// Reads a run folder, wherever it is.
     ///
     /// # Errors
-    /// It is no run folder, of a newer schema, or damaged.
+    /// It is not a run folder, has a newer schema, or is damaged.
     pub fn open(path: &Path) -> Result<Record, ArchiveError> {
         Record::open(path)
     }
 
-    /// Reads a run folder and goes on writing it. What a kill left of a line is cut off, and so are workloads at the end
-    /// that were stopped before their time: they are run again as a whole.
+    /// Reads a run folder and opens it to continue the run. A line that a kill cut off is removed, and so are
+    /// workloads at the end that were stopped early: they are run again as a whole.
     ///
     /// # Errors
-    /// As for [`Archive::open`], or somebody is writing it, or it may not be written.
+    /// As for [`Archive::open`]; or another program is writing it, or it may not be written.
     pub fn resume(path: &Path) -> Result<(Run, Record), ArchiveError> {
         let run = Run::reopen(path)?;
         let mut record = Record::open(path)?;

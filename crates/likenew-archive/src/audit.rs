@@ -1,5 +1,5 @@
-//! The log of everything powerful that was done to drives: one line of JSON before each step and one after it, each durable before
-//! anything goes on. It is kept apart from runs, so that it outlives them.
+//! The log of everything powerful that was done to drives: one line of JSON before each step and one after
+//! it, each durable before the next thing happens. It is kept apart from runs, so that it outlives them.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,13 +15,13 @@ use crate::durable;
 use crate::error::ArchiveError;
 use crate::lines::readable;
 
-/// The form of the lines that this version writes, and the newest that it reads.
+/// The version of the lines that this program writes, and the newest that it reads.
 pub const AUDIT_SCHEMA: u32 = 1;
 
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Version of the line's form.
+    /// Version of the line's schema.
     pub schema: u32,
     /// Date and time of day as text, such as `2026-03-14T15:09:26Z`.
     pub at: String,
@@ -36,11 +36,11 @@ pub struct AuditEntry {
     pub step: u64,
     /// What is done, as data that a later reader compares: `discard-device`, `nvme-format`.
     pub action: String,
-    /// In words, with everything that was asked: `format namespace 1 with user data erase, LBA format 0`.
+    /// In words, with all parameters: `format namespace 1 with user data erase, LBA format 0`.
     pub request: String,
-    /// To what.
+    /// The drive.
     pub drive: AuditedDrive,
-    /// What was agreed to.
+    /// The consent.
     pub consent: AuditConsent,
     /// How it ended; absent in the line before the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct AuditEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AuditedDrive {
-    /// What it is known by, and what kind of word that is: `serial number`.
+    /// What identifies it, and which kind of name that is: `serial number`.
     pub id: String,
     /// See `id`.
     pub id_kind: String,
@@ -67,11 +67,11 @@ pub struct AuditedDrive {
     pub bytes: u64,
 }
 
-/// What a person has typed.
+/// What the user has typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AuditConsent {
-    /// The word that the drive is known by; empty for what needs no consent.
+    /// The stable name of the drive; empty where no consent is needed.
     pub id: String,
     /// What may be destroyed.
     pub destroy: Vec<String>,
@@ -84,9 +84,9 @@ pub struct AuditOutcome {
     pub complete: bool,
     /// In words.
     pub message: String,
-    /// Bytes that it was to reach.
+    /// Bytes that it should cover.
     pub bytes_asked: u64,
-    /// Bytes that it has reached.
+    /// Bytes that it has covered.
     pub bytes_done: u64,
 }
 
@@ -104,8 +104,8 @@ pub struct AuditLog {
 pub struct AuditStep(AuditEntry);
 
 impl AuditLog {
-    /// Where it belongs: `$XDG_STATE_HOME/likenew/audit.jsonl`, else `$HOME/.local/state/likenew/audit.jsonl` (XDG Base Directory
-    /// Specification 0.8). `env` looks up a variable.
+    /// Its path: `$XDG_STATE_HOME/likenew/audit.jsonl`, else `$HOME/.local/state/likenew/audit.jsonl` (XDG
+    /// Base Directory Specification 0.8). `env` looks up a variable.
     ///
     /// # Errors
     /// [`ArchiveError::NoState`] when neither variable is an absolute path.
@@ -118,7 +118,7 @@ impl AuditLog {
     /// Opens it, and makes it and its folder where they are missing. Only its owner can read it: it names drives.
     ///
     /// # Errors
-    /// The system could not.
+    /// The system's error.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, ArchiveError> {
         let path = path.into();
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -142,7 +142,7 @@ impl AuditLog {
         Ok(AuditStep(entry))
     }
 
-    /// Says how it ended, and when.
+    /// Records how it ended, and when.
     ///
     /// # Errors
     /// It could not be made durable.
@@ -155,12 +155,12 @@ impl AuditLog {
         self.append(&AuditEntry { at: at.into(), outcome: Some(outcome), ..step.0 })
     }
 
-    /// One write at the end of the file, while nobody else writes, so that lines of several processes never mix.
+    /// One write at the end of the file, under a lock, so that lines of several processes never mix.
     fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
         let line = readable(entry, false)
             .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
         let written = self.file.lock().and_then(|()| {
-            // A kill may have left half a line: what follows it begins on one of its own.
+            // A kill may have left half a line: start a new one after it.
             let end = self.file.seek(SeekFrom::End(0))?;
             let mut last = [b'\n'];
             if end > 0 {
@@ -176,8 +176,8 @@ impl AuditLog {
     }
 }
 
-/// Everything in a log, in order; nothing where there is none. A line that cannot be read, as a kill or a full drive leaves them, is
-/// left out, and the notes say so.
+/// Everything in a log, oldest first; nothing where there is no log. A line that cannot be read, such as a
+/// kill or a full drive leaves behind, is left out, and the notes say so.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -207,9 +207,10 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
     Ok((entries, notes))
 }
 
-/// Steps that were begun and never ended: the program was killed, or the power was cut.
+/// Steps that began and never ended: the program was killed, or the power was cut.
 pub fn unfinished_steps(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
-    // Numbers of processes come again, so the next line of that step decides. From the end, each line's next one is known.
+    // Process ids are reused, so the next line of that step decides. Going from the end, each line's next one
+    // is known.
     let mut next = HashMap::new();
     let mut begun: Vec<&AuditEntry> = Vec::new();
     for entry in entries.iter().rev() {
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(read_audit(&path).unwrap().0.len(), 1, "durable before the step");
         log.end(first, "2026-03-14T15:10:00Z", outcome(true)).unwrap();
         let _killed = log.begin(entry("nvme-format")).unwrap();
-        // Another process goes on in the same file.
+        // Another process writes to the same file.
         let mut other = AuditLog::open(&path).unwrap();
         let third = other.begin(entry("overwrite")).unwrap();
         other.end(third, "later", outcome(false)).unwrap();
@@ -295,7 +296,7 @@ mod tests {
             let step = log.begin(entry("two")).unwrap();
             log.end(step, "later", outcome(true)).unwrap();
             let (entries, notes) = read_audit(&path).unwrap();
-            // A line whose end alone is missing is whole again.
+            // A line that misses only its end is complete again.
             let expected = usize::from(cut >= first) + usize::from(cut + 1 >= whole.len());
             assert_eq!(entries.len(), expected + 2, "{cut}");
             assert!(entries[expected..].iter().all(|entry| entry.action == "two"), "{cut}");

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::ArchiveError;
 
-/// Writes a file of a run folder anew: under another name first, then renamed, and durable when this returns. Whatever
-/// happens, the name holds the old content or the new one.
+/// Replaces a file of a run folder: writes it under another name, then renames it; durable when this returns.
+/// Whatever happens, the name holds the old content or the new one.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<(), ArchiveError> {
     let (path, unfinished) = (folder.join(name), folder.join(format!(".{name}.unfinished")));
     let written = File::create(&unfinished)

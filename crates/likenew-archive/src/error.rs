@@ -11,9 +11,9 @@ pub enum ArchiveError {
     /// The operating system refused.
     #[error("could not {action} {}: {source}; {}", path.display(), advice(source))]
     System {
-        /// What was being done: "write".
+        /// The attempted operation: "write".
         action: &'static str,
-        /// To what.
+        /// The path.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -29,17 +29,17 @@ pub enum ArchiveError {
         /// The file that every run folder has.
         missing: &'static str,
     },
-    /// A later likenew wrote it.
+    /// A newer likenew wrote it.
     #[error("{} has schema {version}, and this version of Likenew reads schema {supported}; use the version that wrote it", path.display())]
     OtherSchema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Its version.
         version: u64,
-        /// What is understood.
+        /// The newest version that is understood.
         supported: u32,
     },
-    /// A file does not hold what it should.
+    /// A file is damaged.
     #[error(
         "{} cannot be read: {reason}; it was changed or damaged after it was written: restore it from a copy, or leave this run out",
         place(path, *line)
@@ -52,7 +52,7 @@ pub enum ArchiveError {
         /// What is wrong.
         reason: String,
     },
-    /// Something measured has no form that reads back: a mistake of likenew.
+    /// A measured value cannot be written so that it reads back: a bug in likenew.
     #[error("{} would not read back ({reason}), so it is not kept; please report this", path.display())]
     Unreadable {
         /// The file it was for.
@@ -60,7 +60,7 @@ pub enum ArchiveError {
         /// What is wrong.
         reason: String,
     },
-    /// Somebody else writes this run.
+    /// Another process is writing this run.
     #[error("{} is being written by another run of Likenew; wait until it ends", .0.display())]
     Busy(PathBuf),
     /// An earlier write failed half-way and could not be undone.
@@ -84,7 +84,7 @@ impl ArchiveError {
         move |source| Self::System { action, path, source }
     }
 
-    /// What keeps an input from being read: the system, or what it is.
+    /// Why an input cannot be read: the system, or what it is.
     pub(crate) fn input(path: &Path, line: Option<usize>) -> impl FnOnce(InputError) -> Self {
         let path = path.to_owned();
         move |error| match error {

@@ -1,21 +1,22 @@
-//! A run is a folder: what was asked, on what machine, what came of it, and what was concluded.
+//! A run is a folder: the plan, the machine, the measurements, and the findings.
 //!
 //! ```text
 //! 2026-03-14T15-09-26Z-fill-mnt-photos/
 //!   plan.toml            what was asked
 //!   machine.json         the drive, how it is addressed, the instrument, when it began
 //!   segments.jsonl       one line for each workload that ended, durable before the next one starts
-//!   live.jsonl           what `watch` noted while it went on
+//!   live.jsonl           notes of a running `watch`
 //!   observations.jsonl   one line for each probe, if there was any; durable likewise
 //!   samples.parquet      every single I/O, if asked for; samples-2.parquet … after the run was resumed
 //!   findings.json        what was concluded; `likenew judge` makes it again from the files above
 //! ```
 //!
-//! Beside the runs, `audit.jsonl` keeps what was done to drives: a line before and a line after each powerful step.
+//! Next to the runs, `audit.jsonl` records what was done to drives: a line before and a line after each
+//! powerful step.
 //!
-//! What was measured survives a kill at any moment but for the running workload. Everything written here reads back
-//! exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the file and says what
-//! to do. This room measures and judges nothing, and never overwrites a run.
+//! Measurements survive a kill at any moment, except those of the running workload. Everything written here
+//! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the
+//! file and says what to do. This crate measures and judges nothing, and never overwrites a run.
 
 mod archive;
 mod audit;

@@ -1,4 +1,5 @@
-//! A file of one JSON value a line, each durable before the next is begun: what survives a kill at any moment.
+//! A file of one JSON value per line, each durable before the next is begun, so that it survives a kill at
+//! any moment.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -48,7 +49,7 @@ impl Lines {
     /// They could not be written. Then none of them is in the file.
     ///
     /// # Panics
-    /// When a value has no form in JSON.
+    /// When a value cannot be written as JSON.
     pub(crate) fn push_all<T: Serialize>(&mut self, values: &[T]) -> Result<(), ArchiveError> {
         let mut text = Vec::new();
         for value in values {
@@ -61,7 +62,7 @@ impl Lines {
     /// Makes everything durable.
     ///
     /// # Errors
-    /// The system could not.
+    /// The system's error.
     pub(crate) fn close(self) -> Result<(), ArchiveError> {
         self.file.sync_all().map_err(ArchiveError::system("write", &self.path))
     }
@@ -81,7 +82,7 @@ impl Lines {
         written.map_err(ArchiveError::system("write", path))
     }
 
-    /// Cuts off what follows so many whole lines.
+    /// Keeps so many whole lines and cuts off the rest.
     pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
         let cut = || -> io::Result<()> {
             let mut reader = BufReader::new(File::open(&self.path)?);
@@ -100,8 +101,8 @@ impl Lines {
     }
 }
 
-/// Every whole line of `path`, of which there can be so many as a run has; none if it does not exist. A last line without an end is what a kill leaves: it is left out, and
-/// `notes` says so.
+/// Every whole line of `path`, up to the limit of a run; none if it does not exist. A last line without an
+/// end was cut off by a kill: it is left out, and `notes` says so.
 pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     notes: &mut Vec<String>,
@@ -117,7 +118,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     Ok(is_there.then_some(values))
 }
 
-/// Hands every whole line of `path` to `take`, which may refuse it; whether the file exists.
+/// Passes every whole line of `path` to `take`, which may refuse it; returns whether the file exists.
 pub(crate) fn for_each_line<T: DeserializeOwned>(
     path: &Path,
     kind: Kind,
@@ -131,7 +132,7 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
     if file.metadata().is_ok_and(|file| file.len() > kind.bytes_max) {
         return Err(ArchiveError::input(path, None)(InputError::TooLarge { kind }));
     }
-    // It can grow meanwhile.
+    // The file can grow while it is read.
     let (mut reader, mut line) = (BufReader::new(file.take(kind.bytes_max)), Vec::new());
     for number in 1.. {
         let length = input::next_line(&mut reader, &mut line, RECORD);

@@ -1,4 +1,4 @@
-//! What is noted while a run goes on: one line of JSON a note, in `live.jsonl`.
+//! Notes of a running `watch`: one line of JSON each, in `live.jsonl`.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -21,13 +21,14 @@ impl LiveWriter {
         Lines::open(folder.join(LIVE), OpenOptions::new().append(true).create_new(true)).map(Self)
     }
 
-    /// Keeps notes in one write, so that they survive a kill of this program; [`LiveWriter::close`] makes them durable.
+    /// Writes notes in one call, so that they survive a kill of this program; [`LiveWriter::close`] makes
+    /// them durable.
     ///
     /// # Errors
     /// They could not be written. Then none of them is in the file.
     ///
     /// # Panics
-    /// When a note has no form in JSON.
+    /// When a note cannot be written as JSON.
     pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
         self.0.push_all(notes)
     }
@@ -35,14 +36,14 @@ impl LiveWriter {
     /// Makes the notes durable.
     ///
     /// # Errors
-    /// The system could not.
+    /// The system's error.
     pub fn close(self) -> Result<(), ArchiveError> {
         self.0.close()
     }
 }
 
-/// Hands the notes in a run folder to `each`, in order. A last line without an end is what a kill leaves; it is left out, which
-/// the sentence that comes back says.
+/// Passes the notes of a run folder to `each`, oldest first. A last line without an end was cut off by a
+/// kill; it is left out, and the returned sentence says so.
 ///
 /// # Errors
 /// There are no notes, or they are damaged.

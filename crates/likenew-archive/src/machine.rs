@@ -1,4 +1,4 @@
-//! On what a run was made.
+//! What a run was made with.
 
 use std::path::Path;
 
@@ -17,29 +17,29 @@ pub(crate) const PLAN_SCHEMA: u32 = 1;
 /// The drive, the instrument, and when the run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Version of the run folder's form.
+    /// Version of the run folder's schema.
     pub schema: u32,
     /// When it began: date and time of day as text, such as `2026-03-14T15:09:26Z`. Names the folder, so that runs sort
     /// by time; nothing is computed from it.
     pub started_at: String,
-    /// What is measured.
+    /// The target.
     pub identity: Identity,
     /// How it is addressed.
     pub geometry: Geometry,
-    /// What measured it, its version included.
+    /// The program that measured it, with its version.
     pub instrument: Instrument,
-    /// How it was carried out, where that was not as usual.
+    /// Settings of the run that differ from the defaults.
     #[serde(default, skip_serializing_if = "Settings::is_default")]
     pub settings: Settings,
 }
 
-/// What was asked for beside the plan: a run that goes on goes on so.
+/// What was asked for beside the plan, so that a resumed run uses the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// What was to carry the I/O, if that was said.
+    /// The requested engine, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// What was to stay free of a folder's file system, if that was said.
+    /// The requested free space of a folder's file system, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve_bytes: Option<u64>,
     /// Whether every single I/O is kept.
@@ -48,7 +48,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether nothing was asked for.
+    /// Whether nothing was requested.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -72,14 +72,14 @@ impl Machine {
         }
     }
 
-    /// The same, carried out so.
+    /// The same with these settings.
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
     }
 }
 
-/// Asked before a file is understood, so that a newer form is named as such and not as damage.
+/// Checked before a file is parsed, so that a newer version is reported as such and not as damage.
 pub(crate) fn check_schema(path: &Path, version: Option<u64>, supported: u32) -> Result<(), ArchiveError> {
     match version {
         Some(version) if version != u64::from(supported) => {

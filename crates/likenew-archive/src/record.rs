@@ -17,12 +17,12 @@ use crate::lines;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::run::{self, FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
 
-/// What was asked, and of what.
+/// The plan and the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// What was asked.
+    /// The plan.
     pub plan: Plan,
-    /// Of what, with what, and when.
+    /// The target, the program, and when.
     pub machine: Machine,
 }
 
@@ -31,13 +31,13 @@ pub struct Header {
 pub struct Record {
     /// The folder.
     pub path: PathBuf,
-    /// What was asked, and of what.
+    /// The plan and the machine of a run.
     pub header: Header,
-    /// What was measured, in order.
+    /// What was measured, oldest first.
     pub segments: Vec<Segment>,
-    /// What was found out otherwise, in order.
+    /// What probes found, oldest first.
     pub observations: Vec<Observation>,
-    /// What was concluded, if that was reached.
+    /// The findings, if the run got that far.
     pub findings: Option<Findings>,
     /// What is missing or was left out, in sentences.
     pub notes: Vec<String>,
@@ -47,7 +47,7 @@ impl Header {
     /// Reads `plan.toml` and `machine.json` of a run folder.
     ///
     /// # Errors
-    /// It is no run folder, of a newer schema, or damaged.
+    /// It is not a run folder, has a newer schema, or is damaged.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let path = folder.join(PLAN);
         let text = read(folder, PLAN, input::PLAN)?;
@@ -71,7 +71,7 @@ impl Record {
     /// Reads a run folder.
     ///
     /// # Errors
-    /// It is no run folder, of a newer schema, or damaged in a file that cannot be made again.
+    /// It is not a run folder, has a newer schema, or is damaged in a file that cannot be made again.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let header = Header::open(folder)?;
         let mut notes = Vec::new();
@@ -81,7 +81,7 @@ impl Record {
         let mut observations: Vec<Observation> =
             lines::read(&folder.join(OBSERVATIONS), &mut notes)?.unwrap_or_default();
         check(&folder.join(OBSERVATIONS), observations.iter().map(Observation::check))?;
-        // An observation made after a workload whose record was torn belongs to what is gone.
+        // An observation made after a workload whose record was cut off is dropped with it.
         observations.retain(|observation| observation.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
         let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
@@ -90,7 +90,7 @@ impl Record {
         Ok(Self { path: folder.to_owned(), header, segments, observations, findings, notes })
     }
 
-    /// What a procedure is asked about. A simulated drive's counters are those after the last workload or probe.
+    /// The evidence for a procedure. A simulated drive's counters are those after the last workload or probe.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
         identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
@@ -99,7 +99,7 @@ impl Record {
         Evidence { segments, observations, ..Evidence::new(plan, identity, geometry) }
     }
 
-    /// The same, and what was measured is moved, not copied: this has none of it afterwards.
+    /// The same, but moves the measurements instead of copying them: this has none of them afterward.
     pub fn take_evidence(&mut self) -> Evidence {
         let (segments, observations) =
             (std::mem::take(&mut self.segments), std::mem::take(&mut self.observations));
@@ -108,7 +108,7 @@ impl Record {
         Evidence { segments, observations, ..taken }
     }
 
-    /// Keeps what was concluded when the run was judged again.
+    /// Stores the findings when the run was judged again.
     ///
     /// # Errors
     /// It could not be written.
@@ -124,7 +124,7 @@ impl Record {
     }
 }
 
-/// What a simulated drive had counted at the end.
+/// The counters of a simulated drive at the end.
 fn last_counters(segments: &[Segment], observations: &[Observation]) -> Option<FlashCounters> {
     let counters = history(segments, observations).filter_map(|history| match history {
         PastStep::Segment(segment) => segment.accounting,
@@ -141,7 +141,7 @@ fn check(path: &Path, lines: impl Iterator<Item = Result<(), String>>) -> Result
     })
 }
 
-/// The one thing in a file that every schema has.
+/// The one field that every schema has.
 #[derive(Deserialize)]
 struct Version {
     schema: Option<u64>,
@@ -159,7 +159,7 @@ fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
     ArchiveError::NotARun { path: folder.to_owned(), missing }
 }
 
-/// Findings can be made again, so damage to them keeps nobody from the evidence.
+/// Findings can be computed again, so damage to them must not block access to the evidence.
 fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
     let text = match input::read(&folder.join(FINDINGS), input::FINDINGS) {
         Err(error) if error.is_missing() => return None,

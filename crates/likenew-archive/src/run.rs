@@ -22,12 +22,12 @@ pub(crate) const SEGMENTS: &str = "segments.jsonl";
 pub(crate) const OBSERVATIONS: &str = "observations.jsonl";
 pub(crate) const FINDINGS: &str = "findings.json";
 
-/// A run folder that is open for writing, by nobody else at the same time.
+/// A run folder that is open for writing, by this process alone.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
     segments: Lines,
-    /// Most runs make no probe and have no such file.
+    /// Runs without a probe have no such file.
     observations: Option<Lines>,
 }
 
@@ -45,7 +45,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Goes on with a run.
+    /// Continues a run.
     pub(crate) fn reopen(path: &Path) -> Result<Self, ArchiveError> {
         if !path.join(SEGMENTS).exists() {
             return Err(ArchiveError::NotARun { path: path.to_owned(), missing: SEGMENTS });
@@ -57,7 +57,8 @@ impl Run {
         let segments = Lines::open(path.join(SEGMENTS), options)?;
         match segments.file().try_lock() {
             Err(TryLockError::WouldBlock) => return Err(ArchiveError::Busy(path.to_owned())),
-            // A file system without locks cannot tell; what is appended there is still right for one writer.
+            // A file system without locks cannot prevent a second writer; with a single one, appending is
+            // right.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 return Err(ArchiveError::system("lock", &path.join(SEGMENTS))(error));
             }
@@ -70,7 +71,7 @@ impl Run {
         Ok(Self { path: path.to_owned(), segments, observations: observations.transpose()? })
     }
 
-    /// Cuts off what follows so many whole lines of segments and of observations.
+    /// Keeps so many segments and observations and cuts off the rest.
     pub(crate) fn cut_after(&self, segments: usize, observations: usize) -> Result<(), ArchiveError> {
         self.segments.cut_after(segments)?;
         self.observations.as_ref().map_or(Ok(()), |lines| lines.cut_after(observations))
@@ -81,15 +82,15 @@ impl Run {
         &self.path
     }
 
-    /// Keeps what a workload came to; durable when this returns.
+    /// Stores the segment of a workload; durable when this returns.
     ///
     /// # Errors
-    /// It could not be written. Then nothing of it is in the file, and what was kept before still is.
+    /// It could not be written. Then nothing of it is in the file, and earlier ones still are.
     pub fn push(&mut self, segment: &Segment) -> Result<(), ArchiveError> {
         self.segments.push(segment)
     }
 
-    /// Keeps what a probe found; durable when this returns.
+    /// Stores an observation; durable when this returns.
     ///
     /// # Errors
     /// As for [`Run::push`].
@@ -118,7 +119,7 @@ impl Run {
         SampleWriter::create(&path)
     }
 
-    /// Opens a file for what is noted while this run goes on.
+    /// Opens a file for notes taken while this run is under way.
     ///
     /// # Errors
     /// The file could not be created.
@@ -126,16 +127,16 @@ impl Run {
         LiveWriter::create(&self.path)
     }
 
-    /// Keeps what was concluded, in place of what was concluded before.
+    /// Stores the findings, in place of earlier ones.
     ///
     /// # Errors
-    /// It could not be written, or holds a number that has no form in JSON.
+    /// It could not be written, or has a number that JSON cannot hold.
     pub fn conclude(&self, findings: &Findings) -> Result<(), ArchiveError> {
         conclude(&self.path, findings)
     }
 }
 
-/// Keeps what was concluded from the run in this folder.
+/// Stores the findings of the run in this folder.
 pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), ArchiveError> {
     let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(FINDINGS), reason };
     durable::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))

@@ -1,7 +1,7 @@
 //! The columns of a file of samples, and how a sample is spread over them.
 //!
-//! `outcome` holds the bytes that were moved, or the negated error number, as io_uring's completions do: a value equal to
-//! `length` is an I/O that was done whole.
+//! `outcome` holds the bytes that were moved, or the negated error number, as io_uring's completions do: a
+//! value equal to `length` is a complete I/O.
 
 use likenew_core::io::{Op, Outcome};
 use likenew_core::sample::Sample;

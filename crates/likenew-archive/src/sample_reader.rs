@@ -16,11 +16,12 @@ use parquet::schema::parser::parse_message_type;
 use crate::error::ArchiveError;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 
-/// More rows in one group than this are refused: no file of ours has them, and they would have to fit the memory.
+/// More rows in one group than this are refused: our files have fewer, and they would have to fit the memory.
 const GROUP_ROWS_MAX: i64 = 1_000_000;
 
 /// The samples of a file with the index of their segment: those of one lane in order of completion, the lanes
-/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can go unnoticed.
+/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can
+/// go unnoticed.
 pub struct SampleReader {
     path: PathBuf,
     file: SerializedFileReader<File>,
@@ -95,8 +96,8 @@ impl Iterator for SampleReader {
     }
 }
 
-/// The library takes some of a file's numbers for granted and panics where damage has changed them. Nothing that it
-/// touched is used after that.
+/// The library trusts some of a file's numbers and panics if they are damaged. Nothing that it touched is
+/// used after that.
 fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let read = panic::catch_unwind(AssertUnwindSafe(read));
     read.unwrap_or_else(|_| Err(ParquetError::General("its numbers contradict each other".to_owned())))

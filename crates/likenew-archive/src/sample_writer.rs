@@ -1,4 +1,4 @@
-//! Keeps every single I/O, off the measuring threads and in constant memory.
+//! Stores every I/O, off the measuring threads and in constant memory.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -24,17 +24,18 @@ use crate::error::ArchiveError;
 use crate::machine::SCHEMA;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 
-/// A lane hands over so many samples at once.
+/// Samples that a lane hands over at once.
 const BATCH: usize = 8_192;
-/// So many batches may wait for the writer; then the lanes wait, so that memory stays bounded and nothing is lost.
+/// Batches that may wait for the writer; beyond that the lanes wait, so that memory stays bounded and nothing
+/// is lost.
 const BATCHES_WAITING: usize = 16;
 /// Rows that are compressed together, and held in memory until they are.
 const GROUP_ROWS: usize = 128 * 1_024;
 
-/// Writes one file of samples from a thread of its own.
+/// Writes one file of samples from its own thread.
 ///
-/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read. Dropping
-/// it closes it as well, and then nobody learns of an error.
+/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read.
+/// Dropping it closes it as well, but hides any error.
 #[derive(Debug)]
 pub struct SampleWriter {
     path: PathBuf,
@@ -83,7 +84,7 @@ impl SampleWriter {
         }
     }
 
-    /// Ends the file and makes it durable; answers how many samples it holds.
+    /// Ends the file and makes it durable; returns how many samples it holds.
     ///
     /// # Errors
     /// It could not be written, now or earlier; then the file cannot be read.
@@ -129,7 +130,7 @@ impl Recorder for SampleRecorder {
     }
 
     fn end(&mut self, _at: likenew_core::units::Nanos) {
-        // A failure is kept by the writer, which says so when it is closed.
+        // The writer keeps its error, and returns it when it is closed.
         let _ = self.hand_over(0);
     }
 }
@@ -218,7 +219,7 @@ fn properties() -> WriterProperties {
         // The fastest level: the writer shares the machine with the measurement.
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")));
     for name in ["offset", "due_ns", "sent_ns", "done_ns"] {
-        // Hardly any of these values comes twice, but neighbours are close.
+        // Few of these values repeat, but consecutive ones are close.
         properties = properties
             .set_column_dictionary_enabled(ColumnPath::from(name), false)
             .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);

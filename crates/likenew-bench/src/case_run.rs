@@ -1,4 +1,4 @@
-//! One run of our own loop on a target, in this process, every sample recorded.
+//! One run of likenew's loop on a target, in this process, with a sample of every I/O.
 
 use anyhow::{Context as _, ensure};
 use likenew_core::access_pattern::AccessPattern;
@@ -17,7 +17,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::fio::FioResult;
 use crate::target::Case;
 
-/// The case as a workload of ours.
+/// The case as a workload.
 pub(crate) fn workload(case: &Case, until: Until) -> Workload {
     let region = Region::bytes(0..case.span);
     let stream = Stream {
@@ -25,7 +25,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
         size: Size::fixed(case.block),
         pattern: if case.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) },
         arrival: Arrival::Closed { depth: case.depth },
-        // As fio is told to: what is compared is the way of an I/O, not of its content.
+        // Like fio's setting: the comparison is about the path of an I/O, not its content.
         data: DataClass::Zero,
     };
     Workload { seed: 1, ..Workload::new(case.to_string(), until, vec![stream]) }
@@ -34,7 +34,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
 /// Runs the case once.
 ///
 /// # Errors
-/// The lab failed, or the drive answered with an error.
+/// The setup failed, or the drive returned an error.
 pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyhow::Result<FioResult> {
     run_workload(drive, &workload(case, until))
 }
@@ -42,7 +42,7 @@ pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyh
 /// Runs a workload once.
 ///
 /// # Errors
-/// The lab failed, or the drive answered with an error.
+/// The setup failed, or the drive returned an error.
 pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow::Result<FioResult> {
     let case = &workload.name;
     let before = user_time()?;
@@ -62,7 +62,8 @@ pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow
     })
 }
 
-/// User-space CPU time of this thread, which drives the only lane; opening the lane and joining the records are in it.
+/// User-space CPU time of this thread, which drives the only lane; includes opening the lane and joining the
+/// records.
 pub(crate) fn user_time() -> anyhow::Result<Nanos> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD).context("could not ask for CPU time")?;
     let time = usage.user_time();

@@ -1,4 +1,5 @@
-//! How well `check` finds causes: on simulated drives on which they are really at work, alone and in pairs, and on healthy ones.
+//! How well `check` finds causes: on simulated drives with known causes, alone and in pairs, and on healthy
+//! ones.
 
 mod case;
 mod fit;
@@ -23,19 +24,19 @@ pub(crate) struct Options {
     /// Only drives whose names begin so, such as "tiny-flash"
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
-    /// Only causes alone
+    /// Only single causes
     #[arg(long)]
     alone: bool,
-    /// Fit the weights of clues on even seeds, too, and report on odd ones
+    /// Fit the weights of evidence on even seeds, too, and report on odd ones
     #[arg(long)]
     fit: bool,
-    /// Of the cases only each n-th
+    /// Only every n-th case
     #[arg(long, default_value_t = 1)]
     sample: usize,
-    /// One target: what is at work, what was said, and why
+    /// One target: causes at work, answers and evidence
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
-    /// Threads, each with a drive of its own
+    /// Threads, each with its own drive
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
@@ -43,7 +44,7 @@ pub(crate) struct Options {
 /// Prints how well causes are found.
 ///
 /// # Errors
-/// A drive can not be made.
+/// A drive cannot be opened.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(target) = &options.target {
         let case = Case::new(target, 1)?;
@@ -70,7 +71,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers in the order of the cases.
+/// Results in the order of the cases.
 fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::CaseResult>> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
@@ -99,7 +100,7 @@ fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::CaseResul
 mod tests {
     use super::*;
 
-    /// A smaller set, the drives that are quick; the bench prints the whole.
+    /// A smaller set of fast drives; the bench prints all of them.
     #[test]
     fn causes_are_found_and_healthy_drives_are_called_healthy() {
         let mut all = cases(1, false).unwrap();

@@ -1,4 +1,5 @@
-//! The engine against fio: runs in turns on the same file and the same devices, printed as ratios.
+//! Likenew's engine compared with fio: runs in turns on the same file and the same devices, printed as
+//! ratios.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::{case_run, nop};
 /// How long and how often.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Runs of ours for each case, each between two of fio; at least 5 for figures that are quoted
+    /// Runs of likenew for each case, each between two of fio; at least 5 for numbers that are quoted
     #[arg(long, default_value_t = 5)]
     pairs: usize,
     /// Seconds of each run
@@ -29,7 +30,7 @@ pub(crate) struct Options {
     /// Only devices whose name contains this: "loop", "served", "tmpfs"
     #[arg(long, default_value = "")]
     on: String,
-    /// Processes that keep a core busy meanwhile
+    /// Processes that keep a core busy during the runs
     #[arg(long, default_value_t = 0)]
     busy: u32,
 }
@@ -41,7 +42,7 @@ const LOOP: &str = "a loop device over tmpfs";
 const SERVED_FILE: &str = "a loop device over a file that nbdkit serves";
 const TMPFS: &str = "a file on tmpfs";
 
-/// Prints agreement and cost on each device, then the instrument alone.
+/// Prints agreement and cost on each device, then the limits of likenew alone.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let busy = CpuLoad::start(options.busy)?;
     let tmpfs = Tmpfs::mount(3 * SPAN)?;
@@ -70,7 +71,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     nop::run()
 }
 
-/// Compares both on a loop device over a file of ours.
+/// Compares both on a loop device over a temporary file.
 fn run_on_loop(target: &str, file: &Path, is_direct: bool, options: &Options) -> anyhow::Result<()> {
     let attached = Loop::attach(file, is_direct)?;
     let loss = Loss::at(&attached.device)?;
@@ -79,7 +80,7 @@ fn run_on_loop(target: &str, file: &Path, is_direct: bool, options: &Options) ->
     compare(target, &mut *drive, &attached.device, options)
 }
 
-/// Memory is allocated before anything is timed.
+/// Allocates memory before anything is timed.
 fn fill(path: &Path) -> anyhow::Result<()> {
     Ok(std::fs::write(path, vec![0u8; SPAN as usize])?)
 }
@@ -133,10 +134,10 @@ fn cost_cases() -> impl Iterator<Item = Case> {
     [32, 1].into_iter().map(|depth| Case { random: true, write: false, block: 4096, depth, span: SPAN })
 }
 
-/// Runs of ours, each between two of fio, so that a machine that becomes slower or faster meanwhile weighs on both.
+/// Runs of likenew, each between two of fio, so that a computer that becomes slower or faster affects both.
 struct Turns {
     likenew: Vec<FioResult>,
-    /// One more than of ours.
+    /// One more than runs of likenew.
     fio: Vec<FioResult>,
 }
 
@@ -158,14 +159,14 @@ impl Turns {
         Ok(turns)
     }
 
-    /// Each of our runs against the geometric mean of fio's before and after it.
+    /// Each run of likenew over the geometric mean of fio's before and after it.
     fn ratio(&self, of: impl Fn(&FioResult) -> f64) -> String {
         let likenew = self.likenew.iter().zip(self.fio.windows(2));
         let ratios = likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt());
         spread(&ratios.collect::<Vec<_>>())
     }
 
-    /// fio against itself: what the machine alone makes of a ratio.
+    /// fio compared with itself: how much the computer alone varies a ratio.
     fn control(&self, of: impl Fn(&FioResult) -> f64) -> String {
         let ratios = self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0]));
         spread(&ratios.collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! One run of fio on a target, and what it says of itself.
+//! One run of fio on a target, and its own numbers.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::target::Case;
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FioResult {
     /// Bytes a second.
@@ -16,11 +16,11 @@ pub(crate) struct FioResult {
     pub(crate) latency_ns_mean: f64,
     /// User-space CPU time for one I/O, in nanoseconds.
     pub(crate) cpu_ns_per_io: f64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub(crate) iops: f64,
 }
 
-/// How fio is set up beyond the case.
+/// Settings of fio beyond the case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// `--fixedbufs --registerfiles`.
@@ -29,7 +29,7 @@ pub(crate) struct Setting {
     pub(crate) logged: bool,
 }
 
-/// Runs fio once. Random offsets carry no map of what was visited (`norandommap`), because ours do not either; that is the
+/// Runs fio once. Random offsets keep no map of visited ones (`norandommap`), as in likenew; that is the
 /// cheaper setting for fio.
 ///
 /// # Errors

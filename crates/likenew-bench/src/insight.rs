@@ -1,4 +1,4 @@
-//! How well an X-ray sees: over drives that are drawn, whose insides are known, each answer against the truth.
+//! How accurate an X-ray is: each answer compared with the truth, on generated drives with known internals.
 
 mod answer;
 mod case;
@@ -19,10 +19,10 @@ use likenew_sim::generator::{Family, generate};
 use case::{Case, Noise, Query};
 pub(crate) use case::{QueryResult, ask};
 
-/// Which drives, and what of them.
+/// The drives, and what to do with them.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Drives that are drawn
+    /// Number of generated drives
     #[arg(long, default_value_t = 200)]
     drives: u64,
     /// Seed of the first of them
@@ -31,27 +31,27 @@ pub(crate) struct Options {
     /// One drive: truth beside answer, and why
     #[arg(long, value_name = "SEED")]
     drive: Option<u64>,
-    /// Drives of this family only, such as "page map" or "FAST"
+    /// Only drives of this family, such as "page map" or "FAST"
     #[arg(long)]
     family: Option<String>,
-    /// Probes to ask; all of them without this
+    /// Tests to run; all of them by default
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// A part of the drives also with a neighbour, outliers, throttling
+    /// Repeat some drives with a noisy neighbor, outliers and throttling
     #[arg(long)]
     noisy: bool,
-    /// Only what `model` says of the drives of a published study
+    /// Only the results of `model` for the drives of a published study
     #[arg(long)]
     published_models: bool,
-    /// Threads, each with a drive of its own
+    /// Threads, each with its own drive
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
 
-/// Prints how well an X-ray sees.
+/// Prints how accurate an X-ray is.
 ///
 /// # Errors
-/// There is no such family, or a drive can not be made.
+/// There is no such family, or a drive cannot be opened.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let query = Query { only: options.only.clone(), noise: None };
     if options.published_models {
@@ -73,7 +73,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One drive in so many is X-rayed again under each noise; families come in turn with another period.
+/// One drive in this many is X-rayed again under each noise; coprime to the number of families, so that all
+/// of them come.
 const NOISY_EVERY: usize = 5;
 
 fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyhow::Result<String> {
@@ -91,7 +92,7 @@ fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyh
     Ok(text)
 }
 
-/// The seeds of the drives that are meant.
+/// The seeds of the selected drives.
 fn seeds(options: &Options) -> anyhow::Result<Vec<u64>> {
     let family = options.family.as_ref().map(|name| {
         let names = || Family::ALL.map(Family::name).join(", ");
@@ -134,7 +135,7 @@ mod tests {
     /// Two drives of each family.
     const DRIVES: u64 = 22;
 
-    /// The share of the drives of this test that have to be right, of those that have the property.
+    /// Share of the drives of this test that must be right, of those that have the property.
     const RIGHT: [(&str, f64); 12] = [
         ("medium", 0.97),
         ("mapping", 0.97),
@@ -149,7 +150,7 @@ mod tests {
         ("trim", 0.9),
         ("idle_collection_ns", 0.6),
     ];
-    /// A few drives decide less exactly than hundreds.
+    /// Share of false claims allowed here: a few drives decide less exactly than hundreds.
     const FALSE_MAX: f64 = 0.02;
     const COVERAGE_MIN: f64 = 0.85;
 
@@ -170,7 +171,7 @@ mod tests {
         assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
     }
 
-    /// A pseudo-SLC cache that a neighbour fills, too; one whose end is far behind; a disk; a map of blocks.
+    /// A pseudo-SLC cache that a noisy neighbor fills, too; one whose end is far away; a disk; a block map.
     const BESIDE_A_NEIGHBOUR: [u64; 4] = [376, 341, 1, 8];
 
     #[test]

@@ -1,5 +1,5 @@
-//! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench NAME` and
-//! `cargo xtask reproduce`.
+//! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench
+//! NAME` and `cargo xtask reproduce`.
 
 mod case_run;
 mod diagnosis;
@@ -23,23 +23,23 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask bench", about = "Measure the instrument")]
 enum Bench {
-    /// How well `check` finds causes: simulated drives on which they are at work
+    /// How well `check` finds causes: simulated drives with known causes
     Diagnosis(diagnosis::Options),
-    /// Against fio, in pairs on the same target: agreement and cost
+    /// Compared with fio, in pairs on the same target: agreement and cost
     Engine(engine::Options),
-    /// How well an X-ray sees: drives with known insides
+    /// How accurate an X-ray is: drives with known internals
     Insight(insight::Options),
     /// What recording costs a load, in pairs of runs
     Record(record::Options),
-    /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
+    /// Replays: how exactly recorded times are kept, and the speed of likenew and fio without them
     Replay(replay::Options),
     /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     Reproduce(reproduce::Options),
-    /// The simulator: speed, memory, and theory beside what comes out
+    /// The simulator: speed, memory, and results beside theory
     Sim,
-    /// Readers of traces: records a second and memory, by format
+    /// Readers of traces: records per second and memory, by format
     Trace(trace::Options),
-    /// What verifying costs: against plain workloads, and against f3
+    /// The cost of verifying: compared with plain workloads, and with f3
     Verify(verify::Options),
 }
 

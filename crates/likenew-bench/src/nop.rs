@@ -1,4 +1,4 @@
-//! The instrument alone: a drive that does nothing, the generator of data, and memory over a long run.
+//! Limits of the instrument: a drive that does nothing, the data generator, and memory over a long run.
 
 use likenew_core::until::Until;
 use likenew_real::nop::Nop;
@@ -12,7 +12,7 @@ const ROUNDS: usize = 5;
 const SHORT_IOS: u64 = 1_000_000;
 const LONG_IOS: u64 = 100_000_000;
 
-/// Prints the instrument's own limits.
+/// Prints the limits of the instrument.
 pub(crate) fn run() -> anyhow::Result<()> {
     let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30 };
     let mut nop = Nop::new();

@@ -17,25 +17,25 @@ use crate::target::{Case, Loop, Tmpfs};
 /// How long and how often.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Pairs of runs for each case; at least 5 for figures that are quoted
+    /// Pairs of runs for each case; at least 5 for numbers that are quoted
     #[arg(long, default_value_t = 10)]
     pairs: usize,
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// The binary that records [default: built for release]
+    /// The binary that records [default: the release build]
     #[arg(long)]
     binary: Option<PathBuf>,
 }
 
 const SPAN: u64 = 512 << 20;
 
-/// Prints the ratio of IOPS with recording to those without, what was recorded, and what was lost.
+/// Prints the ratio of IOPS with recording to those without, and the records kept and lost.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let binary = options.binary.clone().map_or_else(build, Ok)?;
     let tmpfs = Tmpfs::mount(SPAN + (1 << 30))?;
     let image = tmpfs.path().join("image");
-    // Memory is allocated before anything is timed.
+    // Allocates memory before anything is timed.
     std::fs::write(&image, vec![0u8; SPAN as usize])?;
     let attached = Loop::attach(&image, false)?;
     println!(
@@ -68,7 +68,7 @@ fn compare(
     let (mut ratios, mut control, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let (mut recorded, mut lost, mut trace_bytes) = (0, 0, 0);
     for pair in 0..options.pairs {
-        // The other order every time, so that neither is always first.
+        // The order alternates, so that neither is always first.
         let before = (pair % 2 == 0).then(load).transpose()?;
         let recorder = Recorder::start(binary, device, folder)?;
         let on = load()?;
@@ -90,13 +90,13 @@ fn compare(
     Ok(())
 }
 
-/// A recorder at work.
+/// A running recorder.
 struct Recorder {
     child: Child,
     trace: PathBuf,
 }
 
-/// What a recording came to.
+/// The result of a recording.
 struct RecordingResult {
     ios: u64,
     lost: u64,
@@ -112,10 +112,10 @@ impl Recorder {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("could not run likenew")?;
         let stderr = child.stderr.take().expect("it is piped");
         let mut lines = BufReader::new(stderr).lines();
-        // The last thing that it says before it begins.
+        // The last line that it prints before it begins.
         let has_begun = lines.any(|line| line.is_ok_and(|line| line.contains("buffers take")));
         ensure!(has_begun, "the recorder did not begin");
-        // Whatever else it says must not stop it.
+        // More output must not block it.
         std::thread::spawn(move || lines.count());
         Ok(Self { child, trace })
     }

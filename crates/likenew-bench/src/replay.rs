@@ -1,4 +1,4 @@
-//! Replay: how exactly recorded times are kept, and as fast as it goes beside fio with the same log.
+//! Replay: how exactly recorded times are kept, and the speed without them beside fio with the same log.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,24 +28,24 @@ use crate::target::{Loop, Tmpfs};
 /// How much and how often.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Pairs of runs; at least 5 for figures that are quoted
+    /// Pairs of runs; at least 5 for numbers that are quoted
     #[arg(long, default_value_t = 5)]
     pairs: usize,
-    /// Events a second that are replayed at their times
+    /// I/Os per second that are replayed at their times
     #[arg(long, default_value_t = 50_000)]
     rate: u64,
-    /// Seconds of that
+    /// Seconds of that replay
     #[arg(long, default_value_t = 4)]
     seconds: u64,
 }
 
 const SPAN: u64 = 512 << 20;
 const BLOCK: u64 = 4096;
-/// I/Os of the log that is replayed as fast as it goes.
+/// I/Os of the log for replay at full speed.
 const FAST_IOS: u64 = 300_000;
 const DEPTH: u32 = 32;
 
-/// A recording that is made up as it is read: reads, and a write for every four of them.
+/// A recording generated while it is read: reads, and a write for every four of them.
 struct SyntheticTrace {
     remaining: u64,
     gap: Nanos,
@@ -181,7 +181,7 @@ fn scratch_log(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
     Ok(path)
 }
 
-/// I/Os a second.
+/// I/Os per second.
 fn fio(device: &Path, log: &Path) -> anyhow::Result<f64> {
     let sh = Shell::new()?;
     let flags = [

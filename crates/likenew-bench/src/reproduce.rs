@@ -1,7 +1,8 @@
-//! Measures simulated drives as five studies measured real ones, and writes `docs/explanation/reproduction.md`.
+//! Measures simulated drives as five studies measured real ones, and writes
+//! `docs/explanation/reproduction.md`.
 //!
-//! What was published of new drives stands beside what comes out; what the same drives do when used is printed as a
-//! prediction. Everything is virtual time, so the page is the same on every machine.
+//! Published values of new drives are compared with the simulated ones; the results for used drives are
+//! printed as predictions. Everything runs in virtual time, so the page is the same on every machine.
 
 mod compression;
 mod file_list;
@@ -25,7 +26,7 @@ pub(crate) struct Options {
     /// Only this study, printed instead of written to docs/explanation/reproduction.md
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5))]
     study: Option<u32>,
-    /// Small spans and drives, printed: to see that everything works, not what comes out
+    /// Small spans and drives, printed: shows that everything works, not the results
     #[arg(long)]
     quick: bool,
 }
@@ -34,17 +35,17 @@ pub(crate) struct Options {
 struct Study {
     number: u32,
     title: &'static str,
-    /// Where its figures were printed, and how they were measured.
+    /// Source of its values, and how they were measured.
     source: &'static str,
     published: &'static [PublishedFigure],
     run: fn(Lab) -> anyhow::Result<Section>,
 }
 
-/// What came out of a study.
+/// The results of a study.
 struct Section {
-    /// For each published figure, the simulated one; nothing where the catalogue has no such drive.
+    /// For each published value, the simulated one; `None` if the catalog has no such drive.
     simulated: Vec<Option<f64>>,
-    /// What has to be known about the two, in Markdown.
+    /// Remarks on both, in Markdown.
     note: &'static str,
     /// The rest, in Markdown.
     predictions: String,
@@ -58,7 +59,7 @@ const STUDIES: [Study; 5] = [
     request_sizes::STUDY,
 ];
 
-/// Runs the studies and writes or prints what came out.
+/// Runs the studies and writes or prints the results.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let lab = Lab { quick: options.quick };
     let mut text = String::new();
@@ -81,7 +82,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the page lies.
+/// Path of the page.
 fn file() -> PathBuf {
     root().join("docs/explanation/reproduction.md")
 }

@@ -1,4 +1,4 @@
-//! The simulator: how fast whole drives age, how much memory they take, and whether theory holds.
+//! The simulator: speed of aging whole drives, memory, and agreement with theory.
 
 mod bare_layer;
 mod write_amplification;
@@ -31,7 +31,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The drive, with its capacity at another share of its flash, used.
+/// The drive, used, with its capacity as another share of its flash.
 fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
     let entry =
         catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalogue")?;
@@ -57,7 +57,7 @@ fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     let (mut fills, mut rates) = (Vec::new(), Vec::new());
     while !is_steady(&fills) && fills.len() < FILLS_MAX {
         let before = drive.flash_counters().context("a simulated drive has books")?;
-        // Each fill at places of its own: the same ones again would leave a third of the drive cold.
+        // Each fill at its own addresses: the same ones again would leave a third of the drive cold.
         let workload =
             Workload { seed: fills.len() as u64, ..case_run::workload(&case, Until::ops(capacity / PAGE)) };
         let measured = case_run::run_workload(&mut drive, &workload)?;
@@ -65,7 +65,7 @@ fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
         let host = after.host_bytes_written - before.host_bytes_written;
         ensure!(host == capacity / PAGE * PAGE, "every write was completed and counted");
         fills.push((after.flash_bytes_programmed - before.flash_bytes_programmed) as f64 / host as f64);
-        // Time on the CPU, so that others who use it do not count.
+        // CPU time, so that other programs do not count.
         rates.push(1e9 / measured.cpu_ns_per_io);
     }
     let last = &fills[fills.len() - STEADY_FILLS..];
@@ -89,7 +89,7 @@ fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fills that agree when a drive is in its steady state.
+/// Number of fills that agree in a steady state.
 const STEADY_FILLS: usize = 3;
 const FILLS_MAX: usize = 30;
 
@@ -97,7 +97,7 @@ fn is_steady(fills: &[f64]) -> bool {
     fills.len() >= 2 * STEADY_FILLS && relative_difference(&fills[fills.len() - STEADY_FILLS..]) <= 0.005
 }
 
-/// How far the greatest is from the least, as a share of that.
+/// Difference of the largest and the smallest, as a share of the smallest.
 fn relative_difference(values: &[f64]) -> f64 {
     let (low, high) =
         values.iter().fold((f64::MAX, 0.0f64), |(low, high), value| (low.min(*value), high.max(*value)));

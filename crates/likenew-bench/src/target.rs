@@ -1,4 +1,5 @@
-//! What the engine is measured on: a file on tmpfs, a loop device over another, and a device that takes time of its own.
+//! Targets for measuring the engine: a file on tmpfs, a loop device over another, and a device with its own
+//! latency.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,13 +40,13 @@ impl fmt::Display for Case {
     }
 }
 
-/// A tmpfs of our own; unmounted when dropped.
+/// A separate tmpfs; unmounted when dropped.
 pub(crate) struct Tmpfs {
     folder: TempDir,
 }
 
 impl Tmpfs {
-    /// Mounts `bytes` of it.
+    /// Mounts one of `bytes`.
     ///
     /// # Errors
     /// Not root, or the system refuses.
@@ -74,8 +75,8 @@ impl Drop for Tmpfs {
     }
 }
 
-/// A file in memory that another process serves, so that each I/O takes tens of microseconds on its way: nbdkit behind nbdfuse. Unmounted when
-/// dropped.
+/// A file in memory that another process serves, so that each I/O takes tens of microseconds: nbdkit behind
+/// nbdfuse. Unmounted when dropped.
 pub(crate) struct ServedFile {
     server: Child,
     file: PathBuf,
@@ -83,7 +84,7 @@ pub(crate) struct ServedFile {
 }
 
 impl ServedFile {
-    /// Serves so many bytes.
+    /// Serves this many bytes.
     ///
     /// # Errors
     /// nbdkit or nbdfuse are not installed, or the system has no FUSE.
@@ -148,13 +149,14 @@ impl Drop for CpuLoad {
     }
 }
 
-/// A loop device over a file of ours; detached when dropped.
+/// A loop device over a temporary file; detached when dropped.
 pub(crate) struct Loop {
     pub(crate) device: PathBuf,
 }
 
 impl Loop {
-    /// Attaches one. Past the page cache of the file below only where that file has to be asked each time: a file on tmpfs is memory already.
+    /// Attaches one. Past the page cache of the file below only if that file has a latency: a file on tmpfs
+    /// is memory already.
     ///
     /// # Errors
     /// The system refuses.

@@ -1,4 +1,4 @@
-//! How fast traces are read, and in how much memory.
+//! Speed and memory of reading traces.
 
 use std::path::Path;
 
@@ -20,12 +20,12 @@ pub(crate) struct Options {
     /// Only these formats
     #[arg(long, value_delimiter = ',')]
     formats: Vec<String>,
-    /// Where the traces are put [default: the folder for temporary files]
+    /// Folder for the traces [default: the folder for temporary files]
     #[arg(long)]
     folder: Option<std::path::PathBuf>,
 }
 
-/// What one reading took.
+/// Time and memory of one reading.
 struct Reading {
     records: u64,
     cpu_ns: u64,
@@ -38,7 +38,7 @@ impl Reading {
     }
 }
 
-/// Makes a short and a long trace of each format, and reads them back, each in a process of its own.
+/// Writes a short and a long trace of each format, and reads them back, each in a separate process.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a trace, reads it and surveys it.
+/// Writes a trace, reads it and surveys it.
 fn trace(
     sh: &Shell,
     program: &Path,

@@ -1,5 +1,5 @@
-//! What verifying costs: stamped against plain workloads in pairs on a loop device, `verify` against f3 in pairs on the same
-//! file system, and the stamps alone.
+//! The cost of verifying: stamped compared with plain workloads in pairs on a loop device, `verify` compared
+//! with f3 in pairs on the same file system, and the stamps alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -27,10 +27,10 @@ use xshell::{Shell, cmd};
 use crate::spread::{middle, spread};
 use crate::target::{Loop, Tmpfs};
 
-/// How often.
+/// Number of runs.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Pairs of runs for each case; at least 5 for figures that are quoted
+    /// Pairs of runs for each case; at least 5 for numbers that are quoted
     #[arg(long, default_value_t = 5)]
     pairs: usize,
 }
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     compare_with_f3(options)
 }
 
-/// In a buffer of the length of one I/O, as the loop does it.
+/// In a buffer of the length of one I/O, like in the loop.
 fn stamps_alone() {
     const ROUNDS: u64 = 8192;
     let mut buffer = vec![0u8; BLOCK as usize];
@@ -97,7 +97,7 @@ fn run_on_loop_device(options: &Options) -> anyhow::Result<()> {
     for op in [Op::Write, Op::Read] {
         let (mut ratios, mut speeds) = (Vec::new(), Vec::new());
         for pair in 0..options.pairs {
-            // Reads are checked against what a pass has written, which is not timed.
+            // Reads are compared with an earlier write pass, which is not timed.
             pass(&mut *drive, Op::Write, DataClass::Stamped(STAMP))?;
             let classes = [DataClass::Stamped(STAMP), DataClass::Zero];
             let [stamped, plain] = if pair % 2 == 0 {
@@ -148,7 +148,7 @@ impl Drop for Ext4 {
 
 fn compare_with_f3(options: &Options) -> anyhow::Result<()> {
     let ext4 = Ext4::mount()?;
-    // What was never allocated is no one's speed.
+    // The first pass allocates the blocks, and is not timed.
     verify(&ext4.point)?;
     let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..options.pairs {
@@ -172,7 +172,7 @@ fn compare_with_f3(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds that a verification takes from opening the folder to the last file's removal.
+/// Seconds of a verification, from opening the folder to removing the last file.
 fn verify(folder: &Path) -> anyhow::Result<f64> {
     let begun = Instant::now();
     let options = VerifyOptions { files: 1, file_size: SPAN, probes: 0, ..VerifyOptions::default() };
@@ -194,7 +194,7 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     Ok(seconds)
 }
 
-/// Seconds that f3 takes for as much: one of its files of 1 GiB.
+/// Seconds of f3 for the same: one of its files of 1 GiB.
 fn f3(folder: &Path) -> anyhow::Result<f64> {
     let sh = Shell::new()?;
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! What a check advises is possible where it is advised, by what `likenew recondition` says of the same target, and can
-//! be pasted.
+//! The advice of a check can be followed where it is given, as `likenew recondition` confirms for the same
+//! target, and its commands can be pasted.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ use likenew_sim::{Spec, catalog};
 
 use crate::arguments::Arguments;
 
-/// Programs that actions name besides our own.
+/// Programs that actions name besides `likenew`.
 const TOOLS: &[&str] = &[
     "btrfs",
     "cat",
@@ -54,7 +54,7 @@ impl Observer for SilentObserver {
     }
 }
 
-/// A line of a shell as words; quotes as our own commands have them.
+/// A shell command as words, with the quotes that actions use.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
     for of in line.chars() {
@@ -69,7 +69,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What is wrong with a command, if anything is.
+/// The fault of a command, if it has one.
 fn fault_of(command: &str) -> Option<String> {
     let mut words = words(command);
     if words[0] == "sudo" {
@@ -85,18 +85,18 @@ fn fault_of(command: &str) -> Option<String> {
     invented.map(|word| format!("{word} is no path of a machine"))
 }
 
-/// What has to be possible where somebody is told to do something.
+/// What the target must allow for advice.
 #[derive(Clone, Copy)]
 struct Can {
-    /// Telling it what is free.
+    /// Sending it TRIM.
     trim: bool,
     write: bool,
-    /// There is a machine that knows more of it, and somebody who is not root yet.
+    /// A machine that knows more about the drive, and a user who is not root yet.
     machine: bool,
     root: bool,
 }
 
-/// What is wrong with what could change an answer or decide it, of all causes where nothing was measured.
+/// Faults of the hints of all causes, without any measurement.
 fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     let (measurements, facts) = (Measurements::default(), Facts::default());
     let mut faults = Vec::new();
@@ -152,7 +152,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     faults
 }
 
-/// What is wrong with the actions of all causes on a target: each is tried whether something measured calls for it or not.
+/// Faults of the actions of all causes on a target, whether a measurement calls for them or not.
 fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<String> {
     let measurements = Measurements::default();
     let case = Case {
@@ -184,7 +184,7 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
     faults
 }
 
-/// What is wrong with the actions that are named for a simulated drive, by what recondition says of the same one.
+/// Faults of the actions for a simulated drive, compared with what recondition can do there.
 fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let spec = Spec::parse(target).unwrap();
     let read = |_: &Path| file.map(|text| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into());
@@ -218,7 +218,7 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     };
     let site = site(&evidence, free, facts, feasibility);
     let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
-    // What the drive's machine would know of TRIM is a part of whether it can be sent.
+    // What the drive's machine knows of TRIM is part of whether it can be sent.
     let mut all = faults_of_hints(&site, can);
     all.extend(faults(site, &|action| {
         let command = action.command.as_deref().filter(|_| step_kind(action).is_some())?;
@@ -244,7 +244,7 @@ const STATES: &[&str] = &[
 fn of_catalogue(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let names = catalog().iter().map(|entry| entry.name).filter(|name| is_wanted(name));
     let targets = names.flat_map(|name| STATES.iter().map(move |state| format!("sim:{name}{state}")));
-    // Not every drive can be in every state.
+    // Not every drive supports every state.
     targets.filter(|target| Spec::parse(target).is_ok_and(|spec| spec.open(no_file).is_ok())).collect()
 }
 
@@ -252,7 +252,7 @@ fn no_file(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// The drives of the scenarios, with the file of one of its own.
+/// The drives of the scenarios, with the file of those that have their own.
 fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut all = Vec::new();
@@ -292,7 +292,7 @@ fn what_is_advised_for_every_simulated_drive_is_possible_and_can_be_typed() {
     check_all(of_catalogue(|_| true), of_scenarios(|_| true));
 }
 
-/// A folder on a SATA drive, of which everything is known.
+/// A folder on a SATA drive with all facts known.
 fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
     let known = |value| Fact::new(value, "test");
     let layer = |name: &str, kind, takes| Layer {
@@ -325,24 +325,25 @@ struct Place {
     kind: Kind,
     root: bool,
     knows_trim: bool,
-    /// A layer that lets no TRIM pass.
+    /// A layer that blocks TRIM.
     blocks: Option<LayerKind>,
     writable: bool,
 }
 
 impl Place {
-    /// Whether a step can be taken there, by what it does and not by what the product says of it.
+    /// Whether a step is possible there, from its effect and not from the product's own answer.
     fn can(&self, action: ActionKind) -> bool {
         match (self.kind, action) {
             // A file system sends TRIM down to the drive.
             (Kind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
             // Its own free space.
             (Kind::Folder, ActionKind::OverwriteFree) => self.writable,
-            (Kind::Folder | Kind::Device, ActionKind::Refresh) => true,
+            (Kind::Folder | Kind::Device, ActionKind::Refresh | ActionKind::Rewrite) => true,
             (Kind::Device, ActionKind::Discard) => self.knows_trim,
             // A device that may not be written yet asks for consent first.
             (Kind::Device, ActionKind::Overwrite) => true,
-            // The drive of these tests is no NVMe drive, a device's free space is not known, and files are no drives.
+            // The drive of these tests is not NVMe, a device's free space is unknown, and files are not
+            // drives.
             _ => false,
         }
     }

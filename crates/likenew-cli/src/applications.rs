@@ -8,7 +8,7 @@ use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
 
 use crate::exit::Failure;
 
-/// Names of the library, and what files say.
+/// Applications by name, from the library and from files.
 pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
     let (mut names, mut custom) = (Vec::new(), Vec::new());
     for name in asked {

@@ -1,4 +1,4 @@
-//! What can be typed. Options only build a plan; `likenew run PLAN.toml` runs one directly.
+//! The command line. Options only build a plan; `likenew run PLAN.toml` runs one directly.
 
 mod age;
 mod apps;
@@ -159,7 +159,7 @@ pub(crate) struct TargetArguments {
 }
 
 impl TargetArguments {
-    /// The seed that was typed, or the default.
+    /// The seed on the command line, or the default.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
@@ -233,7 +233,7 @@ pub(crate) struct ExecutionArguments {
 }
 
 impl ExecutionArguments {
-    /// What an interrupted run is resumed with.
+    /// The settings with which an interrupted run is resumed.
     pub(crate) fn settings(&self) -> Settings {
         let engine = self.engine.to_possible_value().expect("every engine has a name");
         Settings {
@@ -243,7 +243,7 @@ impl ExecutionArguments {
         }
     }
 
-    /// The same with what the run began with, where nothing else was typed now.
+    /// The settings of the original run, unless others are on the command line.
     ///
     /// # Errors
     /// A sentence: the run began with an engine that this version does not know.
@@ -294,7 +294,7 @@ impl Output {
     }
 }
 
-/// The grammar, with what derives cannot say: groups of commands and examples.
+/// The grammar, with the parts that derives cannot express: groups of commands and examples.
 pub(crate) fn command() -> clap::Command {
     let mut command = Arguments::command();
     let overview = help_wording::commands(&command);
@@ -306,7 +306,7 @@ pub(crate) fn command() -> clap::Command {
     command.override_help(overview)
 }
 
-/// What was typed.
+/// Parses the command line.
 ///
 /// # Errors
 /// Clap's, for what it refuses or shows itself; two reports at once to standard output.
@@ -359,7 +359,7 @@ pub(crate) enum ExportFormat {
     Fio,
 }
 
-/// A value that parses itself and words its own errors.
+/// A value that parses itself and has its own errors.
 fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
 }
@@ -372,9 +372,10 @@ fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone
     }
 }
 
-/// A mix by its percentage of reads, as fio's rwmixread has it.
+/// A mix by its percentage of reads, like fio's rwmixread.
 fn mix_of_reads(percent: &str) -> Result<Mix, String> {
-    format!("mix:{}", percent.trim_end_matches('%')).parse()
+    let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
+    mix.map_err(|_: String| wording::not_a_percentage(percent))
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
@@ -407,10 +408,11 @@ mod tests {
         command.run_arguments
     }
 
-    /// What becomes of each flag of a run that goes on. A new flag has to be put into one of these lists.
+    /// Every flag of a run is kept or dropped on resume. A new flag has to be put into one of these lists.
     #[test]
     fn a_run_that_goes_on_forgets_no_flag() {
-        // Consent holds for one run, an answer for one question, and waiting and reports are asked for each time.
+        // Consent holds for one run, an answer for one question, and waiting and reports are chosen each
+        // time.
         const TYPED_AGAIN: [&str; 9] =
             ["consent", "destroy", "yes", "json", "html", "details", "quiet", "color", "wait-for-drive"];
         const KEPT: [(&str, &str, &str); 3] =

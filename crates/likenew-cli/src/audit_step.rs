@@ -1,4 +1,4 @@
-//! What is done to real drives is written down before and after it.
+//! Logs what is done to real drives, before and after it.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::measure::ReportSink;
 use crate::output;
 use crate::resolved_target::ResolvedTarget;
 
-/// Does something to drives that the caller has locked: writes down what is about to be done, `action` as data and `request` in words, does it, shows the
-/// report, and writes down how it ended. Of a simulated drive nothing is written down.
+/// Does something to drives that the caller has locked. Logs it first, `action` as data and `request` in
+/// words; does it; shows the report; and logs how it ended. For a simulated drive nothing is logged.
 ///
 /// # Errors
-/// The log cannot be written; or those of what is done.
+/// The log cannot be written; or the errors of the step itself.
 pub(crate) fn run_audited(
     resolved_target: &ResolvedTarget,
     action: &str,
@@ -46,7 +46,7 @@ pub(crate) fn run_audited(
     ended
 }
 
-/// A step that was announced.
+/// A step in the log.
 struct AnnouncedStep {
     log: AuditLog,
     step: AuditStep,
@@ -64,7 +64,7 @@ fn begin(
     Ok(AnnouncedStep { log, step })
 }
 
-/// How much was done, of what was to be.
+/// The work done, and the work announced.
 #[derive(Clone, Copy, Default)]
 struct StepProgress {
     bytes_asked: u64,
@@ -72,7 +72,7 @@ struct StepProgress {
 }
 
 impl StepProgress {
-    /// Of all steps that a report tells of.
+    /// The sum of all steps in a report.
     fn from_document(document: &Document) -> Self {
         let rows = document.tables.get("steps");
         let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();

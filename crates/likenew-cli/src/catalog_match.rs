@@ -1,4 +1,4 @@
-//! As which drive of the catalogue a real drive is known.
+//! Matches a real drive with the catalog.
 
 use likenew_core::drive::Drive as _;
 use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
@@ -10,19 +10,19 @@ use likenew_sim::{Entry, Spec, by_reported_model};
 
 use crate::resolved_target::ResolvedTarget;
 
-/// A drive of the catalogue that a real one says it is.
+/// The catalog entry of a real drive.
 pub(crate) struct CatalogDrive {
-    /// As it is told.
+    /// The entry, as reported.
     pub(crate) catalog_match: CatalogMatch,
-    /// What its maker promises, as far as the entry names somebody for it, in bytes a second.
+    /// Rated speeds of the entry, in bytes a second; only those with a source.
     pub(crate) advertised: Vec<(MetricName, u64)>,
-    /// The same as new, as full as the real one is.
+    /// The simulated drive: new, and as full as the real one.
     pub(crate) simulation: Spec,
-    /// Whether small writes go through a file system, which adds what no twin knows.
+    /// Whether small writes go through a file system, which the simulation does not model.
     pub(crate) is_in_a_file_system: bool,
 }
 
-/// What is known of a real target; nothing of what is not real, or can not be looked at.
+/// Facts of a real target; `None` for other targets, or if it cannot be queried.
 pub(crate) fn facts_of(resolved_target: &ResolvedTarget) -> Option<Facts> {
     let mut glance = FactsDrive::at(resolved_target.path()?).ok()?;
     match glance.probe(&Probe::Facts) {
@@ -31,10 +31,12 @@ pub(crate) fn facts_of(resolved_target: &ResolvedTarget) -> Option<Facts> {
     }
 }
 
-/// The entry of what lies at the bottom, if that is one whole drive of a model that was sold, seen without anything that answers instead of it.
+/// The entry of the drive at the bottom, if that is one whole drive of a model that was sold, without a layer
+/// that answers for it.
 pub(crate) fn find(facts: &Facts) -> Option<CatalogDrive> {
     let [drive] = facts.drives.as_slice() else { return None };
-    // A virtual machine gives its disks any name; what was handed to it whole can not be told from those with certainty.
+    // A virtual machine may give its disks any name, and a passed-through disk cannot be distinguished from
+    // those.
     let is_in_virtual_machine = facts.machine.virtual_machine.value().is_some_and(Option::is_some);
     if is_in_virtual_machine
         || !is_real_drive(drive)
@@ -54,14 +56,15 @@ pub(crate) fn find(facts: &Facts) -> Option<CatalogDrive> {
     })
 }
 
-/// Of what a hypervisor shows, the name says nothing of the medium. A bridge tells the name of the drive, and has a speed of its own, which the link says.
+/// The name of a hypervisor's disk says nothing about its medium. A bridge passes on the drive's name, and
+/// limits its speed, which the link shows.
 fn is_real_drive(drive: &Drive) -> bool {
     let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
     let kind = matches!(drive.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb);
     kind && !is_virtual && drive.cloud.is_none()
 }
 
-/// Layers that pass every I/O on to one place. Arrays, caches and files that serve as devices do other I/O than was asked for.
+/// Layers that pass every I/O on to one place. Arrays, caches and files that serve as devices change the I/O.
 fn passes_commands(kind: LayerKind) -> bool {
     matches!(
         kind,
@@ -74,7 +77,7 @@ fn passes_commands(kind: LayerKind) -> bool {
     )
 }
 
-/// What the maker of an entry promises, and whose word that is. What was assumed is nobody's promise.
+/// The rated speeds of an entry, and their source. Assumed values are no rated speeds.
 fn rated_metrics(model: &Model) -> (Vec<(MetricName, u64)>, Option<String>) {
     let metrics = [
         (MetricName::SequentialRead, model.advertised.read_bytes_per_s, "advertised.read_bytes_per_s"),
@@ -93,11 +96,11 @@ fn rated_metrics(model: &Model) -> (Vec<(MetricName, u64)>, Option<String>) {
     (rated_metrics, by)
 }
 
-/// A device of which nobody says how full it is counts as full: no address of it is read for nothing.
+/// A device whose fill is unknown counts as full, so that no read goes to a blank address.
 fn as_new(entry: &Entry, facts: &Facts) -> Spec {
     let used = facts.file_system.as_ref().and_then(|of| of.used_bytes.get());
     let share = used.map_or(1.0, |used| used as f64 / entry.model.capacity_bytes as f64);
-    // Percents: the twin stands in the plan, and is to be the same tomorrow.
+    // Percent, because the simulated baseline is part of the plan and must stay the same.
     let percent = (share.clamp(0.0, 1.0) * 100.0).round() / 100.0;
     Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalogue")
 }

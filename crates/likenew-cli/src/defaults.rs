@@ -1,4 +1,4 @@
-//! What is measured where nothing was said: as usual, and no more than a target has or allows.
+//! Defaults of options, limited to what a target has or allows.
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// The operations that were asked for; as usual otherwise, or only reads where nothing may be written.
+/// The operations on the command line; otherwise the default, or only reads on a read-only target.
 pub(crate) fn ops(
     asked: &[Mix],
     usual: Vec<Mix>,
@@ -28,7 +28,7 @@ pub(crate) fn ops(
     })
 }
 
-/// The span that was asked for; as usual otherwise, or what there is where there is less, in whole steps.
+/// The span on the command line; otherwise the default, or less if the target is smaller, in whole steps.
 pub(crate) fn span(
     asked: Option<u64>,
     usual: u64,
@@ -46,8 +46,8 @@ pub(crate) fn span(
     Ok(span)
 }
 
-/// Each pattern with the blocks and depths that were said for it: one value is for all, several are for each in order, and none is as
-/// usual.
+/// Each pattern with its blocks and depths from the command line: one value is for all, several are for the
+/// patterns in their order, and none is the default.
 pub(crate) fn tests(
     patterns: &[Pattern],
     blocks: &[u64],
@@ -72,7 +72,7 @@ pub(crate) fn tests(
     Ok(patterns.iter().enumerate().map(test).collect())
 }
 
-/// What the maker of a simulated drive says of sequential reads and writes, in bytes a second.
+/// A simulated drive's rated sequential speeds, in bytes a second.
 pub(crate) fn advertised_rates(
     resolved_target: &ResolvedTarget,
 ) -> Result<(Option<u64>, Option<u64>), Failure> {

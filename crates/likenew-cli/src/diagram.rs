@@ -1,15 +1,15 @@
-//! A drive's layers as boxes from top to bottom, joined where data passes.
+//! A drive's layers as boxes from top to bottom, connected where data passes.
 
 use likenew_core::units::rate;
 use likenew_sim::explain::explanation::{LayerBox, Picture};
 use likenew_sim::explain::value::Fact;
 use textwrap::core::display_width;
 
-/// More dies than this on a channel, or channels than fit a line, are not drawn: the title says how many there are.
+/// Most dies per channel that are drawn, if the channels fit a line; otherwise the title has the numbers.
 const DIES_MAX: u32 = 8;
 const CELL: usize = 4;
 
-/// Draws the layers in boxes of this width, 40 at least.
+/// Draws the layers in boxes of this width, at least 40.
 pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
     assert!(width >= 40, "a box of {width} columns has no room for its figures");
     let middle = width / 2;
@@ -26,7 +26,7 @@ pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
     lines
 }
 
-/// What stands in a box of so many columns.
+/// The content of a box of this width.
 fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
     let mut lines = wrap(&layer.says, width);
     lines.extend(metrics(&layer.facts, width));
@@ -34,7 +34,7 @@ fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
     lines
 }
 
-/// Short figures in two columns, long ones on lines of their own.
+/// Short values in two columns, long ones on separate lines.
 fn metrics(facts: &[Fact], width: usize) -> Vec<String> {
     let half = (width - 3) / 2;
     let mut lines: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ fn dies(channels: u32, dies_per_channel: u32, width: usize) -> Vec<String> {
     lines
 }
 
-/// Rates as bars, the highest as a full block; as many of them, evenly chosen, as there is room for.
+/// Rates as bars, the highest as a full block; evenly chosen, as many as fit.
 fn bars(rates: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let highest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -94,7 +94,7 @@ fn bars(rates: &[f64], width: usize) -> String {
     format!("{before}{shown}{after}")
 }
 
-/// The upper or lower edge of a box with its title, joined in the middle to what is beyond.
+/// The upper or lower edge of a box with its title, connected in the middle to its neighbor.
 fn rule(title: &str, from: char, to: char, joint: char, middle: usize, width: usize) -> String {
     let title = if title.is_empty() { String::new() } else { format!(" {title} ") };
     let mut line: Vec<char> = format!("{from}─{title}").chars().collect();

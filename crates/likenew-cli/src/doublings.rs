@@ -1,4 +1,4 @@
-//! Values of a flag, one by one or as every doubling from one to another: `4k`, `512..64M`, `1..256`.
+//! Values of a flag, single or as every doubling from one to another: `4k`, `512..64M`, `1..256`.
 
 use std::str::FromStr;
 
@@ -12,10 +12,10 @@ pub(crate) struct Doublings<T>(Vec<T>);
 
 /// What can be doubled.
 pub(crate) trait Doubling: FromStr + Copy + PartialOrd {
-    /// Twice as much, where there is such a value.
+    /// Twice the value, if that exists.
     fn double(self) -> Option<Self>;
 
-    /// Why a text is none.
+    /// The error for an invalid text.
     fn refusal(text: &str, error: Self::Err) -> String;
 }
 
@@ -55,7 +55,7 @@ impl<T: Doubling> FromStr for Doublings<T> {
     }
 }
 
-/// All values of a flag, in order; what stands there otherwise where none was given.
+/// All values of a flag, as listed; `otherwise` if none was given.
 pub(crate) fn values<T: Copy>(given: &[Doublings<T>], otherwise: Vec<T>) -> Vec<T> {
     if given.is_empty() { otherwise } else { given.iter().flat_map(|one| &one.0).copied().collect() }
 }

@@ -14,22 +14,23 @@ use crate::wording;
 /// The exit codes of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Finished, nothing wrong found.
+    /// Finished, no problem found.
     Fine = 0,
-    /// Could not finish; what was measured is kept.
+    /// Could not finish; the measurements are kept.
     Unfinished = 1,
     /// Wrong usage.
     Usage = 2,
     /// Refused for safety.
     Refused = 3,
-    /// Finished and found something wrong with the drive.
+    /// Finished and found a problem with the drive.
     Problem = 10,
-    /// Stopped by the user; what was measured is kept.
+    /// Stopped by the user; the measurements are kept.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// What two of them come to together: whatever is not fine stands, the later where neither is; what was interrupted was.
+    /// The exit of two commands together: an interruption first, then any that is not `Fine`; of two such,
+    /// the later.
     pub(crate) fn worse(self, later: Self) -> Self {
         match (self, later) {
             (Self::Interrupted, _) | (_, Self::Fine) => self,
@@ -45,19 +46,20 @@ impl Exit {
 /// Why a command could not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// What was typed, or a plan, makes no sense.
+    /// The command line or a plan makes no sense.
     #[error("{0}")]
     Usage(String),
     /// A safety check refused.
     #[error("{0}")]
     Refused(String),
-    /// Anything else that went wrong on the way.
+    /// Any other error.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
 }
 
 impl Failure {
-    /// A file that was typed could not be read: wrong usage where nothing that can be read has this name, otherwise the system's failure.
+    /// The error of a file on the command line that could not be read: wrong usage if there is no such file,
+    /// otherwise the system's failure.
     pub(crate) fn unreadable(what: &str, error: InputError) -> Self {
         let text = wording::could_not_read(what, &error);
         match &error {
@@ -79,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// For people, causes included.
+    /// As text, with its causes.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Usage(text) => wording::error(text),
@@ -89,7 +91,7 @@ impl Failure {
     }
 }
 
-/// An error and its causes, each said once: many errors already end with their cause.
+/// An error and its causes, each once: many errors already end with their cause.
 fn with_causes(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |message, cause| match cause.to_string() {
         cause if message.contains(&cause) => message,
@@ -98,7 +100,7 @@ fn with_causes(error: &anyhow::Error) -> String {
     })
 }
 
-/// A run folder that was typed and is none is wrong usage.
+/// An argument that is not a run folder is wrong usage.
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
         let is_typed_wrong = match &error {

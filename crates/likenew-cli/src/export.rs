@@ -1,4 +1,4 @@
-//! A plan for another program: what would be run, in its words, instead of running it.
+//! Exports a plan as a job of another program instead of running it.
 
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
@@ -17,7 +17,7 @@ pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRu
     Ok(Exit::Fine)
 }
 
-/// What fio is to open. A folder gets one file, and what no other program can open is left to the user.
+/// The file that fio opens. A folder gets one file; targets that only likenew can open are left to the user.
 fn filename(evidence: &Evidence) -> String {
     let name = &evidence.identity.name;
     match evidence.identity.kind {

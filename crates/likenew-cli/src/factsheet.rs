@@ -1,5 +1,5 @@
-//! Facts as a person reads them: one screen like that of any other procedure, and with details everything by subject,
-//! then what is not known and what would help.
+//! Facts as text: one screen like that of any other procedure; with details everything by subject, then
+//! unknown facts and how to get them.
 
 use std::fmt;
 
@@ -19,18 +19,18 @@ use crate::exit::Failure;
 use crate::measure::document;
 use crate::output;
 
-/// Columns of the names of facts.
+/// Width of the names of facts, in columns.
 const NAMES: usize = 26;
-/// Lines of the kernel's log that are shown, the newest.
+/// Most lines of the kernel's log, the newest.
 const LINES_MAX: usize = 8;
 
-/// Whether what was run is shown as a sheet of facts.
+/// Whether a run is shown as a sheet of facts.
 pub(crate) fn is_facts(plan: &Plan) -> bool {
     plan.procedure == "facts"
 }
 
-/// Shows the facts that were collected wherever they were asked for. The sheet is shown with details only; without them,
-/// and where nothing was collected, it is a screen like that of any other procedure.
+/// Shows the facts in all requested forms. The sheet is only shown with details; without them, or without
+/// facts, it is a screen like that of any other procedure.
 pub(crate) fn put(
     evidence: &Evidence,
     findings: Findings,
@@ -53,13 +53,14 @@ pub(crate) fn put(
 
 /// A sheet of facts.
 pub(crate) struct Factsheet<'a> {
-    /// As they were just collected: a serial number is shown to who asked, and stands nowhere else. Of a stored run it is its hash.
+    /// As just collected: only the user who asked sees a serial number, and it is stored nowhere. A stored
+    /// run has its hash.
     pub(crate) facts: &'a Facts,
-    /// What was concluded.
+    /// The conclusions.
     pub(crate) findings: &'a Findings,
     /// Columns of the terminal.
     pub(crate) width: usize,
-    /// Whether to say where each fact comes from.
+    /// Whether to show the source of each fact.
     pub(crate) origins: bool,
 }
 
@@ -108,7 +109,7 @@ impl Factsheet<'_> {
         Ok(())
     }
 
-    /// What a layer or a part of a link is.
+    /// The title of a layer or of a part of a link.
     fn group_title(&self, section: &str, subject: &str) -> Option<String> {
         match section {
             "stack" => {
@@ -162,7 +163,7 @@ impl Factsheet<'_> {
         }
     }
 
-    /// One name and its value, in lines that fit.
+    /// One name and its value, wrapped.
     fn line(&self, f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
         let head = format!("  {name:NAMES$} ");
         self.write_wrapped(f, &head, &" ".repeat(NAMES + 3), value)
@@ -183,7 +184,7 @@ impl Factsheet<'_> {
         textwrap::wrap(text, options).iter().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
     }
 
-    /// What is wrong or stands out.
+    /// Problems and remarks.
     fn striking(&self) -> Vec<String> {
         let text = |answer: &Answer| match answer.standing {
             Standing::Problem => answer.evidence.clone(),
@@ -193,7 +194,7 @@ impl Factsheet<'_> {
         self.findings.answers.iter().flat_map(text).collect()
     }
 
-    /// What could not be answered, and what would help.
+    /// Unknown facts, and how to get them.
     fn write_open(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for answer in self.findings.answers.iter().filter(|answer| answer.standing == Standing::Unknown) {
             writeln!(f)?;
@@ -222,7 +223,7 @@ impl Factsheet<'_> {
             return Ok(());
         }
         writeln!(f, "\nNot known")?;
-        // What somebody can do about comes first.
+        // Facts that the user can get come first.
         reasons.sort_by_key(|(_, help, names)| (help.is_none(), std::cmp::Reverse(names.len())));
         let reasons: Vec<String> = reasons
             .into_iter()

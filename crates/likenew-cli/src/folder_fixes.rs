@@ -1,4 +1,5 @@
-//! A folder whose drive can be brought back by more than what measures it knows: old files written again, and space outside of partitions given up.
+//! A folder with more fixes than its measurements need: rewriting old files, and TRIM for space outside of
+//! partitions.
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +19,13 @@ use likenew_real::erase::discard::discard_unused;
 use likenew_real::erase::precondition::{preconditions, require};
 
 use crate::interrupt;
-use crate::refreshing::refresh_files;
+use crate::refreshing::{refresh_files, rewrite_files};
 
-/// A folder as a drive, which knows these cures besides.
+/// A folder target that can also run these fixes.
 pub(crate) struct FolderFixes {
     pub(crate) drive: Box<dyn Drive>,
     pub(crate) folder: PathBuf,
-    /// By what the disk below was named, if somebody has agreed.
+    /// The name under which the owner agreed to the disk below, if so.
     pub(crate) agreement: Option<Agreement>,
 }
 
@@ -64,9 +65,13 @@ impl Drive for FolderFixes {
     fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
         match (probe, &self.agreement) {
             (Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s }), _) => {
-                // Whoever has a file open, ourselves included, keeps it from being rewritten.
+                // An open file cannot be rewritten, even if this process has it open.
                 self.drive.use_old_files(false)?;
                 Ok(refresh_files(&self.folder, *slower_than_bytes_per_s))
+            }
+            (Probe::Fix(Fix::RewriteFiles { settings, from }), _) => {
+                self.drive.use_old_files(false)?;
+                Ok(rewrite_files(&self.folder, *settings, *from))
             }
             (Probe::Fix(Fix::DiscardUnused), Some(agreement)) => match give_up(&self.folder, agreement) {
                 Ok(fix_report) => Ok(ProbeResult::FixReport(fix_report)),
@@ -84,7 +89,7 @@ impl Drive for FolderFixes {
     }
 }
 
-/// Gives up what no partition of the disk below a folder covers.
+/// Sends TRIM for the parts of the disk below a folder that no partition covers.
 fn give_up(folder: &Path, agreement: &Agreement) -> Result<FixReport, LabError> {
     let clock = Monotonic::start();
     let space = UnusedSpace::in_folder(folder)?;

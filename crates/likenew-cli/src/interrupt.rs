@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks the run to stop and keep what it has, the second leaves at once.
+//! Ctrl-C: the first stops the run and keeps its results, the second ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,14 +10,14 @@ static STOP_REQUESTED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Listens from now on to SIGINT, SIGTERM and SIGHUP, however often it is asked to.
+/// Listens for SIGINT, SIGTERM and SIGHUP from now on; may be called repeatedly.
 pub(crate) fn listen() -> anyhow::Result<()> {
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
     ctrlc::set_handler(|| {
         if STOP_REQUESTED.swap(true, Ordering::Relaxed) {
-            // What can not be removed in a hurry is marked; the next run finds it.
+            // Files that cannot be removed in a hurry are marked; the next run finds them.
             let removed = likenew_real::scratch::remove_all();
             removed.into_iter().filter_map(Result::err).for_each(|error| eprintln!("{error}"));
             likenew_real::tracefs::remove_all();
@@ -32,13 +32,14 @@ pub(crate) fn listen() -> anyhow::Result<()> {
     .context("could not listen for Ctrl-C")
 }
 
-/// As [`listen`], and says nothing when it is asked to stop: for what is meant to be stopped, and ends at once.
+/// Like [`listen`], without a message when it is stopped: for commands that are meant to be stopped, and end
+/// at once.
 pub(crate) fn listen_quietly() -> anyhow::Result<()> {
     QUIET.store(true, Ordering::Relaxed);
     listen()
 }
 
-/// Whether somebody has asked to stop.
+/// Whether the user asked to stop.
 pub(crate) fn is_requested() -> bool {
     STOP_REQUESTED.load(Ordering::Relaxed)
 }

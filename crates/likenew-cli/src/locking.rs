@@ -1,4 +1,4 @@
-//! One run at a time on a drive: whatever does I/O to a real one locks it first.
+//! One run at a time on a drive: every I/O to a real drive locks it first.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,16 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::wording;
 
-/// A folder for the locks, in place of those that all users of a machine share. Tests set it, so that they can run side by side; whoever sets it
-/// meets only runs that have set the same.
+/// Environment variable with a folder for the locks, in place of the one that all users of a machine share.
+/// Tests set it, so that they can run side by side; such a run only sees the locks of runs with the same
+/// setting.
 const FOLDER: &str = "LIKENEW_LOCK_DIR";
 
-/// Locks the drives below these paths, and waits where somebody else is at work there, if that was asked for; nothing when somebody asked to stop
-/// meanwhile. Whoever does not listen for that is just ended by it.
+/// Locks the drives below these paths, and waits for another run there, if asked to; `None` if the user
+/// stopped the wait. A process that does not listen for signals just ends then.
 ///
 /// # Errors
-/// A refusal that says who is at work, and what to do.
+/// A refusal that names the other run, and what to do.
 pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<Option<DriveLock>, Failure> {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let locks = folder.map_or_else(Locks::system, Locks::in_folder);

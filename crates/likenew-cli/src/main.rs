@@ -1,4 +1,4 @@
-//! The `likenew` binary: reads what was typed, lets one command do it, and turns its end into an exit code.
+//! The `likenew` binary: parses the command line, runs one command, and turns its end into an exit code.
 
 #[cfg(test)]
 mod advice_tests;
@@ -62,11 +62,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows what clap has to say, and how to quote a target where one is missing, as a shell may have swallowed it.
+/// Shows clap's message, and how to quote a target if one is missing, because a shell may have expanded it.
 fn refuse(error: &clap::Error) -> ! {
     let is_target_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument
         && error.to_string().contains("TARGET");
-    // Nobody is left to tell when this fails.
+    // If this fails there is no other output to report to.
     let _ = error.print();
     if is_target_missing {
         anstream::eprintln!("{}", wording::QUOTE_TARGETS);

@@ -1,4 +1,4 @@
-//! The way of every measurement: open, calibrate, run, evaluate, keep, show.
+//! The path of every measurement: open, calibrate, run, judge, keep, show.
 
 use std::path::{Path, PathBuf};
 
@@ -32,11 +32,11 @@ use crate::resolved_target::ResolvedTarget;
 use crate::run_observer::RunObserver;
 use crate::{interrupt, output, prompt, wording};
 
-/// More than this is written to a real drive only after a question.
+/// More bytes than this are written to a real drive only after a question.
 const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
-/// Plans of a longer course are refused.
+/// Longest run of a plan, 90 days. Chosen: longer is a mistake.
 const ELAPSED_MOST: Nanos = Nanos::from_secs(90 * 86_400);
-/// So are plans that move more than so many times what the drive holds.
+/// Most bytes that a plan moves, in capacities of the drive.
 const PASSES_MOST: u64 = 10_000;
 
 /// Settings as the table of a plan.
@@ -44,15 +44,15 @@ pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
     toml::Table::try_from(settings).expect("settings are plain values")
 }
 
-/// Prints a plan instead of carrying it out.
+/// Prints a plan instead of running it.
 pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
     let text = toml::to_string(plan).expect("a plan is plain values");
     output::print(&text)?;
     Ok(Exit::Fine)
 }
 
-/// Looks at the target, makes the plan for it, and prints it or carries it out. `writes` says whether it would write
-/// whatever the plan turns out to be.
+/// Resolves the target, makes the plan for it, and prints or runs it. `writes` tells whether any such plan
+/// writes.
 pub(crate) fn ask(
     target_arguments: &TargetArguments,
     run_arguments: &RunArguments,
@@ -71,7 +71,7 @@ pub(crate) fn ask(
     measure(plan(&resolved_target)?, &resolved_target, run_arguments)
 }
 
-/// Carries out a plan.
+/// Runs a plan.
 pub(crate) fn measure(
     plan: Plan,
     resolved_target: &ResolvedTarget,
@@ -83,10 +83,10 @@ pub(crate) fn measure(
     })
 }
 
-/// Who is given the report when it is there.
+/// Receives the report.
 pub(crate) type ReportSink<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
 
-/// Carries out a plan for somebody who shows the report. What does I/O has the drive for itself.
+/// Runs a plan and gives the report to the caller. A run with I/O locks the drive.
 pub(crate) fn measure_for(
     plan: Plan,
     resolved_target: &ResolvedTarget,
@@ -102,7 +102,7 @@ pub(crate) fn measure_for(
     measure_locked(plan, resolved_target, run_arguments, show)
 }
 
-/// The same where the drive is locked already.
+/// The same with the drive already locked.
 pub(crate) fn measure_locked(
     plan: Plan,
     resolved_target: &ResolvedTarget,
@@ -125,8 +125,8 @@ pub(crate) fn measure_locked(
     carry_out(Measurement { drive, procedure, evidence, instrument, archive, dry_run }, run_arguments, show)
 }
 
-/// Carries out one plan after the other, each on a target of its own, and shows all reports together. What can not be measured is said and
-/// left out; the worst end is the end of all.
+/// Runs several plans, each on its own target, and shows all reports together. A target that cannot be
+/// measured is named and left out; the worst exit is the exit of all.
 pub(crate) fn measure_each(
     plans: Vec<(Plan, ResolvedTarget)>,
     run_arguments: &RunArguments,
@@ -162,19 +162,19 @@ pub(crate) fn measure_each(
     Ok(exit)
 }
 
-/// Everything that a run needs to go on to its end.
+/// Everything that a run needs to continue to its end.
 pub(crate) struct Measurement {
     pub(crate) drive: Box<dyn Drive>,
     pub(crate) procedure: Box<dyn Procedure>,
-    /// What was measured so far.
+    /// The evidence up to now.
     pub(crate) evidence: Evidence,
     pub(crate) instrument: Instrument,
     pub(crate) archive: Option<Run>,
-    /// What is still to come.
+    /// The rest of the run.
     pub(crate) dry_run: DryRun,
 }
 
-/// Runs what is to be run, judges, keeps and shows.
+/// Runs, judges, keeps and shows.
 pub(crate) fn carry_out(
     measurement: Measurement,
     run_arguments: &ExecutionArguments,
@@ -185,13 +185,13 @@ pub(crate) fn carry_out(
         anstream::eprintln!("{announcement}");
     }
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
-    // Temporary files are deleted before anything is shown, so that nobody waits for a report to get the space back. On a
-    // drive that hangs that may never end, so there it comes last.
+    // Temporary files are deleted before the report, so that their space is free at once. On a hanging drive
+    // that may never end, so there it comes last.
     let mut drive = Some(drive);
     let is_hung = matches!(end, Ok(End::LabError(LabError::Hung(_))));
     drive.take_if(|_| !is_hung);
     let findings = judge(&*procedure, &evidence);
-    // What was measured is shown even where it could not be kept.
+    // Results are shown even if they could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
@@ -202,7 +202,7 @@ pub(crate) fn carry_out(
         }
     }
     let found = findings.found_problem();
-    // A plan may measure nothing: then what it says follows from its settings.
+    // A plan may measure nothing; then its findings follow from its settings.
     if !evidence.is_empty() || matches!(end, Ok(End::Complete)) {
         show(document(&evidence, findings, instrument))?;
     }
@@ -215,7 +215,7 @@ pub(crate) fn carry_out(
     Ok(exit)
 }
 
-/// What a run on a real drive will write and how long it takes, by its dry run. What a simulated drive writes costs nobody anything.
+/// The bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
 fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
     let is_folder = match evidence.identity.kind {
         Kind::Folder => true,
@@ -228,25 +228,26 @@ fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
     if rewritten == 0 {
         return Some(written);
     }
-    // Each is read, saved to the journal, and written.
+    // Each byte is read, saved to the journal, and written.
     let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
     Some(format!("{written}\n{}", wording::will_rewrite(rewritten, more)))
 }
 
-/// The drive that a dry run assumes, in bytes a second.
+/// Rate of the drive that a dry run assumes, in bytes a second.
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
 
-/// What a run writes.
+/// The writes of a run.
 struct WriteEstimate {
     bytes: u64,
-    /// Whether a faster drive than the assumed one cannot come to more: what only time ends has no bound.
+    /// Whether a faster drive than the assumed one cannot write more: a run that only time ends has no bound.
     is_bounded: bool,
-    /// Bytes of the owner's files that may be rewritten where they lie: all that is in use there, as nobody knows before what is slow.
+    /// Bytes of the owner's files that may be rewritten in place: all that are in use, because it is unknown
+    /// beforehand what is slow.
     rewritten: u64,
 }
 
 impl WriteEstimate {
-    /// By a dry run on what this path leads to.
+    /// From a dry run on this path.
     fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
         let writes =
             dry_run.workloads.iter().filter(|workload| workload.writes() && workload.reaches_drive());
@@ -259,13 +260,14 @@ impl WriteEstimate {
         let bounds: Vec<Option<u64>> = writes.map(bound).collect();
         let probes: u64 = dry_run.probes.iter().map(Probe::bytes_written).sum();
         let bounded = bounds.iter().flatten().fold(probes, |sum, bytes| sum.saturating_add(*bytes));
-        let rewrites =
-            dry_run.probes.iter().any(|probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. })));
+        let rewrites_files =
+            |probe: &&Probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. }));
+        let times = dry_run.probes.iter().filter(rewrites_files).count() as u64;
         let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
         Self {
             bytes: bounded.max(dry_run.bytes_written),
             is_bounded: bounds.iter().all(Option::is_some),
-            rewritten: if rewrites { used() } else { 0 },
+            rewritten: if times > 0 { used().saturating_mul(times) } else { 0 },
         }
     }
 
@@ -274,7 +276,7 @@ impl WriteEstimate {
     }
 }
 
-/// A report's document from evidence and what was concluded from it.
+/// The document of a report, from evidence and findings.
 pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
     let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
     let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
@@ -297,7 +299,7 @@ pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Inst
     Document::new(evidence.plan.clone(), identity, findings, instrument, written, elapsed)
 }
 
-/// A plan that does not fit is refused before anything is kept or measured.
+/// Refuses a plan that does not fit before anything is kept or measured.
 fn check_first(
     procedure: &dyn Procedure,
     evidence: &Evidence,
@@ -342,7 +344,7 @@ fn follow(
     Ok(end?)
 }
 
-/// Says how the run ended, and what that means for a script.
+/// Prints how the run ended, and returns the exit for scripts.
 pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
     match end {
         End::Complete if found_problem => Exit::Problem,
@@ -369,24 +371,18 @@ pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
     }
 }
 
-/// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
+/// Refuses a plan that would never end, or take months, before anything is measured.
 fn refuse_absurd(dry_run: &DryRun, evidence: &Evidence) -> Result<(), Failure> {
-    let DryRun { workloads, bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
+    let DryRun { bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
     let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
     if *is_finite && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());
     }
-    Err(Failure::Usage(wording::plan_too_long(
-        *bytes_moved,
-        *bytes_written,
-        *elapsed,
-        workloads.len(),
-        *is_finite,
-    )))
+    Err(Failure::Usage(wording::plan_too_long(*bytes_moved, *bytes_written, *elapsed, *is_finite)))
 }
 
-/// Flash wears: a great amount is written to a real drive only when somebody has agreed, and what is made in order to wear
-/// it, however little.
+/// Flash wears out: asks the user before many bytes are written to a real drive, and before any amount that
+/// is meant to wear it.
 pub(crate) fn ask_about_wear(
     drive: &mut dyn Drive,
     always: bool,
@@ -422,7 +418,7 @@ pub(crate) fn ask_about_wear(
     Err(Failure::Refused(wording::not_confirmed(&what)))
 }
 
-/// What it takes from a drive to be written on purpose.
+/// What intended writes cost the drive.
 fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
     let identity = drive.identity();
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
@@ -461,7 +457,7 @@ fn archive(
     Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
 }
 
-/// Where run folders are kept: as said, or where they belong.
+/// The archive: from the command line, or the default.
 pub(crate) fn archive_root(path: Option<&Path>) -> Result<PathBuf, Failure> {
     match path {
         Some(root) => Ok(root.to_owned()),

@@ -1,10 +1,10 @@
-//! The mix of applications of a check, as all that is asked of a drive.
+//! The mix of applications of a check, without the rest of it.
 
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_procedures::check::{self, MixOption};
 
-/// What a candidate is asked: the last part of a check, and nothing else of it.
+/// The run on a candidate: the last part of a check, and nothing else of it.
 pub(crate) struct MixOnly(pub(crate) MixOption);
 
 impl Procedure for MixOnly {
@@ -23,7 +23,7 @@ impl Procedure for MixOnly {
         }))
     }
 
-    /// What it came to is asked of [`MixOption::waits`].
+    /// Its result comes from [`MixOption::waits`].
     fn judge(&self, _: &Evidence) -> Findings {
         Findings::default()
     }

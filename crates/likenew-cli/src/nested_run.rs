@@ -1,4 +1,4 @@
-//! A plan carried out on a simulated drive beside the run that is to come: what others do that a run is held against.
+//! Runs a plan on a simulated drive before the real run, as its reference.
 
 use likenew_core::drive::Drive as _;
 use likenew_core::dry_run::DryRun;
@@ -12,7 +12,7 @@ use crate::recordings::Recordings;
 use crate::resolved_target::read_file;
 use crate::run_observer::RunObserver;
 
-/// What was measured; nothing when somebody asked to stop.
+/// The evidence; `None` if the user stopped it.
 pub(crate) fn run_nested(
     spec: &Spec,
     procedure: &dyn Procedure,

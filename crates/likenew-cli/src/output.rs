@@ -1,4 +1,4 @@
-//! Where reports go: the terminal, a JSON file, a page.
+//! Outputs of reports: the terminal, a JSON file, a page.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::exit::Failure;
 use crate::ranking::ranking;
 use crate::wording;
 
-/// Shows one document, or several side by side, wherever it was asked for. Details are shown by the same command.
+/// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
     put_with(documents, output, &same_command())
 }
 
-/// The same where another command shows the details.
+/// The same if another command shows the details.
 pub(crate) fn put_with(
     documents: Vec<Document>,
     output: &Output,
@@ -41,7 +41,7 @@ pub(crate) fn put_with(
     print_page(output)
 }
 
-/// The command that shows the details of what was just measured: a report of the newest runs where they are kept.
+/// The command that shows the details of this measurement: a report of the newest runs, if they are kept.
 pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String {
     if archive.no_archive {
         return same_command();
@@ -53,13 +53,13 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
     wording::with_details(&format!("likenew report{last}{folder}"))
 }
 
-/// What was typed, with the details.
+/// The command line, with details.
 fn same_command() -> String {
     let words = std::env::args().skip(1).map(|word| shell_quote(&word)).collect::<Vec<_>>().join(" ");
     wording::with_details(&format!("likenew {words}"))
 }
 
-/// Puts a document that was shown already wherever else it was asked for.
+/// Writes a document that was already shown in all other requested forms.
 pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Failure> {
     put_files(vec![document], output)?;
     print_page(output)
@@ -108,7 +108,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(std::fs::write(path, text).with_context(|| wording::could_not_write(path))?)
 }
 
-/// To standard output; a reader that has gone away, such as `head`, is no failure.
+/// To standard output; a closed reader, such as `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -120,7 +120,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn terminal(output: &Output, details_command: &str) -> Terminal {
-    // anstream drops color where it is not wanted, such as by NO_COLOR.
+    // anstream drops color if it is not wanted, such as by NO_COLOR.
     let color = match output.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
@@ -130,7 +130,7 @@ fn terminal(output: &Output, details_command: &str) -> Terminal {
     Terminal { width: width(), color, view: output.view(), details_command }
 }
 
-/// Columns of the terminal, else what COLUMNS says, else 80.
+/// Columns of the terminal, or of the variable COLUMNS, or 80.
 pub(crate) fn width() -> usize {
     const WITHOUT_TERMINAL: usize = 80;
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);

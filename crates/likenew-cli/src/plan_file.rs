@@ -33,7 +33,8 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
 /// Its options are complete only after its trace was read.
 const REPLAY: &str = "replay";
 
-/// A procedure knows a plan's values and not its text, so the key is the one without which the refusal is another.
+/// A procedure knows a plan's values and not its text, so the key at fault is the one without which the error
+/// changes.
 fn refusal(file: &str, text: &str, plan: &Plan, reason: &str) -> String {
     let culprit = culprit(&plan.options, &mut |options| {
         let changed = Plan { options, ..plan.clone() };
@@ -48,14 +49,14 @@ fn refusal(file: &str, text: &str, plan: &Plan, reason: &str) -> String {
     wording::plan_error(file, line.map(|offset| line_of(text, offset)), key.as_deref(), reason)
 }
 
-/// A step on the way to a value.
+/// A step on the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Key {
     Name(String),
     Index(usize),
 }
 
-/// The way to the innermost value whose absence makes a difference.
+/// The path to the innermost value whose absence makes a difference.
 fn culprit(options: &Table, differs_without: &mut dyn FnMut(Table) -> bool) -> Option<Vec<Key>> {
     for key in options.keys() {
         let mut without = options.clone();
@@ -95,7 +96,7 @@ fn inner_culprit(value: &Value, differs_with: &mut dyn FnMut(Value) -> bool) -> 
     }
 }
 
-/// Where in the text the last of these keys stands, or the innermost that can be found.
+/// Where in the text the last of these keys is, or the innermost that can be found.
 fn offset_of(table: &DeTable<'_>, path: &[Key]) -> Option<usize> {
     let (first, rest) = path.split_first()?;
     let Key::Name(name) = first else { return None };

@@ -1,4 +1,4 @@
-//! The progress bar: how far the run is, bytes done, current speed, and time left.
+//! The progress bar: progress of the run, bytes done, current speed, and time left.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,22 +17,23 @@ use likenew_run::forecast::Forecast;
 
 use crate::{interrupt, wording};
 
-/// Parts that the whole of a run is divided into on the bar.
+/// Parts of a whole run on the bar.
 const PARTS: u64 = 10_000;
-/// The bar is looked after this often, in the drive's time or in I/Os, whichever comes first: a few million I/Os a second
-/// leave no time for more.
+/// Time between updates of the bar, on the drive's clock or in I/Os, whichever comes first. Chosen: a few
+/// million IOPS leave no time for more.
 const REFRESH: Nanos = Nanos::from_millis(50);
 const REFRESH_IOS: usize = 8192;
 
-/// The bar of one run. Draws on standard error, and only where that is a terminal.
+/// The bar of one run, drawn on standard error if that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
     state: Arc<SharedProgress>,
-    /// How long planning the rest again took so far, and the last time.
+    /// Time of planning the rest again, in all and the last time.
     planning: Planning,
 }
 
-/// Time spent on planning the rest of a run again. A procedure that fits models does so at each step, and can take seconds for that.
+/// Time spent on planning the rest of a run again. A procedure that fits models does so at each step, and can
+/// take seconds for that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Planning {
     elapsed: Nanos,
@@ -40,7 +41,7 @@ struct Planning {
 }
 
 impl Planning {
-    /// Whether it may be done once more after so much time, if it takes as long as the last time.
+    /// Whether planning again is affordable after this time, if it takes as long as the last time.
     fn is_affordable(self, run_elapsed: Nanos) -> bool {
         (self.elapsed + self.last).0 as f64 <= run_elapsed.0 as f64 * PLANNING_SHARE_MAX
     }
@@ -54,15 +55,16 @@ struct SpeedMeter {
     rate: Option<f64>,
 }
 
-/// Shorter intervals make the number flicker, longer ones hide changes.
+/// Time over which the speed is taken. Chosen: shorter intervals make the number flicker, longer ones hide
+/// changes.
 const SPEED_INTERVAL: Nanos = Nanos::from_millis(500);
 
 impl SpeedMeter {
-    /// Adds bytes that were moved until now.
+    /// Adds bytes moved until now.
     fn add(&mut self, bytes: u64, now: Nanos) {
         self.bytes += bytes;
         let span = now.since(self.since);
-        // Another workload may count from another time.
+        // Another workload may start its clock again.
         if now < self.since {
             (self.since, self.bytes) = (now, 0);
         } else if span >= SPEED_INTERVAL {
@@ -72,7 +74,7 @@ impl SpeedMeter {
     }
 }
 
-/// What the recorders of all lanes add up, and what follows for the rest.
+/// Sums of the recorders of all lanes, and the forecast of the rest.
 struct SharedProgress {
     /// In the whole run.
     bytes_done: AtomicU64,
@@ -84,19 +86,19 @@ struct SharedProgress {
     share: AtomicU64,
     /// … and the share of its bytes or I/Os alone.
     work: AtomicU64,
-    /// When these were true, in nanoseconds of `elapsed_fn`.
+    /// Time of these values, in nanoseconds of `elapsed_fn`.
     at: AtomicU64,
-    /// Nothing where nobody knows what comes.
+    /// `None` if the rest is unknown.
     forecast: Option<Mutex<Forecast>>,
-    /// How long it has been going on.
+    /// Elapsed time.
     elapsed_fn: Box<ElapsedFn>,
 }
 
 type ElapsedFn = dyn Fn() -> Nanos + Send + Sync;
 
-/// Planning the rest again takes no more than this share of the time of a run …
+/// Planning the rest again takes at most this share of the time of a run (chosen: not noticed) …
 const PLANNING_SHARE_MAX: f64 = 0.02;
-/// … and is not done for runs of more steps than this.
+/// … and is not done for runs with more steps than this.
 const REPLANNED_STEPS_MAX: usize = 2_000;
 
 impl SharedProgress {
@@ -104,10 +106,10 @@ impl SharedProgress {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
-    /// About how long the rest takes, and whether that is no more than a guess.
+    /// The time left, and whether that is only a guess.
     fn remaining(&self) -> Option<(Nanos, bool)> {
         let mut forecast = self.forecast.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        // A share that is older than the time would make the drive look slower.
+        // A share older than the time would make the drive look slower.
         let at = Nanos(self.at.load(Ordering::Relaxed));
         let left = forecast.remaining(self.share(), at);
         Some((Nanos(left.0.saturating_sub((self.elapsed_fn)().since(at).0)), forecast.is_guess(left)))
@@ -115,12 +117,12 @@ impl SharedProgress {
 }
 
 impl Progress {
-    /// Of something whose course is not known.
+    /// For a run whose steps are unknown.
     pub(crate) fn new() -> Self {
         Self::with(ProgressBar::new(PARTS), None, wall_time())
     }
 
-    /// Of these steps, on this drive.
+    /// For these steps, on this drive.
     pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive) -> Self {
         let bar = ProgressBar::new(PARTS);
         let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
@@ -152,7 +154,7 @@ impl Progress {
         Self { bar, state, planning: Planning::default() }
     }
 
-    /// What comes next is known; the rest is thought over again where that is not what was planned.
+    /// The next step is known; the rest is planned again if it differs from the plan.
     pub(crate) fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
         let Some(forecast) = &self.state.forecast else { return };
         let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,7 +174,7 @@ impl Progress {
         forecast.on_begin(step, (self.state.elapsed_fn)());
     }
 
-    /// The next workload or look begins.
+    /// The next workload or probe begins.
     pub(crate) fn on_begin(&mut self, name: &str) {
         self.state.bytes_moved.store(0, Ordering::Relaxed);
         self.state.ios.store(0, Ordering::Relaxed);
@@ -191,12 +193,12 @@ impl Progress {
         forecast.lock().unwrap_or_else(PoisonError::into_inner).on_end(work, (self.state.elapsed_fn)());
     }
 
-    /// So much of the whole is done, where its course is not known.
+    /// Sets the share done, if the steps are unknown.
     pub(crate) fn set_share(&self, done: usize, all: usize) {
         self.bar.set_position(PARTS * done as u64 / all.max(1) as u64);
     }
 
-    /// So much was written that no recorder saw.
+    /// Adds bytes written that no recorder saw.
     pub(crate) fn add_written(&self, bytes: u64) {
         self.state.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -215,19 +217,19 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Time from now on. The bar has a clock of its own, which must not be asked while the bar is drawn: it is locked then.
+/// Time from now on. The bar's own clock must not be read while the bar is drawn, because it is locked then.
 fn wall_time() -> Box<ElapsedFn> {
     let clock = Monotonic::start();
     Box::new(move || clock.now())
 }
 
-/// Moves the bar, and hears when somebody asks to stop.
+/// Moves the bar, and checks for Ctrl-C.
 pub(crate) struct ProgressRecorder {
     bar: ProgressBar,
     state: Arc<SharedProgress>,
@@ -290,7 +292,7 @@ impl ProgressRecorder {
         if let Some((left, _)) = state.remaining() {
             let elapsed = (state.elapsed_fn)();
             let all = elapsed.0.saturating_add(left.0).max(1);
-            // A bar that goes back would be no bar.
+            // The bar never moves back.
             let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
@@ -378,7 +380,7 @@ mod tests {
         assert_eq!(speed.rate, Some(1e6));
     }
 
-    /// Nothing is drawn where nobody looks, so that only a terminal shows whether drawing ends.
+    /// Nothing is drawn without a terminal, so only a terminal shows whether drawing ends.
     #[test]
     fn a_bar_is_drawn_with_what_is_left() {
         let screen = Screen::default();
@@ -402,7 +404,7 @@ mod tests {
         assert!(shown.contains("reads"), "{shown:?}");
     }
 
-    /// What was told at which time of the drive's own clock.
+    /// Estimates, with their times on the drive's own clock.
     #[derive(Default)]
     struct RecordedEstimates {
         now: AtomicU64,
@@ -486,8 +488,8 @@ mod tests {
         }
     }
 
-    /// By how much what was told missed the whole time at most, as a share of it, from a fifth of the way on; and from which share of the way on
-    /// anything was told.
+    /// Largest error of the estimates as a share of the whole time, after a fifth of the run; and the share
+    /// of the run after which there was an estimate.
     fn worst(target: &str, procedure: &str, options: &str) -> (f64, f64) {
         let options = toml::from_str(options).unwrap();
         let plan =
@@ -496,14 +498,14 @@ mod tests {
         let mut drive = Spec::parse(target).unwrap().open(read_file).unwrap();
         let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
         if target.contains("disk") {
-            // As the system says of a real one.
+            // As the system reports it of a real one.
             let (name, value) = Identity::ROTATES;
             evidence.identity.facts.push((name.to_owned(), value.to_owned()));
         }
         let course = DryRun::plan(&*procedure, &evidence).unwrap().planned_steps;
         let estimates = Arc::new(RecordedEstimates::default());
         let time = estimates.clone();
-        // As on a real drive: a second of the drive is a second of whoever waits.
+        // As on a real drive: a second of the drive is a second of waiting.
         let forecast = Some(Forecast::new(&course, Clock::Wall, evidence.identity.rotates()));
         let elapsed_fn = Box::new(move || Nanos(time.now.load(Ordering::Relaxed)));
         let progress = Progress::with(ProgressBar::hidden(), forecast, elapsed_fn);
@@ -543,7 +545,7 @@ mod tests {
         ("sim:tiny-flash", "model", ""),
     ];
 
-    /// Each fourth of them from one on.
+    /// Every fourth of them.
     fn what_is_left_is_told_within_a_quarter(first: usize) {
         let mut missed = BTreeMap::new();
         for (target, procedure, options) in RUNS.iter().skip(first).step_by(4) {

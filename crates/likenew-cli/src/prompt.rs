@@ -1,13 +1,13 @@
-//! Questions to whoever sits at the terminal.
+//! Questions to the user at the terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-/// Whether there is somebody to ask.
+/// Whether a user can answer.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks, and takes anything but a clear yes for a no.
+/// Asks a question; anything but a clear yes is a no.
 pub(crate) fn confirm(question: &str) -> bool {
     eprint!("{question} [y/N] ");
     let mut answer = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn confirm(question: &str) -> bool {
     heard.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Asks for words; none if there are none.
+/// Asks for text; `None` if there is none.
 pub(crate) fn read_line(question: &str) -> Option<String> {
     eprint!("{question} ");
     let mut answer = String::new();

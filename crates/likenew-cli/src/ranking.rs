@@ -1,4 +1,4 @@
-//! Drives on which the same recording was replayed, in order of how long its programs would have waited.
+//! Drives on which the same trace was replayed, sorted by how long its programs would have waited.
 
 use likenew_core::findings::Row;
 use likenew_core::units::Nanos;
@@ -6,12 +6,12 @@ use likenew_report::labelled_document::LabelledDocument;
 
 use crate::wording;
 
-/// What decides the order, and what stands beside it.
+/// The column that decides, and the one beside it.
 const WAITING: (&str, &str) = ("waiting_ns", "saved_percent");
 const BUSY: (&str, &str) = ("busy_ns", "busy_saved_percent");
 
-/// The order, as text; nothing where fewer than two replays can be compared, as they are not of the same recording or did not
-/// carry it out alike.
+/// The ranking, as text; `None` if fewer than two replays can be compared, because they differ in trace or
+/// settings.
 pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
     let replays: Vec<&LabelledDocument> =
         documents.iter().filter(|labelled| labelled.document.procedure == "replay").collect();
@@ -19,7 +19,7 @@ pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
     if replays.len() < 2 || replays.iter().any(|replay| alike(replay).as_ref() != Some(&first)) {
         return None;
     }
-    // As fast as it goes, waiting says how deep the queue was.
+    // At full speed, waiting only shows how deep the queue was.
     let by = if first.mode == "fast" { BUSY } else { WAITING };
     let mut ranked: Vec<(f64, &LabelledDocument)> = replays
         .into_iter()
@@ -36,7 +36,7 @@ pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
     Some(text)
 }
 
-/// What has to be the same.
+/// What has to be equal.
 #[derive(PartialEq)]
 struct ComparisonKey {
     digest: String,

@@ -1,4 +1,4 @@
-//! Recordings: looked through before anything is measured, and opened for every workload that replays one.
+//! Traces: surveyed before anything is measured, and opened for every workload that replays one.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,17 +14,17 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::wording;
 
-/// After so many I/Os a look is taken whether somebody has asked to stop.
+/// Checks for Ctrl-C after this many I/Os.
 const GLANCE: u64 = 1 << 16;
 
-/// Opens recordings, each only if it still is what the plan means.
+/// Opens traces, each only if it is still the one in the plan.
 #[derive(Default)]
 pub(crate) struct Recordings {
-    /// Files that were read to their end here, and held what they should.
+    /// Files that were read to their end here, with the right content.
     checked_files: Vec<(PathBuf, FileStamp, String)>,
 }
 
-/// By what a file that was written to since can be told.
+/// Length and time by which a changed file is noticed.
 type FileStamp = (u64, Option<SystemTime>);
 
 impl Recordings {
@@ -60,7 +60,7 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
     Trace::open(Path::new(trace), &options).map_err(|error| error.to_string())
 }
 
-/// Puts into a plan what its recording holds, unless it says so already. False when somebody asked to stop.
+/// Adds the survey of its trace to a plan, unless it is there. False if the user stopped it.
 pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
     let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(error.message()));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;
@@ -73,7 +73,7 @@ pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Reads a recording to its end, with a line that says how far it is; nothing when somebody asked to stop.
+/// Reads a trace to its end, with a progress line; `None` if the user stopped it.
 pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Failure> {
     interrupt::listen()?;
     if options.trace == "-" {
@@ -97,7 +97,7 @@ pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Fail
     Ok(Some(summary))
 }
 
-/// A recording that is read to learn what it holds.
+/// A survey of a trace.
 struct TraceScan {
     trace: Trace,
     surveyor: Surveyor,

@@ -1,4 +1,4 @@
-//! What the figures of a check are held against, found before it is run.
+//! Finds the references of a check before it runs.
 
 use likenew_core::facts::Facts;
 use likenew_procedures::check::{CheckOptions, MetricName, OriginName, ReferenceOption};
@@ -10,8 +10,8 @@ use crate::measure::archive_root;
 use crate::resolved_target::ResolvedTarget;
 use crate::{defaults, saved_baseline, simulated_baseline};
 
-/// What figures are held against: as typed, as the catalogue has it, as the twin does, as it did when it was checked first; and the twin's shapes.
-/// False when somebody asked to stop.
+/// Adds references by source: typed rates, catalog, simulated new drive, baseline; and the simulated drive's
+/// indicators. False if the user stopped it.
 pub(crate) fn add_references(
     asked: &mut CheckOptions,
     reference_arguments: &ReferenceArguments,
@@ -52,7 +52,7 @@ fn reference_option(metric: MetricName, origin: OriginName, per_s: f64) -> Refer
     ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
 }
 
-/// Where nothing else was typed; whether any of it is taken.
+/// Adds rated speeds of metrics without a typed one; returns whether there were any.
 fn add_rated(
     references: &mut Vec<ReferenceOption>,
     rated_metrics: impl IntoIterator<Item = (MetricName, u64)>,
@@ -85,8 +85,9 @@ fn add_simulated(
     Ok(true)
 }
 
-/// A real drive whose model is in the catalogue: its maker's figures, and a simulated drive of that model. Its shapes only excuse what it shows, so
-/// that they are taken in a folder, too; what a file system adds to small writes nobody simulates, so that these are left out there.
+/// For a real drive whose model is in the catalog: its rated speeds, and a simulated drive of that model. Its
+/// indicators only excuse what the real drive shows, so they are used in a folder, too; small writes are left
+/// out there, because the simulation does not model the file system.
 fn add_simulated_model(
     references: &mut Vec<ReferenceOption>,
     asked: &mut CheckOptions,

@@ -1,7 +1,9 @@
-//! What is there is written again where it is, in old files of a folder and on whole devices: what opens either joined with the session that loses nothing.
+//! Rewrites data in place, in old files of a folder and on whole devices: connects the opened target with the
+//! refresh session.
 
 mod device;
 mod files;
+mod timed_store;
 
 use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::units::Nanos;
@@ -11,13 +13,15 @@ use likenew_refresh::{End, InterruptedRefresh, JournalPaths, Outcome, RefreshErr
 use crate::wording::refresh as wording;
 
 pub(crate) use self::device::DeviceRefresh;
-pub(crate) use self::files::{refresh_files, resume_and_report};
+pub(crate) use self::files::{refresh_files, resume_and_report, rewrite_files};
 
-/// A program that is about to be started holds a copy of the lock of a run that has just ended.
+/// Tries to get a lock: a process that is just being started may hold a copy of the lock of a run that has
+/// ended.
 const LOCK_TRIES: u32 = 20;
+/// Time between those tries. Chosen: twenty of them take 0.2 s.
 const LOCK_REST: Nanos = Nanos::from_millis(10);
 
-/// Looks for a refresh that was cut off.
+/// Looks for an interrupted refresh.
 fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRefresh>, RefreshError> {
     let clock = Monotonic::start();
     for _ in 1..LOCK_TRIES {
@@ -29,14 +33,14 @@ fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRe
     InterruptedRefresh::find(place)
 }
 
-/// Says where what a cut had torn is kept.
+/// Prints where torn data is kept.
 fn report_salvage(outcome: &Outcome) {
     if let Some(salvage) = &outcome.salvage {
         anstream::eprintln!("{}", wording::salvage_kept(salvage));
     }
 }
 
-/// What a session has come to, as evidence.
+/// The outcome of a session, as evidence.
 fn to_fix_report(outcome: &Outcome) -> FixReport {
     let Outcome { end, progress, journal, .. } = outcome;
     let left = progress.all_bytes - progress.done_bytes;

@@ -1,4 +1,4 @@
-//! What TARGET means: classified by its spelling, and examined before anything is opened.
+//! Resolves TARGET: classified by its spelling, and examined before anything is opened.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::refreshing::DeviceRefresh;
 use crate::whole_device::{Permission, WholeDevice};
 use crate::{prompt, refreshing, wording};
 
-/// What was meant by TARGET.
+/// A resolved target.
 pub(crate) enum ResolvedTarget {
     /// `sim:…`
     Simulated(Box<Spec>),
@@ -30,10 +30,10 @@ pub(crate) enum ResolvedTarget {
     Nop,
     /// Anything else is a path.
     Real(PathBuf, PathKind),
-    /// A file or block device that may be overwritten, as somebody has agreed.
+    /// A file or block device that may be overwritten with the owner's consent.
     Overwrite(PathBuf, PathKind, Agreement),
-    /// A folder or block device of which nothing is lost, and to whose drive something may be done, as somebody has agreed. The journal of that
-    /// lies in this place, if one was named.
+    /// A folder or block device that loses nothing, and whose drive may be changed with the owner's consent;
+    /// with the path of the journal, if one was named.
     Preserve(PathBuf, PathKind, Agreement, Option<PathBuf>),
 }
 
@@ -70,7 +70,7 @@ impl ResolvedTarget {
                 .map(|spec| Self::Simulated(Box::new(spec)))
                 .map_err(|error| Failure::Usage(error.to_string()));
         }
-        // A report that says "." would mean nothing tomorrow.
+        // A relative path in a report would mean nothing later.
         let path = std::path::absolute(target)
             .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
         let place = examine(&path, run_arguments.reserve)?;
@@ -84,7 +84,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// A file or block device for which consent was typed. Whether it holds is asked before anything else is done.
+    /// A file or block device with consent from the command line, which is checked before anything else.
     fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self, Failure> {
         if matches!(place, PathKind::Folder { .. }) {
             return Err(Failure::Usage(wording::consent_for_folder(&path)));
@@ -94,7 +94,7 @@ impl ResolvedTarget {
         Ok(Self::Overwrite(path, place, agreement))
     }
 
-    /// A folder or device of which nothing is lost.
+    /// A folder or device that loses nothing.
     fn for_preserve(
         path: PathBuf,
         place: PathKind,
@@ -114,10 +114,11 @@ impl ResolvedTarget {
         Ok(Self::Preserve(path, place, agreement, journal))
     }
 
-    /// What a step needs that is done to a drive as a whole and loses nothing: lets it be typed where nothing was typed so far and somebody is there.
+    /// Gets consent for a step that works on a whole drive and loses nothing: asks the user, if none is on
+    /// the command line.
     ///
     /// # Errors
-    /// A refusal that says what to type.
+    /// A refusal with the command to type.
     pub(crate) fn confirm_preserve(
         &mut self,
         run_arguments: &ExecutionArguments,
@@ -148,7 +149,7 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Where nothing was typed so far and somebody is there: says what would be lost and lets consent be typed.
+    /// If consent is missing and a user is there: shows what would be lost and asks for it.
     pub(crate) fn ask_for_consent(&mut self, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
         let Self::Real(path, place @ (PathKind::File { .. } | PathKind::Device { .. })) = self else {
             return Ok(());
@@ -174,7 +175,7 @@ impl ResolvedTarget {
         !matches!(self, Self::Simulated(_))
     }
 
-    /// Where it is, of a real drive.
+    /// The path of a real target.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Real(path, _) | Self::Overwrite(path, ..) | Self::Preserve(path, ..) => Some(path),
@@ -182,11 +183,11 @@ impl ResolvedTarget {
         }
     }
 
-    /// Keeps other runs from the drives below it, while this lives; what is simulated has none. Nothing when somebody asked to stop while that
-    /// was waited for.
+    /// Locks the drives below it, against other runs; simulated ones need no lock. `None` if the user stopped
+    /// the wait.
     ///
     /// # Errors
-    /// A refusal that says who is at work there.
+    /// A refusal that names the other run.
     pub(crate) fn lock(&self, run_arguments: &ExecutionArguments) -> Result<Option<DriveLock>, Failure> {
         match self.path() {
             Some(path) => lock(&[path], run_arguments.wait_for_drive),
@@ -210,7 +211,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Whether what is read of it was never written, so that reads may be answered by nothing.
+    /// Whether reads would go to blank addresses.
     pub(crate) fn is_blank(&self) -> bool {
         match self {
             Self::Simulated(spec) => {
@@ -223,7 +224,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// What is known of a simulated drive.
+    /// The model of a simulated drive.
     pub(crate) fn model(&self) -> Result<Option<Model>, Failure> {
         let Self::Simulated(spec) = self else { return Ok(None) };
         spec.model(read_file).map(Some).map_err(|error| Failure::Usage(error.to_string()))
@@ -255,7 +256,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// What writing to it would need, for a person who asked for that.
+    /// What writing to it would need, for a user who asked for that.
     pub(crate) fn refuse_writing(&self) -> Result<(), Failure> {
         let (path, (what, instead)) = match self {
             Self::Real(path, PathKind::File { .. }) => (path, wording::EXISTING_FILE),
@@ -269,15 +270,16 @@ impl ResolvedTarget {
         Err(Failure::Refused(wording::would_destroy(path, what, instead, &consent)))
     }
 
-    /// Removes what an earlier run has left in a folder: asks where there is somebody to ask. Nobody else works on its drive meanwhile.
+    /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one. Locks the
+    /// drive for that.
     pub(crate) fn clear_leftover(&mut self, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
         let Some(what) = self.agree_to_clear(run_arguments)? else { return Ok(()) };
-        // Whoever asked to stop while the drive was waited for is heard where it is locked for the run.
+        // A user who stopped the wait is noticed when the run locks the drive.
         let Some(_lock) = self.lock(run_arguments)? else { return Ok(()) };
         self.remove_leftover(&what, run_arguments)
     }
 
-    /// The same for whoever has the drive locked.
+    /// The same for a caller that has locked the drive.
     pub(crate) fn clear_leftover_locked(
         &mut self,
         run_arguments: &ExecutionArguments,
@@ -288,7 +290,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// What an earlier run has left, in a sentence, once nobody has anything against its removal.
+    /// The leftovers in a sentence, once the user agrees to remove them.
     fn agree_to_clear(&self, run_arguments: &ExecutionArguments) -> Result<Option<String>, Failure> {
         let (Self::Real(_, place) | Self::Preserve(_, place, ..)) = self else { return Ok(None) };
         let PathKind::Folder { leftover: Some(leftover), .. } = place else { return Ok(None) };
@@ -316,10 +318,10 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Goes on with what a run was writing again here when it was cut off, and says so.
+    /// Resumes an interrupted refresh of this target, and reports it.
     ///
     /// # Errors
-    /// Why it can not go on, and what to do.
+    /// Why it cannot continue, and what to do.
     pub(crate) fn resume(&self) -> Result<(), Failure> {
         match self {
             Self::Real(folder, PathKind::Folder { .. })
@@ -335,7 +337,7 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Opens it for what a procedure does: one that only looks has nothing made ready for it.
+    /// Opens it for a procedure: one that only queries needs no preparation.
     pub(crate) fn open_for(
         &self,
         procedure: &dyn Procedure,
@@ -383,7 +385,7 @@ impl ResolvedTarget {
     }
 }
 
-/// Opens a folder, and what may be done to its drive.
+/// Opens a folder, with the fixes for its drive.
 fn open_folder(
     path: &Path,
     layout: Layout,

@@ -1,4 +1,5 @@
-//! Follows a run: moves the progress bar, stores every segment and sight, and every sample where that was asked for.
+//! Follows a run: moves the progress bar, and stores every segment and observation, and every sample if asked
+//! to.
 
 use likenew_archive::{Run, SampleWriter};
 use likenew_core::probe::{Observation, Probe};
@@ -20,7 +21,7 @@ pub(crate) struct RunObserver<'a> {
     pub(crate) archive: Option<&'a mut Run>,
     pub(crate) samples: Option<&'a SampleWriter>,
     pub(crate) recordings: Recordings,
-    /// How many workloads there were so far.
+    /// Number of workloads up to now.
     pub(crate) segments: usize,
 }
 

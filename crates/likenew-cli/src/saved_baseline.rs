@@ -1,4 +1,4 @@
-//! What a drive did when it was checked first, and how much that says, out of the runs that are kept.
+//! The baseline of a drive, and its variation, from the runs in the archive.
 
 use std::path::Path;
 
@@ -16,21 +16,21 @@ use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// So many of the latest checks tell how much figures differ between them.
+/// Number of the latest checks that show how much metrics vary.
 const LATEST: usize = 15;
 
-/// What it did then.
+/// A baseline from the archive.
 pub(crate) struct SavedBaseline {
-    /// Figures of what was asked in the same way.
+    /// Metrics of comparable tests.
     pub(crate) references: Vec<ReferenceOption>,
-    /// When: date and time of day.
+    /// Date and time of the check.
     pub(crate) started_at: String,
 }
 
-/// The earliest check of a real drive that is kept below `root`, or the one that was named.
+/// The earliest check of a real drive below `root`, or the named one.
 ///
 /// # Errors
-/// What was named is no check that came to its end.
+/// The named run is not a completed check.
 pub(crate) fn find(
     baseline: Option<&Baseline>,
     root: Option<&Path>,
@@ -72,7 +72,7 @@ fn is_whole(record: &Record) -> bool {
     record.header.plan.procedure == "check" && record.findings.is_some()
 }
 
-/// The first of them, and the latest ones. Runs that can not be read are somebody else's question.
+/// The first check, and the latest ones. Runs that cannot be read are skipped.
 fn earlier_checks(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
     let Ok(identity) = FactsDrive::at(path).map(|glance| glance.identity()) else { return Vec::new() };
     let runs = Archive::new(root).list().unwrap_or_default();
@@ -90,13 +90,13 @@ fn earlier_checks(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
     first.into_iter().chain(latest).collect()
 }
 
-/// Files and devices are read alike; in folders there are own files.
+/// Files and devices are read alike; a folder has temporary files.
 fn same_drive(one: Kind, other: Kind) -> bool {
     let is_read = |kind| matches!(kind, Kind::File | Kind::Device);
     one == other || (is_read(one) && is_read(other))
 }
 
-/// By the drive's serial number where both are known, else by where it is and what.
+/// By the drive's serial number if both are known, otherwise by path and kind.
 fn is_same(record: &Record, identity: &Identity, facts: &Facts) -> bool {
     let stored_facts = record.observations.iter().find_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) => Some(&**facts),
@@ -122,13 +122,13 @@ fn only_drive(facts: &Facts) -> Option<&Drive> {
     }
 }
 
-/// Judged again, by what this version knows.
+/// Judged again with this version.
 fn answers(record: &Record, asked: &CheckOptions) -> Option<CheckMetrics> {
     let Plan { options, .. } = &record.header.plan;
     let then = CheckOptions::from_table(options).ok()?;
     let procedure = from_plan(&record.header.plan).ok()?;
     let mut answers = CheckMetrics::from_findings(&judge(&*procedure, &record.evidence()));
-    // How long writes last is another question where less is written.
+    // With fewer bytes written, sustained writes are a different test.
     answers
         .metrics
         .retain(|(metric, _)| *metric != MetricName::SustainedWrite || then.budget() == asked.budget());

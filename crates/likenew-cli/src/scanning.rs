@@ -1,4 +1,4 @@
-//! Looks through a user's folders, with a line that says how far it is, and makes it a part of a plan.
+//! Scans a user's folders, with a progress line, and adds the result to a plan.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::interrupt;
 use crate::locking::lock;
 use crate::wording;
 
-/// What the files in these folders are; nothing when somebody asked to stop. Nobody else works on their drives meanwhile.
+/// The contents of these folders; `None` if the user stopped the scan. Their drives are locked.
 pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileScan>, Failure> {
     interrupt::listen()?;
     let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
@@ -42,7 +42,7 @@ fn progress_text(progress: &Progress) -> String {
     wording::scan_progress(files, bytes, sample_bytes.map(|all| (sampled_bytes, all)))
 }
 
-/// Names are for whoever sits at the terminal; neither plan nor report keeps them.
+/// Names are only for the user at the terminal; neither plan nor report keeps them.
 fn name(refusals: &Refusals) {
     for (path, kind) in &refusals.examples {
         anstream::eprintln!("{}", wording::unreadable_file(path, kind));

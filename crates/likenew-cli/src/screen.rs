@@ -1,4 +1,4 @@
-//! The whole terminal for one view, and the way back on every exit: the end, a failure, a panic, a signal.
+//! The whole terminal for one view, and its restoration on every exit: the end, a failure, a panic, a signal.
 
 use std::io::{Stdout, stdout};
 use std::sync::Once;
@@ -23,16 +23,16 @@ pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-/// What somebody did at the terminal.
+/// An event at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputEvent {
-    /// Nothing in that time.
+    /// None in that time.
     Nothing,
-    /// A key that means something.
+    /// A key with a meaning.
     Pressed(Key),
     /// Ctrl-C, which is a key like any other while the terminal is taken over.
     Interrupted,
-    /// Something that is drawn anew after, such as a new size.
+    /// An event that needs a redraw, such as a new size.
     Changed,
 }
 
@@ -46,7 +46,7 @@ impl Screen {
                 before(panic);
             }));
         });
-        // Said first, so that what fails half-way is undone, too.
+        // Set first, so that a partial setup is undone, too.
         UP.store(true, Ordering::SeqCst);
         let opened = terminal::enable_raw_mode()
             .and_then(|()| execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide))
@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// Draws what a view shows.
+    /// Draws a view.
     pub(crate) fn draw(&mut self, view: &View, drives: &Drives) -> anyhow::Result<()> {
         let drawn = self.terminal.draw(|frame| {
             let area = frame.area();
@@ -69,7 +69,7 @@ impl Screen {
         drawn.map(drop).context("could not draw on the terminal")
     }
 
-    /// Waits for somebody to do something, no longer than `most`.
+    /// Waits for an event, at most `most`.
     pub(crate) fn wait(&self, most: Nanos) -> anyhow::Result<InputEvent> {
         let heard = event::poll(Duration::from_nanos(most.0)).and_then(|is_there| match is_there {
             true => event::read().map(Some),
@@ -89,10 +89,10 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back as it was, if it was taken over.
+/// Restores the terminal, if it was taken over.
 pub(crate) fn restore() {
     if UP.swap(false, Ordering::SeqCst) {
-        // Nobody is left to tell when this fails.
+        // If this fails there is no other output to report to.
         let _ = execute!(stdout(), terminal::LeaveAlternateScreen, cursor::Show);
         let _ = terminal::disable_raw_mode();
     }

@@ -1,4 +1,4 @@
-//! What a simulated drive of the same model does when it is new.
+//! The metrics of a new simulated drive of the same model.
 
 use anyhow::Context as _;
 use likenew_core::plan::Plan;
@@ -11,7 +11,8 @@ use crate::measure::options;
 use crate::nested_run::run_nested;
 use crate::resolved_target::ResolvedTarget;
 
-/// The twin, asked the same: one that says nothing for what has none. Nothing when somebody asked to stop.
+/// Runs the same check on the new simulated drive; empty metrics if there is none. `None` if the user stopped
+/// it.
 pub(crate) fn measure(
     resolved_target: &ResolvedTarget,
     asked: &CheckOptions,
@@ -22,7 +23,7 @@ pub(crate) fn measure(
         .with_context(|| format!("the new drive that {} is held against", spec.text))?)
 }
 
-/// What a new drive of the model of a real one does, asked the same. Nothing when somebody asked to stop.
+/// Runs the same check on a simulated new drive of a real one's model. `None` if the user stopped it.
 pub(crate) fn of_model(simulation: &Spec, asked: &CheckOptions) -> Result<Option<CheckMetrics>, Failure> {
     Ok(ask(simulation, asked).with_context(|| format!("the simulated drive {}", simulation.text))?)
 }

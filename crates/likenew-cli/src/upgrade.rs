@@ -1,5 +1,5 @@
-//! What other drives would make of the same work: candidates, and this drive when it was new. Simulated drives do it here, before the
-//! check; what they came to becomes a part of its plan.
+//! The same work on other drives: candidates, and this drive when it was new. Simulated drives run it before
+//! the check; their results become a part of its plan.
 
 use anyhow::Context as _;
 use likenew_core::plan::Plan;
@@ -23,7 +23,7 @@ use crate::recordings::scan;
 use crate::resolved_target::{ResolvedTarget, read_file};
 use crate::wording;
 
-/// What other drives make of it; nothing when somebody asked to stop.
+/// The results of other drives; `None` if the user stopped it.
 pub(crate) fn collect(
     command: &Check,
     options: &CheckOptions,
@@ -48,7 +48,7 @@ fn on_trace(
     }
     let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
-    // What was recorded was recorded on a real drive; a simulated one does it itself.
+    // A recording has the times of its real drive; a simulated one runs it itself.
     let own_specs = [(current_spec(resolved_target), Role::Now), (as_new(resolved_target), Role::AsNew)];
     for (spec, role) in own_specs.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
         let Some((drive, _)) = recording.run_on(&spec, role)? else { return Ok(None) };
@@ -95,7 +95,7 @@ fn on_mix(
     Ok(Some(UpgradeOptions { recording: None, mix: Some(mix), drives }))
 }
 
-/// A simulated drive in its state.
+/// A simulated drive in its current state.
 fn current_spec(resolved_target: &ResolvedTarget) -> Option<Spec> {
     match resolved_target {
         ResolvedTarget::Simulated(spec) => Some((**spec).clone()),
@@ -106,7 +106,7 @@ fn current_spec(resolved_target: &ResolvedTarget) -> Option<Spec> {
     }
 }
 
-/// The same on its first day.
+/// The same drive when new.
 fn as_new(resolved_target: &ResolvedTarget) -> Option<Spec> {
     current_spec(resolved_target).and_then(|spec| spec.as_new())
 }
@@ -125,7 +125,7 @@ fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
     }
 }
 
-/// Bytes that lie on the drive, as far as that is known: they have to fit on another one.
+/// Bytes of data on the drive, if known: they have to fit on another one.
 fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
     Ok(match resolved_target {
         ResolvedTarget::Simulated(spec) => {
@@ -142,7 +142,7 @@ fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> 
     })
 }
 
-/// The drives that were named, new and as full as this one would make them.
+/// The named drives, new and as full as this one's data would make them.
 fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure> {
     let mut specs: Vec<Spec> = Vec::new();
     for name in names {
@@ -167,7 +167,7 @@ fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure>
     Ok(specs)
 }
 
-/// A recorded day, looked through.
+/// A recorded day, surveyed.
 struct RecordedTrace {
     options: ReplayOptions,
     summary: TraceSummary,
@@ -183,7 +183,7 @@ impl RecordedTrace {
         }
     }
 
-    /// What such a drive makes of it; nothing when somebody asked to stop.
+    /// The result on such a drive; `None` if the user stopped it.
     fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>, Failure> {
         Ok(self.replay(spec, role).with_context(|| format!("the recorded day on {}", spec.text))?)
     }
@@ -193,7 +193,7 @@ impl RecordedTrace {
         let is_scaled = self.summary.extent_bytes > model.capacity_bytes;
         let options = ReplayOptions {
             fit: if is_scaled { Fit::Scale } else { Fit::default() },
-            // A used drive has data everywhere; on others, what is read has to be written before.
+            // A used drive has data everywhere; on others, data to read has to be written first.
             prepare: spec.state == State::New,
             summary: Some(self.summary.clone()),
             ..self.options.clone()

@@ -1,4 +1,4 @@
-//! Drives while they are watched, and what of that goes to JSON and into a run folder; and such a folder read again.
+//! Watched drives, with their output to JSON and to a run folder; and reading such a folder again.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -25,12 +25,12 @@ use crate::exit::Failure;
 use crate::measure::{archive_root, options};
 use crate::wording;
 
-/// The procedure that a plan of a watch names. It is none that could be asked what to run.
+/// The procedure in a watch's plan. It cannot be run.
 pub(crate) const PROCEDURE: &str = "watch";
-/// The kernel counts in sectors of so many bytes.
+/// Bytes of the sectors that the kernel counts.
 const SECTOR: u32 = 512;
 
-/// The drives, and where each interval goes.
+/// The drives, and the outputs of each interval.
 pub(crate) struct WatchSession {
     sampler: Sampler,
     drives: Drives,
@@ -90,17 +90,17 @@ impl WatchSession {
         self.sampler.now()
     }
 
-    /// Waits until then, or for as long as `goes_on` says so.
+    /// Waits until then, or as long as `goes_on` allows.
     pub(crate) fn wait(&self, until: Nanos, goes_on: impl Fn() -> bool) {
         self.sampler.wait(until, goes_on);
     }
 
-    /// What could not be kept, once.
+    /// The first error of the log, once.
     pub(crate) fn complaint(&mut self) -> Option<String> {
         self.complaint.take()
     }
 
-    /// Reads the counters again, and hands on what happened since. Whether anybody still reads it.
+    /// Reads the counters again, and passes on the changes. Returns whether the output still has a reader.
     pub(crate) fn read(&mut self) -> Result<bool, Failure> {
         self.drives.take(self.sampler.read()?);
         if self.json.is_none() && self.log.is_none() {
@@ -122,7 +122,7 @@ impl WatchSession {
         }
     }
 
-    /// Concludes what was kept.
+    /// Concludes the log.
     pub(crate) fn end(self) -> Result<(), Failure> {
         self.log.map_or(Ok(()), WatchLog::end)
     }
@@ -137,7 +137,7 @@ impl Json {
         Ok(Self::File(path.to_owned(), file))
     }
 
-    /// Whether anybody still reads it.
+    /// Returns whether the output still has a reader.
     fn put(&mut self, lines: &[Line]) -> Result<bool, Failure> {
         let text: String = lines
             .iter()
@@ -154,7 +154,7 @@ impl Json {
     }
 }
 
-/// To standard output; false when its reader has gone away, such as `head`.
+/// To standard output; false if its reader has closed it, such as `head`.
 pub(crate) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -212,7 +212,7 @@ impl WatchLog {
     }
 }
 
-/// What is watched, as one thing.
+/// All watched drives as one target.
 fn identity(drives: &Drives, scope: &Scope) -> Identity {
     let histories: Vec<_> = drives.in_scope(scope).collect();
     let paths: Vec<&str> = histories.iter().map(|history| history.facts().path.as_str()).collect();
@@ -246,7 +246,7 @@ pub(crate) fn is_log(record: &Record) -> bool {
     record.header.plan.procedure == PROCEDURE
 }
 
-/// What a log comes to: made anew from its lines, so that one that was killed is as good as any.
+/// The findings of a log, from its lines, so that a killed watch is as good as any.
 pub(crate) fn judge(record: &Record) -> Result<Document, Failure> {
     let mut log = Log::default();
     let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;

@@ -1,7 +1,8 @@
-//! A block device to which something can be done as a whole between measurements: given up, formatted, or written again with what is on it.
+//! A block device that can be changed as a whole between measurements: trimmed, formatted, or rewritten in
+//! place.
 //!
-//! Such a step needs the device for itself, so that what measures it is closed before and opened again after it. Everything that has to hold is looked at
-//! again each time, and the consent is asked of the same words.
+//! Such a step needs exclusive access, so the measured device is closed before and opened again after it. All
+//! conditions are checked again each time, and consent must have the same words.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::{Fix, FixEnd, FixReport, SkippedRange};
+use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
 use likenew_core::flash_counters::FlashCounters;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
@@ -28,32 +29,32 @@ use crate::interrupt;
 use crate::refreshing::DeviceRefresh;
 use crate::wording;
 
-/// Places that are looked at before and after everything was to be given up.
+/// Addresses that are compared before and after a discard of everything.
 const SAMPLES: u64 = 1024;
 
-/// What was agreed to.
+/// The owner's consent.
 pub(crate) enum Permission {
     /// Everything on it may be lost.
     Lose(Agreement),
-    /// It may be written to, with what is on it already; it is measured by reads.
+    /// It may be rewritten with its own data; it is measured by reads.
     Rewrite(DeviceRefresh),
 }
 
-/// An open device, and what opens it again.
+/// An open device, and how to open it again.
 pub(crate) struct WholeDevice {
     path: PathBuf,
     permission: Permission,
     engine: Engine,
     clock: Monotonic,
-    /// Nothing only while a step has the device for itself, and after it could not be opened again.
+    /// `None` while a step has exclusive access, and after the device could not be opened again.
     drive: Option<Box<dyn Drive>>,
 }
 
 impl WholeDevice {
-    /// Opens what was agreed to.
+    /// Opens a device with consent.
     ///
     /// # Errors
-    /// A refusal of [`Consent::to_overwrite`], or what [`open`] fails by.
+    /// A refusal of [`Consent::to_overwrite`], or the errors of [`open`].
     pub(crate) fn open(path: PathBuf, permission: Permission, engine: Engine) -> Result<Self, LabError> {
         let mut whole = Self { path, permission, engine, clock: Monotonic::start(), drive: None };
         whole.open_again()?;
@@ -80,7 +81,7 @@ impl WholeDevice {
         &mut **self.drive.as_mut().expect("what could not be opened again has ended the run")
     }
 
-    /// Closes the device for a step and opens it again after it. What refuses the step is an answer.
+    /// Closes the device for a step and opens it again after it. A refusal of the step is a result.
     fn with_exclusive_access(
         &mut self,
         action: ActionKind,
@@ -97,6 +98,19 @@ impl WholeDevice {
             Err(LabError::Refused(reason) | LabError::Unsuitable(reason)) => Ok(ProbeResult::Unknown(reason)),
             Err(lab_error) => Err(lab_error),
         }
+    }
+
+    /// Rewrites what lies there, and keeps it.
+    fn rewrite(
+        &mut self,
+        action: ActionKind,
+        pieces: &[AddressRange],
+        settings: RewriteSettings,
+    ) -> Result<ProbeResult, LabError> {
+        self.with_exclusive_access(action, |permission, consent| match permission {
+            Permission::Rewrite(refresh) => refresh.refresh(consent, pieces, settings),
+            Permission::Lose(_) => unreachable!("it was just looked at"),
+        })
     }
 
     fn renew_consent(&self, action: ActionKind) -> Result<Consent, LabError> {
@@ -129,7 +143,7 @@ fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     let formatted = plan.carry_out(consent)?;
     let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };
     let skips = if formatted.is_as_before { Vec::new() } else { vec![changed] };
-    // Places of a drive of another size are other places.
+    // Addresses of a drive of another size do not compare.
     let read_back = match formatted.is_as_before {
         true => Some(before.compare(&Samples::read(consent, SAMPLES)?)),
         false => None,
@@ -181,10 +195,17 @@ impl Drive for WholeDevice {
                 self.with_exclusive_access(ActionKind::NvmeFormat, |_, consent| format(&consent, erase))
             }
             (Probe::Fix(Fix::Refresh { pieces }), Permission::Rewrite(_)) => {
-                self.with_exclusive_access(ActionKind::Refresh, |permission, consent| match permission {
-                    Permission::Rewrite(refresh) => refresh.refresh(consent, pieces),
-                    Permission::Lose(_) => unreachable!("it was just looked at"),
+                let came = self.rewrite(ActionKind::Refresh, pieces, RewriteSettings::default())?;
+                Ok(match came {
+                    // Chunks of slow data here and there show no speed of the drive.
+                    ProbeResult::FixReport(report) => {
+                        ProbeResult::FixReport(FixReport { write_speeds: WriteSpeeds::default(), ..report })
+                    }
+                    other => other,
                 })
+            }
+            (Probe::Fix(Fix::Rewrite { pieces, settings }), Permission::Rewrite(_)) => {
+                self.rewrite(ActionKind::Rewrite, pieces, *settings)
             }
             (probe, _) => self.drive_mut().probe(probe),
         }

@@ -1,6 +1,7 @@
-//! Every sentence that the command line says itself: announcements, questions, refusals and errors.
+//! Every sentence of the command line itself: announcements, questions, refusals and errors.
 //!
-//! An error says what happened, to what, and what to do, in one to three lines. Procedures and rooms word their own.
+//! An error says what happened, to what, and what to do, in one to three lines. Procedures and other crates
+//! have their own sentences.
 
 pub(crate) mod help;
 pub(crate) mod refresh;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use likenew_core::quantity::{Number, Rate, Size};
 use likenew_core::shell::shell_quote;
+use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
 
 /// The name that errors begin with.
@@ -49,9 +51,9 @@ pub(crate) fn unremoved_files(path: &Path, reason: impl Display) -> String {
     )
 }
 
-// ---- what was typed ----
+// ---- the command line ----
 
-/// For an unknown name of a short list; the nearest one is offered where one is near.
+/// For an unknown name from a short list; suggests the nearest one, if it is similar.
 pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(typed, known.iter().copied()) {
@@ -60,15 +62,8 @@ pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
-/// The known name most like what was typed, if one is similar enough.
-pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// Jaro-Winkler similarity from which on a name is worth suggesting; clap uses the same for options.
-    const SIMILARITY_LEAST: f64 = 0.7;
-    known
-        .map(|name| (strsim::jaro_winkler(typed, name), name))
-        .filter(|(similarity, _)| *similarity >= SIMILARITY_LEAST)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+pub(crate) fn not_a_percentage(typed: &str) -> String {
+    format!("\"{typed}\" is not a percentage from 0 to 100")
 }
 
 pub(crate) fn number_outside(least: f64, most: f64) -> String {
@@ -130,20 +125,21 @@ pub(crate) fn plan_without_target(file: impl Display) -> String {
     format!("the plan {file} names no target: give one, likenew run {file} TARGET")
 }
 
-pub(crate) fn plan_too_long(moved: u64, written: u64, time: Nanos, workloads: usize, ends: bool) -> String {
-    let end = if ends { "" } else { " and no end in sight" };
-    format!(
-        "this plan would take {} at 500 MB/s: {} moved, {} of it written, {} workloads{end}. \
-         Give less time, fewer bytes or fewer passes",
-        days(time),
-        Size(moved),
-        Size(written),
-        Number(workloads as f64)
-    )
+/// `bytes` are all that are read and written.
+pub(crate) fn plan_too_long(bytes: u64, written: u64, time: Nanos, ends: bool) -> String {
+    let (span, size) = (days(time), Size(bytes));
+    let cost = match (ends, written == bytes) {
+        (false, _) => "this plan never ends".to_owned(),
+        (true, true) => format!("this plan would write {size}, in {span} at 500 MB/s"),
+        (true, false) => {
+            format!("this plan would move {size}, {} of it written, in {span} at 500 MB/s", Size(written))
+        }
+    };
+    format!("{cost}. Give less time, fewer bytes or fewer passes")
 }
 
 fn days(time: Nanos) -> String {
-    /// Shorter times read better in hours.
+    /// Days from which a time is shown in days. Chosen: shorter times read better in hours.
     const DAYS_LEAST: f64 = 3.0;
     let days = time.as_secs_f64() / 86_400.0;
     if days < DAYS_LEAST { time.to_string() } else { format!("{days:.0} days") }
@@ -181,7 +177,7 @@ pub(crate) fn discard_unused(bytes: u64, disk: &Path, model: Option<&str>) -> St
 
 pub(crate) fn rewrite_in_place(path: &Path, model: Option<&str>) -> String {
     format!(
-        "This rewrites existing data of {} ({}) in place where it is slow to read. Nothing is lost.",
+        "This rewrites existing data of {} ({}) in place. Nothing is lost.",
         path.display(),
         model.unwrap_or("model unknown")
     )
@@ -215,9 +211,10 @@ pub(crate) fn cannot_be_overwritten(reason: impl Display) -> String {
 
 pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) -> String {
     format!(
-        "{} is {what}; writing would destroy its data, so nothing was changed.\n\
-         Read only: likenew surface, or --op read. Safe to write: {instead}.\n{consent}",
-        path.display()
+        "{0} is {what}; writing would destroy its data, so nothing was changed.\n\
+         Read only: likenew surface {1}, or likenew bench {1} --op read. Safe to write: {instead}.\n{consent}",
+        path.display(),
+        shell_quote(&path.display().to_string())
     )
 }
 
@@ -266,7 +263,7 @@ pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) -> String {
 pub(crate) fn not_a_folder_for_recondition(path: impl Display) -> String {
     format!(
         "{path} is not a folder; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
-         For a whole drive name the step: --step refresh loses nothing; discard, overwrite-all and format ERASE EVERYTHING"
+         For a whole drive name the step: --step refresh and rewrite lose nothing; discard, overwrite-all and format ERASE EVERYTHING"
     )
 }
 
@@ -289,14 +286,10 @@ pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Na
 }
 
 pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
-    format!(
-        "Will also rewrite up to {} of your files in place where they are slow, in {}.",
-        Size(bytes),
-        about(time)
-    )
+    format!("Will also rewrite up to {} of your files in place, in {}.", Size(bytes), about(time))
 }
 
-/// A time as rough as an estimate is.
+/// A time, rounded like an estimate.
 pub(crate) fn about(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -370,7 +363,7 @@ pub(crate) fn run_kept(path: &Path) -> String {
     format!("Run folder: {}", path.display())
 }
 
-/// Where no archive can be written, facts are shown all the same.
+/// Facts are shown even if no archive can be written.
 pub(crate) fn run_not_kept(reason: impl Display) -> String {
     format!("This run is not kept: {reason}")
 }
@@ -601,7 +594,7 @@ pub(crate) fn candidate(name: &str, reason: impl Display) -> String {
 }
 
 pub(crate) const CANDIDATE_WITH_SETTINGS: &str =
-    "a candidate is new and as full as this drive would make it; leave out what follows the ?";
+    "candidates are always simulated as new; leave out the ? and what follows it";
 
 pub(crate) const CANDIDATE_TWICE: &str = "named twice";
 
@@ -720,7 +713,7 @@ pub(crate) fn ranking_line(
 
 // ---- progress ----
 
-/// The line beside the bar: what was done so far, how fast it goes, and what runs now.
+/// The line beside the bar: bytes done, speed, and the current step.
 pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
     match rate {
         Some(rate) => format!("{}  {}  {name}", Size(done), Rate(rate)),

@@ -13,8 +13,8 @@ pub enum AccessPattern {
     Sequential(Region),
     /// Uniformly random, on multiples of the I/O's length from the start of the zone.
     Random(Region),
-    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies of a stream walk
-    /// the same places.
+    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies
+    /// of a stream walk the same places.
     Strided {
         /// The zone.
         region: Region,
@@ -22,12 +22,12 @@ pub enum AccessPattern {
         #[serde(with = "size_text")]
         step: u64,
     },
-    /// Uniformly random, on multiples of `align` from the start of the zone, whatever the I/O's length: so I/Os may overlap, and
-    /// start anywhere in what a drive treats as one.
+    /// Uniformly random, on multiples of `align` from the start of the zone, whatever the I/O's length: so
+    /// I/Os may overlap, and start in the middle of what a drive treats as one unit.
     RandomAligned {
         /// The zone.
         region: Region,
-        /// What starts are multiples of, in bytes.
+        /// Alignment of starts, in bytes.
         #[serde(with = "size_text")]
         align: u64,
     },
@@ -58,7 +58,7 @@ impl AccessPattern {
         if matches!(self, Self::Sequential(_) | Self::Strided { .. }) { "sequential" } else { "random" }
     }
 
-    /// What it adds to starts of I/Os: a multiple of the target's block, where it says one.
+    /// The alignment of its starts beyond the target's block, if any.
     pub fn grain(&self) -> Option<u64> {
         match self {
             Self::Strided { step, .. } => Some(*step),

@@ -8,9 +8,9 @@ use crate::units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// As it should be.
+    /// Good.
     Good,
-    /// Not as it should be: makes the exit code 10.
+    /// A problem: makes the exit code 10.
     Problem,
     /// Not decided by what was measured.
     Unknown,
@@ -31,14 +31,14 @@ pub struct Estimate {
     pub unit: String,
 }
 
-/// What an action takes away for good.
+/// What an action destroys for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// Nothing.
     #[default]
     Nothing,
-    /// What was deleted and might have been recovered.
+    /// Deleted files that might have been recovered.
     DeletedFiles,
     /// Everything on the target.
     Everything,
@@ -49,12 +49,12 @@ pub enum Loss {
 pub struct Action {
     /// Stable name, such as `recondition_overwrite`.
     pub id: String,
-    /// What it does or decides, as an imperative without a full stop.
+    /// What it does or finds out, as an imperative without a full stop.
     pub why: String,
     /// The command, as it can be pasted into a shell; none where no command does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The command that takes it back, where there is one.
+    /// The command that undoes it, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
     /// How long it takes, in seconds, where that can be estimated.
@@ -63,7 +63,7 @@ pub struct Action {
     /// Bytes that it writes to the drive, where that can be estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
-    /// What it takes away for good.
+    /// What it destroys for good.
     #[serde(default)]
     pub loses: Loss,
 }
@@ -89,7 +89,7 @@ impl Action {
         self
     }
 
-    /// Adds the command that takes it back.
+    /// Adds the command that undoes it.
     #[must_use]
     pub fn undo(mut self, command: impl Into<String>) -> Self {
         self.undo = Some(command.into());
@@ -110,7 +110,7 @@ impl Action {
         self
     }
 
-    /// Says what it takes away for good.
+    /// Sets what it destroys for good.
     #[must_use]
     pub fn loses(mut self, loss: Loss) -> Self {
         self.loses = loss;
@@ -160,12 +160,12 @@ impl Answer {
         }
     }
 
-    /// It is as it should be.
+    /// A good answer.
     pub fn good(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
         Self::new(id, question, answer, Standing::Good)
     }
 
-    /// It is not as it should be.
+    /// A problem.
     pub fn problem(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
         Self::new(id, question, answer, Standing::Problem)
     }
@@ -175,7 +175,7 @@ impl Answer {
         Self::new(id, question, answer, Standing::Unknown)
     }
 
-    /// A measurement or a property.
+    /// Information, neither good nor bad.
     pub fn info(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
         Self::new(id, question, answer, Standing::Info)
     }

@@ -1,18 +1,19 @@
-//! What can be rewritten where it is: a block device, a file, a simulated drive, as bytes at offsets.
+//! Storage that can be rewritten in place: a block device, a file, a simulated drive, as bytes at offsets.
 //!
-//! A [`Target`](crate::target::Target) is measured; a block store is kept as it is. It knows no time and no depth, and its errors are
-//! the system's.
+//! A [`Target`](crate::target::Target) is measured; a block store keeps its contents. It knows no time and no
+//! depth, and its errors are the system's.
 
 use std::io;
 
 /// Who may use a store at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// Its holder alone, and nobody waits for it.
+    /// The holder alone, and no other program waits for it.
     Active,
-    /// Its holder alone, and somebody waits for it: nothing new is begun, and it is given back once nothing is in flight.
+    /// The holder alone, but another program waits for it: start nothing new, and give the store back once
+    /// nothing is in flight.
     BreakRequested,
-    /// Others may have written to it by now: nothing is written to it any more.
+    /// Other programs may have written to it by now: nothing is written to it any more.
     Lost,
 }
 
@@ -27,20 +28,20 @@ pub trait BlockStore {
     /// Reads all of `into` from there on. Buffers at multiples of 4096 bytes may be spared a copy.
     ///
     /// # Errors
-    /// The system's; what `into` holds is then anything.
+    /// The system's; the contents of `into` are then undefined.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
     /// Writes all of `bytes` there. It is durable after the next [`BlockStore::flush`] that succeeds.
     ///
     /// # Errors
-    /// The system's; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`] none was: somebody else is
-    /// about to use the store, and it is to be left alone.
+    /// The system's error; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`]
+    /// nothing was written: another program is about to use the store, so leave it alone.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when everything written is where no loss of power takes it away.
+    /// Returns when everything written would survive a loss of power.
     ///
     /// # Errors
-    /// The system's; nothing that was written since the last flush may then be relied upon.
+    /// The system's; nothing written since the last flush may then be relied upon.
     fn flush(&mut self) -> io::Result<()>;
 
     /// Who may use it. Asked before each read of a few hundred milliseconds, and before each write.
@@ -48,7 +49,8 @@ pub trait BlockStore {
         LeaseState::Active
     }
 
-    /// Makes durable what belongs to it beside its bytes, such as the times of a file: the last thing before its journal is removed.
+    /// Makes durable what belongs to it beside its bytes, such as the times of a file. This is done last
+    /// before its journal is removed.
     ///
     /// # Errors
     /// As [`BlockStore::flush`].

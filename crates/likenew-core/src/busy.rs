@@ -1,4 +1,4 @@
-//! The time in which a drive had something to do: the union of all `[sent, done]`, in constant memory.
+//! Busy time of a drive: the union of all `[sent, done]`, in constant memory.
 
 use std::collections::VecDeque;
 
@@ -6,11 +6,13 @@ use crate::units::Nanos;
 
 /// Adds up the time in which at least one I/O of a lane was outstanding, exactly.
 ///
-/// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O was executing"
-/// (PCMark 10 technical guide, Full System Drive Benchmark, support.benchmarks.ul.com/solution/articles/44002171465).
+/// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O
+/// was executing" (PCMark 10 technical guide, Full System Drive Benchmark,
+/// support.benchmarks.ul.com/solution/articles/44002171465).
 ///
-/// It is told of departures when they happen and of ends in order of their times, and an end may be seen late, after the
-/// next departure. So departures wait until an end is seen that is not before them; no more of them wait than I/Os are in flight.
+/// Departures are reported when they happen, ends in order of time, and an end may be noticed only after the
+/// next departure. So a departure is held until an end at or after it is noticed; no more are held than I/Os
+/// are in flight.
 #[derive(Clone, Debug, Default)]
 pub struct BusyTime {
     /// Times and counts of departures that no end has reached.
@@ -27,7 +29,7 @@ impl BusyTime {
         Self { departures: VecDeque::with_capacity(depth as usize), ..Self::default() }
     }
 
-    /// So many I/Os have left, not before any that left earlier.
+    /// So many I/Os have left, none before any that left earlier.
     #[inline]
     pub fn on_submit(&mut self, at: Nanos, count: u32) {
         match self.departures.back_mut() {
@@ -61,9 +63,9 @@ impl BusyTime {
     }
 }
 
-/// The busy time of a drive out of that of its lanes, over the `elapsed` time of all: exact for one lane. Of several it is
-/// not known when which was idle; their idle times are taken for independent, so that the drive's idle share is the product
-/// of theirs.
+/// The busy time of a drive from that of its lanes, over the `elapsed` time of all: exact for one lane. Of
+/// several it is not known which was idle when; their idle times are assumed to be independent, so that the
+/// drive's idle share is the product of theirs.
 pub fn of_lanes(lanes: &[Nanos], elapsed: Nanos) -> Nanos {
     let longest = lanes.iter().copied().max().unwrap_or_default();
     if lanes.len() < 2 || longest >= elapsed {

@@ -1,12 +1,12 @@
-//! What a system counts at a device, whoever asked for it: the other side of the account of a workload.
+//! What the kernel counts at a device, I/O of all programs included: a check on what a workload says it did.
 
 use serde::{Deserialize, Serialize};
 
 use crate::io::Op;
 use crate::units::Nanos;
 
-/// Reads and writes of the one disk that everything lies on, whoever asked for them and wherever they went: those of its other partitions and
-/// volumes, too.
+/// Reads and writes of the one disk below the target, by all programs, those of its other partitions and
+/// volumes included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
     /// Reads that ended.
@@ -17,9 +17,9 @@ pub struct DiskCounters {
     pub writes: u64,
 }
 
-/// I/O that reached the devices below a drive, since they were attached: what Linux has in `/sys/block/*/stat`
-/// (Documentation/block/stat.rst), in bytes and nanoseconds. What came from memory above them is not in it, and what other
-/// programs did is.
+/// I/O that reached the devices below a drive, since they were attached: what Linux has in
+/// `/sys/block/*/stat` (Documentation/block/stat.rst), in bytes and nanoseconds. It leaves out what memory
+/// above them answered, and includes the I/O of other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that ended.
@@ -38,20 +38,21 @@ pub struct Counters {
     pub flushes: Option<u64>,
     /// Time during which anything was in flight. Linux counts it in milliseconds.
     pub busy: Nanos,
-    /// Time that the processors of the machine, all together, spent in the kernel, whoever made them: so more than a clock shows may pass. It
-    /// is the machine's and no device's, and stands here as it is read at the same moments.
+    /// Kernel time of all processors of the machine together, for all programs, so it can exceed the time
+    /// elapsed. It belongs to the machine and not to a device; it is here because it is read at the same
+    /// moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Nanos>,
-    /// What the whole disk was asked for; unknown where there is none, or several.
+    /// I/O of the whole disk; unknown where there is none, or several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounters>,
-    /// Devices that these are the sum of. A file system of several may write everything to each of them.
+    /// The number of devices in these sums. A file system of several may write everything to each of them.
     pub devices: u32,
 }
 
 impl Counters {
-    /// What was counted since an earlier reading of the same devices. A counter that has gone back, as that of a device which
-    /// was attached again does, counts from zero.
+    /// What was counted since an earlier reading of the same devices. A counter that went backward, as after
+    /// a device was attached again, counts from zero.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |now: u64, then: u64| if now >= then { now - then } else { now };
@@ -75,8 +76,8 @@ impl Counters {
         }
     }
 
-    /// Both together; what one of them does not know, the sum does not. The time is that of the busier one, since they work side
-    /// by side, and the kernel's that of the later reading.
+    /// The sum of both; what one of them does not know, the sum does not. The time is that of the busier one,
+    /// since they work side by side; the kernel time is that of the later reading.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let known = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
@@ -104,7 +105,7 @@ impl Counters {
         }
     }
 
-    /// What was asked of the disk, or of the devices where no one disk is known.
+    /// I/O of the disk, or of the devices where no single disk is known.
     pub fn disk_counters(&self) -> DiskCounters {
         let Self { reads, bytes_read, writes, .. } = *self;
         self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes })

@@ -1,15 +1,15 @@
-//! What stamped sectors turned out to be when they were read: a drive's wrongness as data, in constant memory.
+//! The result of reading stamped sectors back: a drive's errors as data, in constant memory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stamp::{Label, SECTOR, Stamp};
 
-/// What came of checking the stamps of everything that a workload has read.
+/// The result of checking the stamps of everything that a workload has read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Bytes that were looked at.
+    /// Bytes that were checked.
     pub checked_bytes: u64,
-    /// Of them, bytes of sectors that hold something else than any stamp.
+    /// Of them, bytes of sectors that are not a stamp.
     pub wrong_bytes: u64,
     /// Bytes of sectors that hold what an older pass or another run has written.
     pub stale_bytes: u64,
@@ -19,35 +19,35 @@ pub struct Damage {
     pub missing_bytes: u64,
     /// Bits that differ in the sectors that are wrong.
     pub wrong_bits: u64,
-    /// The first ranges that were found, neighbours of a kind as one, in order of addresses; at most
+    /// The first damaged ranges in order of address, adjacent ones of one kind joined; at most
     /// [`Damage::RANGES_MAX`].
     pub ranges: Vec<DamagedRange>,
-    /// Damaged bytes that lie in none of these ranges.
+    /// Damaged bytes outside of these ranges.
     pub unlisted_bytes: u64,
 }
 
-/// How a sector is not what was written.
+/// How a sector differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It is no stamped sector, or one with errors: garbage, or flipped bits.
+    /// It is not a stamped sector, or one with errors: garbage, or flipped bits.
     Wrong,
     /// An older pass or another run has written it: a write was lost.
     Stale,
-    /// This run has written it for another address: both are one place.
+    /// This run has written it for another address: both addresses are one place.
     Wrapped,
     /// It is all zeros, or all ones: nothing was ever written there, or it was dropped.
     Missing,
 }
 
-/// Neighbouring sectors that are damaged in the same way.
+/// Adjacent sectors that are damaged in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamagedRange {
     /// First byte.
     pub from: u64,
-    /// First byte after them.
+    /// The byte after the last one.
     pub to: u64,
-    /// In which way.
+    /// How they are damaged.
     pub kind: Kind,
     /// Bits that differ from what was written; 0 where a whole other sector is there.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -92,11 +92,11 @@ impl Kind {
 }
 
 impl Damage {
-    /// So many ranges are kept one by one.
+    /// Ranges that are listed, at most.
     pub const RANGES_MAX: usize = 1000;
 
-    /// Looks at what was read at `address`, where sectors of this stamp belong. What is not a whole sector at the end of a
-    /// read that was cut short is left out.
+    /// Checks what was read at `address`, where sectors of this stamp belong. A partial sector at the end of
+    /// a read that was cut short is left out.
     pub fn inspect(&mut self, stamp: Stamp, address: u64, read: &[u8]) {
         let (sectors, _) = read.as_chunks::<SECTOR>();
         let whole = sectors.as_flattened();
@@ -130,7 +130,7 @@ impl Damage {
         }
     }
 
-    /// Adds what another lane, or a workload at other addresses, has found.
+    /// Adds the damage found by another lane, or by a workload at other addresses.
     pub fn merge(&mut self, other: Self) {
         self.checked_bytes += other.checked_bytes;
         self.wrong_bytes += other.wrong_bytes;
@@ -156,7 +156,7 @@ impl Damage {
         self.list(range);
     }
 
-    /// Joins a range with its neighbours in the list, or lists it if there is room.
+    /// Joins a range with adjacent ones in the list, or adds it while the list is not full.
     fn list(&mut self, range: DamagedRange) {
         let at = self.ranges.partition_point(|listed| listed.from <= range.from);
         let joins = |first: Option<&DamagedRange>, second: &DamagedRange| {
@@ -182,7 +182,7 @@ impl Damage {
 }
 
 impl DamagedRange {
-    /// Whether `next` begins where this ends and is more of the same.
+    /// Whether `next` begins where this ends and is damaged in the same way.
     fn continues(&self, next: &Self) -> bool {
         let (here, there) = (&self.content, &next.content);
         let same = match self.kind {
@@ -202,7 +202,7 @@ impl DamagedRange {
     }
 }
 
-/// What a sector is that is not the one that belongs at `address`.
+/// How a sector is damaged that does not belong at `address`.
 ///
 /// A whole sector of another run is stale wherever it was written for: what this run wrote in its place is gone. One of
 /// this run that was written for another address is wrapped, whatever its pass.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which sectors are looked at, and by however many lanes, the ranges are the same.
+        /// The ranges are the same in whatever order sectors are checked, and with any number of lanes.
         #[test]
         fn order_and_lanes_do_not_matter(
             kinds in prop::collection::vec(0u8..4, 1..60),

@@ -26,24 +26,25 @@ pub trait Drive {
     /// What it is.
     fn identity(&self) -> Identity;
 
-    /// What its lanes will say of it.
+    /// The geometry that its lanes will have.
     fn geometry(&self) -> Geometry;
 
     /// Lanes that may be open at once: 1 for a simulated drive, whose single clock serves everyone.
     fn lanes_max(&self) -> u32;
 
-    /// Opens `need.lanes ≤ lanes_max` lanes for one workload. Dropping them gives up what they hold, after the
-    /// last I/O in flight has ended. The drive keeps its state and its clock.
+    /// Opens `need.lanes ≤ lanes_max` lanes for one workload. Dropping them releases what they hold, after
+    /// the last I/O in flight has ended. The drive keeps its state and its clock.
     ///
     /// # Errors
     /// The lab failed.
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError>;
 
-    /// Lanes that are opened from here on reach it in this way; direct is how it starts. `cold` makes durable what was written
-    /// and drops it from the page cache first, so that nothing comes from memory; only what may be written is ours to drop.
+    /// Sets how lanes opened from now on reach the drive; direct is how it starts. `cold` first makes durable
+    /// what was written and drops it from the page cache, so that nothing comes from memory; only caches of
+    /// files we may write are ours to drop.
     ///
     /// # Errors
-    /// It has no such way, or nothing that is ours to drop; or the lab failed.
+    /// It cannot be reached that way, or its cache is not ours to drop; or the lab failed.
     fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
         if access == Access::Direct && !cold {
             return Ok(());
@@ -54,8 +55,8 @@ pub trait Drive {
         )))
     }
 
-    /// Its addresses are those of the owner's old files from here on, which can only be read, or its own again. They are looked for where they have
-    /// not been, and none of them is open any more once its addresses are its own again.
+    /// Switches its addresses to the owner's old files, which can only be read, or back to its own. The files
+    /// are searched for if they have not been, and closed once the addresses are its own again.
     ///
     /// # Errors
     /// It has none.
@@ -69,18 +70,18 @@ pub trait Drive {
         )))
     }
 
-    /// What was counted at the devices below it since they were attached; nothing where nobody counts, such as below a file
-    /// system in memory or on another machine. No lane is open.
+    /// What the devices below it have counted since they were attached; `None` where no device counts, such
+    /// as below a file system in memory or on another machine. No lane is open.
     fn counters(&mut self) -> Option<Counters> {
         None
     }
 
-    /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
-    /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
+    /// Sets its clock to `now`, which is never earlier than what it reads: a resumed run continues the time
+    /// of the interrupted one. A virtual clock advances only by waiting, so a drive with one does nothing.
     fn resume_clock_at(&mut self, _now: Nanos) {}
 
-    /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What cannot be found out is
-    /// [`ProbeResult::Unknown`].
+    /// Finds something out about the drive other than by timing I/O. No lane is open during that. What cannot
+    /// be found out is [`ProbeResult::Unknown`].
     ///
     /// # Errors
     /// The lab failed.
@@ -88,7 +89,7 @@ pub trait Drive {
         Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
     }
 
-    /// A simulated drive's own books.
+    /// Flash counters of a simulated drive.
     fn flash_counters(&self) -> Option<FlashCounters> {
         None
     }
@@ -128,17 +129,17 @@ pub struct Identity {
     pub capacity_bytes: u64,
     /// Smallest unit of address, in bytes.
     pub block_bytes: u32,
-    /// More that a reader should know, as name and value: file system, state of a simulated drive …
+    /// Further properties as name and value: file system, state of a simulated drive …
     pub facts: Vec<(String, String)>,
-    /// What limits the trust in numbers measured here, in sentences.
+    /// What limits the trust in numbers measured on it, in sentences.
     pub caveats: Vec<String>,
-    /// A simulated drive's own books at the end of the run.
+    /// Flash counters of a simulated drive at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accounting: Option<FlashCounters>,
 }
 
 impl Identity {
-    /// What a drive with platters says of itself among its facts, where the system knows.
+    /// How its facts say whether it rotates, where the system knows.
     pub const ROTATES: (&'static str, &'static str) = ("rotating", "yes");
 
     /// Whether it is known to rotate.

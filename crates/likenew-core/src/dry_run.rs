@@ -1,4 +1,5 @@
-//! A plan rehearsed without a drive: what it would run, what that moves, and about how long it takes.
+//! Dry runs: what a plan would run on an assumed drive, how many bytes that moves, and about how long it
+//! takes.
 
 use crate::access_pattern::AccessPattern;
 use crate::io::Op;
@@ -12,17 +13,17 @@ use crate::tally::Tally;
 use crate::units::Nanos;
 use crate::workload::{Arrival, Workload};
 
-/// The course of a plan on a drive that nobody has measured yet: one that moves 500 MB/s, as the SATA link of an SSD lets
-/// pass, and answers a small I/O in 100 µs, or in 12 ms where it rotates and the I/O goes anywhere.
+/// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
+/// and answers a small I/O in 100 µs, or a random one in 12 ms where it rotates.
 ///
-/// A plan that goes on until something is reached is rehearsed to its last resort, as nothing is ever reached.
+/// A plan that runs until something is reached is followed to its limit, as a dry run reaches nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryRun {
-    /// What would run, in order; at most [`DryRun::WORKLOADS_MAX`].
+    /// What would run, in this order; at most [`DryRun::WORKLOADS_MAX`].
     pub workloads: Vec<Workload>,
-    /// What would be found out, in order.
+    /// The probes it would take, in this order.
     pub probes: Vec<Probe>,
-    /// Both, in order.
+    /// Workloads and probes together, in this order.
     pub planned_steps: Vec<Step>,
     /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
     pub bytes_written: u64,
@@ -30,23 +31,27 @@ pub struct DryRun {
     pub bytes_moved: u64,
     /// About how long it would take.
     pub elapsed: Nanos,
-    /// Whether it comes to an end within that many workloads.
+    /// Whether it ends within [`DryRun::WORKLOADS_MAX`] workloads.
     pub is_finite: bool,
 }
 
+/// Bytes per second of the assumed drive. Chosen: about what a 6 Gbit/s SATA link lets an SSD move.
 const BYTES_PER_S: f64 = 500e6;
+/// Nanoseconds of a small I/O on the assumed drive. Chosen: about what a SATA SSD takes for a 4 KiB read.
 const ACCESS_NS: f64 = 100_000.0;
-/// A random access of a drive that rotates: seek and half a turn of a desktop disk.
+/// Nanoseconds of a random access on an assumed drive that rotates: seek and half a turn of a desktop disk
+/// (chosen: a typical sum of both).
 const ACCESS_ROTATING_NS: f64 = 12e6;
-/// By how much of that each doubling of the depth lets it choose a shorter way: about 2.5 times as many I/Os at depth 32 as at depth 1.
+/// Share of it that each doubling of the depth adds to a disk's rate, as it can choose a shorter way: about
+/// 2.5 times as many I/Os at QD32 as at QD1 (chosen to give that).
 const GAIN_PER_DOUBLING: f64 = 0.3;
 
 impl DryRun {
-    /// Plans of more workloads than this are taken for endless. A procedure may look at all segments each time it is
-    /// asked, so that twice as many take four times as long.
+    /// Plans of more workloads than this count as endless. A procedure may go through all segments each time
+    /// it is asked, so twice as many take four times as long.
     pub const WORKLOADS_MAX: usize = 20_000;
 
-    /// Rehearses what is left of a plan after what `evidence` holds.
+    /// Runs what is left of a plan after `evidence`, without a drive.
     ///
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
@@ -54,7 +59,7 @@ impl DryRun {
         Self::with_rates(procedure, evidence, &|_| 1.0)
     }
 
-    /// The same on a drive that takes so many times as long for the I/Os of a workload.
+    /// The same on a drive that takes a given multiple of the time for the I/Os of a workload.
     ///
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
@@ -116,13 +121,13 @@ impl DryRun {
         Ok(dry_run)
     }
 
-    /// How much would be done: workloads and looks.
+    /// How much would be done: workloads and probes.
     pub fn steps(&self) -> usize {
         self.workloads.len() + self.probes.len()
     }
 }
 
-/// Workloads and looks in the order in which they came to be; `before` workloads were run before the first of them.
+/// Workloads and probes in their order; `before` workloads were run before the first of them.
 fn history<'a>(
     segments: &'a [Segment],
     observations: &'a [Observation],
@@ -140,19 +145,19 @@ fn history<'a>(
     })
 }
 
-/// What a look takes on the assumed drive.
+/// Time that a probe takes on the assumed drive.
 pub fn probe_elapsed(probe: &Probe) -> Nanos {
     Nanos(probe.waits().0.saturating_add((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64))
 }
 
-/// What a workload takes on the assumed drive.
+/// How long a workload takes on the assumed drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expectation {
     /// Until it has issued all its I/Os, or moved all its bytes; nothing where only its time ends it.
     pub work: Option<Nanos>,
     /// Until its time is over, if it has one.
     pub time: Option<Nanos>,
-    /// Whether it goes at a pace of its own rather than that of the drive.
+    /// Whether the workload sets the pace itself, rather than the drive.
     pub is_paced: bool,
 }
 
@@ -171,7 +176,19 @@ pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
     Expectation { work, time, is_paced: cost.is_paced }
 }
 
-/// What an I/O of a workload comes to on the assumed drive.
+/// Nanoseconds that the I/Os of a segment would have taken on the assumed drive; nothing where they went at a pace of
+/// their own, or where there were none.
+pub fn assumed_elapsed_ns(segment: &Segment, rotates: bool) -> Option<f64> {
+    let workload = &segment.workload;
+    if workload.streams.is_empty() || workload.replay_spec.is_some() {
+        return None;
+    }
+    let cost = Cost::for_workload(workload, rotates);
+    let elapsed_ns = segment.total().ios as f64 * cost.each_ns;
+    (!cost.is_paced && elapsed_ns > 0.0).then_some(elapsed_ns)
+}
+
+/// What an I/O of a workload takes on the assumed drive.
 struct Cost {
     mean_bytes: f64,
     each_ns: f64,
@@ -213,7 +230,7 @@ fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
     elapsed.max(Nanos(moved_ns.max(access_ns) as u64))
 }
 
-/// A look that was not taken: nobody knows what it would have found.
+/// The observation of a probe in a dry run: its result is unknown.
 fn unknown_observation(probe: Probe, after: usize) -> Observation {
     Observation {
         probe,
@@ -226,7 +243,8 @@ fn unknown_observation(probe: Probe, after: usize) -> Observation {
     }
 }
 
-/// What a workload comes to on the assumed drive, or one that takes so many times as long. Latencies are left out.
+/// The segment of a workload on the assumed drive, or on one that takes a given multiple of its time, without
+/// latencies.
 fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_as_long: f64) -> Segment {
     if let Some(replay_spec) = &workload.replay_spec {
         return assumed_replay(workload, replay_spec, started_at);
@@ -265,7 +283,7 @@ fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nan
     let elapsed = recording_elapsed(replay_spec);
     let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
     (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
-    // How its I/Os divide into operations is not said: what counts are the bytes.
+    // The operations of its I/Os are not known: only the bytes matter.
     let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
     segment
         .tallies
@@ -431,6 +449,16 @@ mod tests {
         let order: Vec<bool> =
             evidence.history().map(|history| matches!(history, PastStep::Observation(_))).collect();
         assert_eq!(order, [true, false, true]);
+    }
+
+    #[test]
+    fn what_was_measured_has_a_time_on_the_assumed_drive() {
+        let procedure = again("write", Until::bytes(500 << 20), 1);
+        let slow = assumed_segment(&procedure.workload, Nanos::ZERO, false, 3.0);
+        let assumed = assumed_elapsed_ns(&slow, false).unwrap();
+        assert!((slow.elapsed().0 as f64 / assumed - 3.0).abs() < 1e-6, "{assumed}");
+        let rest = Workload::new("rest", Until::elapsed(Nanos::from_secs(1)), Vec::new());
+        assert_eq!(assumed_elapsed_ns(&assumed_segment(&rest, Nanos::ZERO, false, 1.0), false), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Where a file system has put what a target addresses.
+//! Where a file system has placed the data of a target.
 
 use serde::{Deserialize, Serialize};
 
-/// A piece of a target's addresses that lies in one piece on the device below.
+/// A range of a target's addresses that is contiguous on the device below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// First byte of the target.
@@ -20,7 +20,7 @@ pub struct ExtentMap {
 }
 
 impl ExtentMap {
-    /// A file in more pieces than this is not mapped: a run folder keeps every extent.
+    /// A file in more extents than this is not mapped: a run folder keeps every extent.
     pub const EXTENTS_MAX: usize = 200_000;
 
     /// Of extents in any order that do not overlap.
@@ -29,7 +29,7 @@ impl ExtentMap {
         Self { extents }
     }
 
-    /// The pieces of `bytes` from `offset` on that have a place on the device.
+    /// The extents of `bytes` from `offset` on that have a place on the device.
     pub fn pieces(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Extent> {
         let end = offset.saturating_add(bytes);
         let first = self.extents.partition_point(|extent| extent.offset + extent.bytes <= offset);

@@ -1,8 +1,9 @@
-//! What the system knows of a drive without any I/O being timed: the whole way from a folder to its medium, and what the medium
-//! says of itself.
+//! What the system knows about a drive without timing I/O: the whole path from a folder to its medium, and
+//! what the medium reports of itself.
 //!
-//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help. Readers of an older or
-//! newer form of this leave out what they do not know. Nothing here judges: what a fact means for speed is said elsewhere.
+//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help.
+//! Readers of an older or newer version ignore fields they do not know. Nothing here judges: what a fact
+//! means for speed is decided elsewhere.
 
 pub mod card;
 pub mod cloud;
@@ -50,14 +51,14 @@ pub use space::{Space, Zones};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// The machine that was asked.
+    /// The machine they were collected on.
     pub machine: Machine,
     /// From the folder to the medium; below an array come its members, one after the other.
     pub stack: Vec<Layer>,
-    /// What the folder or file lies in; absent for a block device.
+    /// The file system of the folder or file; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
-    /// What lies at the bottom of the stack: several drives below an array.
+    /// The drives at the bottom of the stack: several below an array.
     pub drives: Vec<Drive>,
     /// A sample of the files in the folder, or the file itself; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +66,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The lowest layer that is known to let no TRIM pass. Those above pass on what it says.
+    /// The lowest layer that is known to block TRIM. Those above report what it reports.
     pub fn trim_blocked_by(&self) -> Option<&Layer> {
         self.stack.iter().rev().find(|layer| layer.takes_trim.value() == Some(&false))
     }

@@ -1,4 +1,4 @@
-//! What could be done to a drive to restore it, and what forbids it there: known before anything is done.
+//! What could be done to a drive to restore it, and what prevents it there: known before anything is done.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,8 @@ pub enum ActionKind {
     Refresh,
     /// Overwriting free space of a file system.
     OverwriteFree,
+    /// Rewriting all data in place.
+    Rewrite,
     /// TRIM of a whole device or partition.
     Discard,
     /// Overwriting everything.
@@ -32,11 +34,12 @@ pub enum ActionKind {
 
 impl ActionKind {
     /// All of them, the gentlest first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Fstrim,
         Self::DiscardFree,
         Self::Refresh,
         Self::OverwriteFree,
+        Self::Rewrite,
         Self::Discard,
         Self::Overwrite,
         Self::NvmeFormat,
@@ -60,16 +63,17 @@ impl ActionKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Feasibility {
-    /// What forbids an action, or has to be known first.
+    /// What prevents an action, or has to be known first.
     pub objections: Vec<Objection>,
-    /// What the drive could do by itself and Likenew never asks it to, with what to type.
+    /// What the drive could do by itself but Likenew never asks for, with the commands to type.
     pub manual_steps: Vec<ManualStep>,
-    /// Bytes of the disk below a folder that no partition covers and that could be discarded; never asked of what is no folder.
+    /// Bytes of the disk below a folder that no partition covers and that could be discarded; not queried for
+    /// other targets.
     pub unused_bytes: Fact<u64>,
 }
 
 impl Feasibility {
-    /// What forbids an action, if anything does.
+    /// What prevents an action, if anything does.
     pub fn objection_to(&self, action: ActionKind) -> Option<&Objection> {
         self.objections_to(action).find(|objection| objection.forbids)
     }
@@ -84,10 +88,10 @@ impl Feasibility {
     }
 }
 
-/// What speaks against an action on a drive.
+/// A reason against an action on a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objection {
-    /// Which.
+    /// The action.
     pub action: ActionKind,
     /// Whether the action must not be done; otherwise it is only a warning.
     pub forbids: bool,
@@ -98,8 +102,8 @@ pub struct Objection {
 /// A step that is only described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManualStep {
-    /// Which.
+    /// The action.
     pub action: ActionKind,
-    /// What to know and to type, line by line. Commands begin with four spaces.
+    /// What to know and which commands to type, line by line. Commands begin with four spaces.
     pub lines: Vec<String>,
 }

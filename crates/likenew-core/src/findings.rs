@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Answer, Standing};
 use crate::overview::Overview;
 
-/// One row of a table: columns in order, the unit at the end of each key.
+/// One row of a table: its columns from left to right, the unit at the end of each key.
 pub type Row = serde_json::Map<String, serde_json::Value>;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Points joined in order.
+    /// Points joined by a line.
     Line,
     /// One bar a point.
     Bars,
@@ -24,7 +24,7 @@ pub enum Shape {
     Heat,
 }
 
-/// How places on an axis follow from numbers.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -44,7 +44,7 @@ impl Scale {
 /// What one axis shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it is, in words.
+    /// Its title.
     pub label: String,
     /// `bytes`, `bytes/s`, `ns`, `1/s`, or empty for plain counts and categories.
     pub unit: String,
@@ -93,25 +93,25 @@ impl Line {
     }
 }
 
-/// A place on the x axis that deserves a word.
+/// A labeled place on the x axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Where.
+    /// Its place.
     pub x: f64,
-    /// The word.
+    /// Its label.
     pub label: String,
 }
 
-/// A picture as data.
+/// A plot as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The question it answers, as a title.
     pub title: String,
     /// How it is drawn.
     pub shape: Shape,
-    /// What runs to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What runs up; of a heat map, what its cells hold.
+    /// The vertical axis; of a heat map, what its cells hold.
     pub y: Axis,
     /// What the rows of a heat map are, in words; empty for other shapes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -119,15 +119,15 @@ pub struct Series {
     /// Names of the places 0, 1, 2 … on an x axis of categories; empty on an axis of numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// What is drawn.
+    /// The lines, bars or points.
     pub lines: Vec<Line>,
-    /// What is pointed at.
+    /// The marks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
 }
 
 impl Series {
-    /// A picture with nothing in it yet.
+    /// An empty plot.
     pub fn new(title: impl Into<String>, shape: Shape, x: Axis, y: Axis) -> Self {
         Self {
             title: title.into(),
@@ -141,7 +141,7 @@ impl Series {
         }
     }
 
-    /// Says what the rows of a heat map are.
+    /// Sets what the rows of a heat map are.
     #[must_use]
     pub fn rows(mut self, rows: impl Into<String>) -> Self {
         self.rows = rows.into();
@@ -183,11 +183,11 @@ pub struct Findings {
     pub overview: Overview,
     /// By name, in the order in which they are read: first what answers the question, then what that rests on.
     pub tables: IndexMap<String, Vec<Row>>,
-    /// By name, in the order in which they are looked at.
+    /// By name, in the order of presentation.
     pub series: IndexMap<String, Series>,
 }
 
-/// What the answers of a run come to: a problem where one is named, otherwise what the first of them is.
+/// The standing of a whole run: a problem if any answer is one, otherwise that of the first.
 pub fn standing(answers: &[Answer]) -> Standing {
     if answers.iter().any(|answer| answer.standing == Standing::Problem) {
         return Standing::Problem;

@@ -1,4 +1,4 @@
-//! A fix: what is done to a drive so that it becomes fast again, other than overwriting it, and what came of it.
+//! A fix: what is done to a drive to make it fast again, other than overwriting it, and its result.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::units::Nanos;
 /// is not worth the wear.
 pub const REWRITE_GAIN_MIN: f64 = 1.15;
 
-/// What is done.
+/// The kind of fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
@@ -17,15 +17,33 @@ pub enum Fix {
     TrimFree,
     /// TRIM for everything on the disk below that none of its partitions covers.
     DiscardUnused,
-    /// What these pieces hold is rewritten in place and stays the same.
+    /// The data of these pieces is rewritten in place and stays the same.
     Refresh {
-        /// They do not overlap, and lie in order.
+        /// Without overlaps, ordered by address.
         pieces: Vec<AddressRange>,
     },
     /// The owner's files that are older than 30 days are rewritten in place and stay the same.
     RefreshFiles {
         /// Only those that are read more slowly than this, in bytes a second.
         slower_than_bytes_per_s: f64,
+    },
+    /// All that these pieces hold is rewritten in place, however fast it is read, and stays the same: data that was written in
+    /// address order becomes stale in whole erase blocks.
+    Rewrite {
+        /// They do not overlap, and lie in order.
+        pieces: Vec<AddressRange>,
+        /// How.
+        #[serde(default)]
+        settings: RewriteSettings,
+    },
+    /// All of the owner's files are rewritten in place, in the order in which they lie on the drive, and stay the same.
+    RewriteFiles {
+        /// How.
+        #[serde(default)]
+        settings: RewriteSettings,
+        /// Only those that begin at this byte of the drive or behind it: the others were rewritten before.
+        #[serde(default)]
+        from: u64,
     },
     /// TRIM for everything, so that the drive holds nothing any more.
     Discard,
@@ -44,6 +62,8 @@ impl Fix {
             Self::DiscardUnused => "TRIM of unpartitioned space",
             Self::Refresh { .. } => "rewriting data in place",
             Self::RefreshFiles { .. } => "rewriting old files",
+            Self::Rewrite { .. } => "rewriting all data in place",
+            Self::RewriteFiles { .. } => "rewriting all files in place",
             Self::Discard => "TRIM of everything",
             Self::Format { .. } => "format by the drive",
         }
@@ -52,14 +72,26 @@ impl Fix {
     /// Bytes that it writes at most, where that is known beforehand.
     pub fn bytes_written(&self) -> u64 {
         match self {
-            Self::Refresh { pieces } => pieces.iter().map(|piece| piece.bytes).sum(),
+            Self::Refresh { pieces } | Self::Rewrite { pieces, .. } => {
+                pieces.iter().map(|piece| piece.bytes).sum()
+            }
             Self::TrimFree
             | Self::DiscardUnused
             | Self::RefreshFiles { .. }
+            | Self::RewriteFiles { .. }
             | Self::Discard
             | Self::Format { .. } => 0,
         }
     }
+}
+
+/// How everything is rewritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RewriteSettings {
+    /// Bytes a second at most; without a limit, as fast as the drive goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s_max: Option<u64>,
 }
 
 /// A part of a drive's addresses, in bytes.
@@ -71,19 +103,23 @@ pub struct AddressRange {
     pub bytes: u64,
 }
 
-/// What came of it.
+/// Its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FixReport {
     /// Bytes that it was done for: trimmed or rewritten.
     pub bytes: u64,
     /// Bytes that were written to the drive.
     pub bytes_written: u64,
-    /// What it was not done for.
+    /// What was left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skips: Vec<SkippedRange>,
     /// How long it took.
     pub elapsed: Nanos,
-    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    /// Write speeds in address order, where everything was rewritten; empty otherwise.
+    #[serde(default, skip_serializing_if = "WriteSpeeds::is_empty")]
+    pub write_speeds: WriteSpeeds,
+    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
+    /// other programs included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
     /// What samples read back afterwards, where everything was to be erased.
@@ -92,6 +128,9 @@ pub struct FixReport {
     /// How it ended.
     #[serde(default, skip_serializing_if = "FixEnd::is_complete")]
     pub end: FixEnd,
+    /// Where files begin that are still to be rewritten, in bytes of the drive, if it was stopped before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<u64>,
 }
 
 impl FixReport {
@@ -102,6 +141,69 @@ impl FixReport {
             Some(left) => left.bytes += bytes,
             None => self.skips.push(SkippedRange { bytes, reason }),
         }
+    }
+}
+
+/// Bytes that were written one after the other, and how long only their writing took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteSpeed {
+    /// Bytes written.
+    pub bytes: u64,
+    /// Time in which they were written and flushed, without the time for reads, for the journal and for pauses.
+    pub elapsed: Nanos,
+}
+
+impl WriteSpeed {
+    /// Bytes a second; none where no time was measured.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        (self.elapsed > Nanos::ZERO).then(|| self.bytes as f64 / self.elapsed.as_secs_f64())
+    }
+}
+
+/// The speed of writing against bytes written, in at most [`WriteSpeeds::POINTS_MAX`] points.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WriteSpeeds(Vec<WriteSpeed>);
+
+impl WriteSpeeds {
+    /// Neighbors are joined in twos beyond this.
+    pub const POINTS_MAX: usize = 128;
+    /// A point holds at least this, in bytes: enough for flushes and collections to even out (assumed).
+    const POINT_BYTES_MIN: u64 = 16 << 20;
+
+    /// Adds what was written next; what took time and wrote nothing, such as a flush, belongs to what was written before.
+    pub fn add(&mut self, bytes: u64, elapsed: Nanos) {
+        // The first point is as wide as any that is complete.
+        let width = self.0.first().map_or(0, |first| first.bytes).max(Self::POINT_BYTES_MIN);
+        match self.0.last_mut() {
+            Some(last) if last.bytes < width || bytes == 0 => {
+                *last = Self::joined(*last, WriteSpeed { bytes, elapsed })
+            }
+            _ => self.0.push(WriteSpeed { bytes, elapsed }),
+        }
+        if self.0.len() > Self::POINTS_MAX {
+            self.0 =
+                self.0.chunks(2).map(|pair| pair.iter().copied().reduce(Self::joined)).flatten().collect();
+        }
+    }
+
+    fn joined(one: WriteSpeed, other: WriteSpeed) -> WriteSpeed {
+        WriteSpeed { bytes: one.bytes + other.bytes, elapsed: one.elapsed + other.elapsed }
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The points, in order of writing.
+    pub fn points(&self) -> &[WriteSpeed] {
+        &self.0
+    }
+
+    /// All of it in bytes a second; none where nothing was written.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        self.0.iter().copied().reduce(Self::joined)?.bytes_per_s()
     }
 }
 
@@ -124,7 +226,7 @@ impl FixEnd {
     }
 }
 
-/// What became of 4 KiB blocks spread over a drive, the first and the last among them.
+/// What 4 KiB blocks spread over a drive hold afterward, the first and the last among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBackCounts {
     /// Blocks that held data, and hold the same.
@@ -142,7 +244,7 @@ pub struct ReadBackCounts {
 /// A part that was left as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedRange {
-    /// How many bytes of the drive or of files.
+    /// Its bytes, of the drive or of files.
     pub bytes: u64,
     /// A clause without a full stop.
     pub reason: String,
@@ -151,6 +253,26 @@ pub struct SkippedRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn speeds_keep_all_bytes_and_all_time_in_few_points() {
+        let mut speeds = WriteSpeeds::default();
+        assert_eq!((speeds.is_empty(), speeds.bytes_per_s()), (true, None));
+        for _ in 0..10_000 {
+            speeds.add(4 << 20, Nanos::from_millis(40));
+        }
+        let points = speeds.points();
+        assert!(
+            (WriteSpeeds::POINTS_MAX / 4..=WriteSpeeds::POINTS_MAX).contains(&points.len()),
+            "{}",
+            points.len()
+        );
+        assert_eq!(points.iter().map(|point| point.bytes).sum::<u64>(), 40_000 << 20);
+        assert_eq!(points.iter().map(|point| point.elapsed.0).sum::<u64>(), Nanos::from_secs(400).0);
+        let widths: Vec<u64> = points.iter().map(|point| point.bytes).collect();
+        assert!(widths[..widths.len() - 1].iter().all(|width| *width >= 16 << 20), "{widths:?}");
+        assert!((speeds.bytes_per_s().unwrap() / ((4 << 20) as f64 / 0.04) - 1.0).abs() < 1e-9);
+    }
 
     #[test]
     fn what_was_left_for_the_same_reason_is_one_part() {

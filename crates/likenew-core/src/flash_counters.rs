@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Exact counts of a simulated drive since it was opened; making its past is not in them.
+/// Exact counts of a simulated drive since it was opened, without the writes that made its past.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashCounters {
     /// Bytes the host has written.
@@ -15,13 +15,13 @@ pub struct FlashCounters {
     pub write_amplification: f64,
     /// Erased blocks ready to be written.
     pub free_blocks: u64,
-    /// How worn the flash is, its making included; a disk has none.
+    /// How worn the flash is, its past included; a disk has none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wear: Option<Wear>,
 }
 
 impl FlashCounters {
-    /// Whether these are the books of flash; a disk and a volume have no blocks to erase.
+    /// Whether these counters are of flash; a disk or a volume has no blocks to erase.
     pub fn has_flash(&self) -> bool {
         self.wear.is_some()
     }
@@ -41,7 +41,7 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// Of blocks with these counts of erasures.
+    /// From the erase counts of all blocks.
     pub fn from_erases(erases: impl Iterator<Item = u32>, bad_blocks: u32) -> Self {
         let (mut blocks, mut sum, mut min, mut max) = (0u64, 0u64, u32::MAX, 0);
         for count in erases {

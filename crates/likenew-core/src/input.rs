@@ -1,8 +1,8 @@
-//! Files that a person names, or that lie where a person can change them, read whole into bounded memory.
+//! Files that a user names, or that a user can change, read whole into bounded memory.
 //!
-//! Everything of that kind goes through [`read`], [`read_text`], [`read_stream`] or [`next_line`]: a folder, a device or a pipe in the place of a
-//! file is refused before it is opened, and what is larger than its kind can be is refused before it is read. Traces are read as a
-//! stream, and have limits of their own.
+//! All such files are read by [`read`], [`read_text`], [`read_stream`] or [`next_line`]: a folder, a device
+//! or a pipe in place of a file is refused before it is opened, and a file larger than its kind can be is
+//! refused before it is read. Traces are read as a stream, and have limits of their own.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, BufRead, Read};
@@ -20,9 +20,9 @@ pub struct Kind {
     pub bytes_max: u64,
 }
 
-/// A plan: a command's has some kilobytes. What a parser makes of a file can take 100 times its size.
+/// A plan: a command's has some kilobytes. A parser may need 100 times the size of a file in memory.
 pub const PLAN: Kind = Kind { name: "a plan", bytes_max: 4 << 20 };
-/// The file of a simulated drive: the catalogue's largest has 5 KB.
+/// The file of a simulated drive: the largest of the catalog has 5 KB.
 pub const DRIVE: Kind = Kind { name: "a drive's file", bytes_max: 1 << 20 };
 /// A saved simulated drive: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB.
 pub const SNAPSHOT: Kind = Kind { name: "a saved drive", bytes_max: 8 << 30 };
@@ -38,11 +38,13 @@ pub const MACHINE: Kind = Kind { name: "the record of a machine", bytes_max: 4 <
 pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
 /// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
 pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
-/// All lines of a run: 20,000 workloads, beyond which no plan is begun, of 40 KB. What is made of them takes a few times as much memory.
+/// All lines of a run: 20,000 workloads, beyond which no plan is started, of 40 KB. Parsed, they take a few
+/// times as much memory.
 pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 1 << 30 };
 /// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
 pub const NOTES: Kind = Kind { name: "a file of notes", bytes_max: 4 << 30 };
-/// Lines of a run at most: what a rehearsal ends after, and again as many looks and breaks.
+/// Lines of a run at most: the workloads at which a dry run ends, and as many probes and interruptions again,
+/// with room to spare.
 pub const RECORD_LINES_MAX: usize = 50_000;
 
 /// A trace, which is read as a stream.
@@ -50,7 +52,7 @@ pub const TRACE: Kind = Kind { name: "a trace", bytes_max: u64::MAX };
 /// A file of samples, which is read in groups.
 pub const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: u64::MAX };
 
-/// Why a file was not read. The message does not name the file, which whoever asked knows.
+/// Why a file was not read. The message does not name the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Something else is there.
@@ -67,10 +69,10 @@ pub enum InputError {
         /// What was expected.
         kind: Kind,
     },
-    /// It is no text.
+    /// It is not text.
     #[error("it is not text (line {line})")]
     NotText {
-        /// The line with the first byte that is no UTF-8, from 1.
+        /// The line with the first byte that is not UTF-8, from 1.
         line: usize,
     },
     /// The system refused.
@@ -94,7 +96,7 @@ impl From<InputError> for io::Error {
     }
 }
 
-/// Opens an ordinary file. What is none is not opened: that of a pipe would wait, and that of a device may do something.
+/// Opens an ordinary file. Nothing else is opened: a pipe would block, and a device may do something.
 ///
 /// # Errors
 /// It is something else, or the system refuses.
@@ -108,7 +110,7 @@ pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
 /// Reads a file whole.
 ///
 /// # Errors
-/// It is no ordinary file, or larger than its kind can be, or the system refuses.
+/// It is not an ordinary file, or larger than its kind can be, or the system refuses.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
     let file = open(path, kind)?;
     if file.metadata()?.len() > kind.bytes_max {
@@ -120,7 +122,7 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
 /// Reads a file of text whole.
 ///
 /// # Errors
-/// As [`read`]; or it is no text.
+/// As [`read`]; or it is not text.
 pub fn read_text(path: &Path, kind: Kind) -> Result<String, InputError> {
     text(read(path, kind)?)
 }
@@ -139,7 +141,7 @@ pub fn read_stream(stream: impl Read, kind: Kind) -> Result<Vec<u8>, InputError>
 /// Bytes as text.
 ///
 /// # Errors
-/// They are none.
+/// They are not UTF-8.
 pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];

@@ -1,15 +1,15 @@
-//! What the instrument found out about itself before it measured anything else.
+//! What the program measured of itself before it measured anything else.
 
 use serde::{Deserialize, Serialize};
 
 use crate::target::Clock;
 
-/// The instrument's own limits. On a virtual clock nothing of it enters the numbers, so nothing is measured.
+/// The program's own limits. On a virtual clock the program adds no time, so nothing is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Version of likenew.
     pub version: String,
-    /// Whose time the numbers are in.
+    /// The clock of the numbers.
     pub clock: Clock,
     /// What carried the I/O.
     pub engine: String,
@@ -23,7 +23,7 @@ pub struct Instrument {
 pub struct Calibration {
     /// Smallest step between two different readings of the clock, in nanoseconds.
     pub timer_step_ns: u64,
-    /// I/Os a second against a target that does nothing, one lane, depth 32, every sample recorded.
+    /// IOPS against a target that does nothing: one lane, QD32, every sample recorded.
     pub nop_iops: f64,
     /// The instrument's own time for one I/O there, in nanoseconds.
     pub overhead_ns_per_io: f64,
@@ -31,12 +31,12 @@ pub struct Calibration {
     pub random_data_bytes_per_s: f64,
     /// Bytes of data that compresses to a half, generated a second on one core.
     pub ratio_data_bytes_per_s: f64,
-    /// What is in each measured latency that is not the drive's; absent where the engine is not io_uring.
+    /// The part of each measured latency that is not the drive's; absent where the engine is not io_uring.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub added_latency: Option<AddedLatency>,
 }
 
-/// What the instrument adds to the latency of an I/O, in nanoseconds.
+/// What the program adds to the latency of an I/O, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedLatency {
     /// Handing over an I/O that does nothing, and reading its completion: median.

@@ -28,7 +28,7 @@ pub enum Op {
     Read,
     /// Write the range.
     Write,
-    /// Tell the drive that the range holds nothing of use (discard, TRIM, deallocate; delete, for a file).
+    /// Discard the range (TRIM, deallocate; delete, for a file): it holds nothing of use.
     Trim,
     /// Make every write that completed before this one durable; offset and length are zero.
     Flush,
@@ -64,7 +64,7 @@ pub enum DataClass {
     Random,
     /// Fresh bytes that a lossless compressor shortens to this share of their length, `0 < share < 1`.
     Ratio(f32),
-    /// Sectors that say what they are, so that reads with the same class are checked; no compressor shortens them.
+    /// Stamped sectors, so that reads with the same class are checked; no compressor shortens them.
     Stamped(Stamp),
 }
 
@@ -126,7 +126,7 @@ pub struct Io {
     pub offset: u64,
     /// Bytes; a multiple of the target's block, zero only for a flush.
     pub length: u32,
-    /// What the bytes of a write are like: a simulated drive that holds no data goes by this alone.
+    /// The data class of a write: a simulated drive that holds no data needs only this.
     pub data: DataClass,
 }
 
@@ -152,8 +152,9 @@ impl Outcome {
         }
     }
 
-    /// Whether it says something of the place that was addressed (short, or EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as
-    /// Linux's block layer answers for a medium) rather than of the way there: a full file system, a drive that is gone.
+    /// Whether it is about the address (short, or EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as Linux's
+    /// block layer answers for a medium) rather than about the path to it: a full file system, a drive that
+    /// is gone.
     pub fn is_about_the_medium(self) -> bool {
         const EIO: i32 = 5;
         const ENODATA: i32 = 61;

@@ -1,4 +1,5 @@
-//! A failure of the lab: the target cannot be measured any further. What a drive answers is an `Outcome` instead.
+//! A failure of the lab: the target cannot be measured any further. An error from a drive is an `Outcome`
+//! instead.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ pub enum LabError {
     /// The operating system refused something that is not itself a measured I/O.
     #[error("could not {action}: {source}")]
     System {
-        /// What was being done, to what: "create the file /mnt/x".
+        /// The attempted operation: "create the file /mnt/x".
         action: String,
         /// The system's answer.
         source: std::io::Error,
@@ -20,7 +21,7 @@ pub enum LabError {
     /// What was asked cannot be done on this target, and why.
     #[error("{0}")]
     Unsuitable(String),
-    /// The target was there and is not any more.
+    /// The target has disappeared.
     #[error("{} disappeared during the measurement; what was measured until then is kept", .0.display())]
     Gone(PathBuf),
     /// I/Os are in flight that the target does not answer.
@@ -31,7 +32,7 @@ pub enum LabError {
     Refused(String),
 }
 
-/// I/Os that a target left without an answer for longer than they are waited for.
+/// I/Os that a target did not answer within the time limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
     /// Name of the target, as its identity has it.

@@ -1,9 +1,10 @@
-//! The laws that every target keeps, as checks that any room's tests can run on any drive.
+//! The laws that every target keeps, as checks that the tests of any crate can run on any drive.
 //!
 //! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
 //! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
-//! 3. A rest lasts.
-//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any drive that keeps them.
+//! 3. A rest lasts as long as it should.
+//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any
+//!    drive that keeps them.
 //! 5. The same I/Os on the same simulated drive end at the same times.
 //! 6. On a virtual clock nothing ends before `next_at`, and something is to happen while anything is in flight.
 //!
@@ -23,10 +24,10 @@ use crate::units::Nanos;
 const DEPTH: u32 = 8;
 const LENGTH_BLOCKS_MAX: u32 = 8;
 const NEED_BYTES_MIN: u32 = 4096;
-/// The array beside a drive has so many blocks at most.
+/// Blocks of the reference array, at most.
 const KEPT_BLOCKS_MAX: u64 = 4096;
 
-/// Holds drives made by `make` to all laws. Each check gets a drive of its own.
+/// Checks all laws on drives made by `make`, a new one for each check.
 pub fn all<D: Drive>(mut make: impl FnMut() -> D) {
     completes_everything_once(&mut make(), 1, 2_000);
     rests(&mut make());
@@ -108,7 +109,7 @@ pub fn keeps_stamps(drive: &mut impl Drive, seed: u64, ios: usize) {
 /// The class and the bytes of the write with this number, of a block at an address.
 type Content = fn(u64, u64, &mut [u8]) -> DataClass;
 
-/// Something that tells a block from all others.
+/// Something that distinguishes a block from all others.
 fn bytes_of(number: u64, _address: u64, block: &mut [u8]) -> DataClass {
     for (byte, value) in block.iter_mut().zip(number.to_le_bytes().into_iter().cycle()) {
         *byte = value;

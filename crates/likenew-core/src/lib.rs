@@ -1,8 +1,8 @@
 //! The shared types: what a drive, an I/O, a workload, a sample and an answer are.
 //!
-//! Every other room imports this one and this one imports none of ours. It holds data types, the contracts
-//! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
-//! estimates anything.
+//! Every other crate imports this one, and this one imports no other of the workspace. It holds data types,
+//! the contracts between crates, and the laws that every target keeps. It never opens a drive, reads a clock,
+//! prints, or estimates anything.
 
 pub mod access;
 pub mod access_pattern;
@@ -11,6 +11,7 @@ pub mod block_store;
 pub mod busy;
 pub mod counters;
 pub mod damage;
+pub mod digits;
 pub mod drive;
 pub mod dry_run;
 pub mod extents;
@@ -45,6 +46,7 @@ pub mod shell;
 pub mod size;
 pub mod stamp;
 pub mod stat;
+pub mod suggest;
 pub mod tally;
 pub mod target;
 pub mod trace;

@@ -9,10 +9,10 @@ use crate::segment::Segment;
 use crate::tally::Tally;
 use crate::units::Nanos;
 
-/// Why a workload tells nothing of a drive's speed. [`Segment::measurement_error`] alone decides.
+/// Why a workload says nothing about a drive's speed. [`Segment::measurement_error`] alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasurementError {
-    /// Most I/Os of an operation failed, or the workload was given up after an error.
+    /// Most I/Os of an operation failed, or the workload was stopped after an error.
     Refused {
         /// The operation.
         op: Op,
@@ -20,10 +20,10 @@ pub enum MeasurementError {
         failures: u64,
         /// I/Os of it.
         ios: u64,
-        /// The first of them; absent where what measured it kept none.
+        /// The first of them; absent if none was kept.
         first: Option<RefusedIo>,
     },
-    /// A job of another program met this error of the operating system; which I/O it was is not known.
+    /// A job of another program had this error of the operating system; for which I/O is not known.
     JobFailed {
         /// The operating system's error number.
         errno: i32,
@@ -35,11 +35,11 @@ pub enum MeasurementError {
 /// An I/O that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedIo {
-    /// What was asked for.
+    /// The operation.
     pub op: Op,
-    /// Where, in bytes.
+    /// Its address, in bytes.
     pub offset: u64,
-    /// How many bytes; absent where only the end of the workload tells of it.
+    /// How many bytes; absent where it is known only from the end of the workload.
     pub length: Option<u32>,
     /// How it ended: short, or the system's error.
     pub outcome: Outcome,
@@ -67,12 +67,29 @@ impl fmt::Display for RefusedIo {
     }
 }
 
+impl RefusedIo {
+    /// How it ended, without where: `Input/output error`, `512 bytes were moved`.
+    pub fn reason(&self) -> String {
+        match self.outcome {
+            Outcome::Error(errno) => system_error(errno),
+            Outcome::Short(bytes) => format!("{bytes} bytes were moved"),
+            Outcome::Done => "it succeeded".into(),
+        }
+    }
+}
+
+/// What the system calls an error, without its number.
+fn system_error(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}
+
 impl MeasurementError {
-    /// The error alone, without where it was met: `No space left on device (os error 28)`.
+    /// The error alone, without where it was met: `No space left on device`.
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
-            | Self::JobFailed { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
+            | Self::JobFailed { errno } => system_error(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
                 format!("only {bytes} bytes were moved")
             }
@@ -98,10 +115,11 @@ impl fmt::Display for MeasurementError {
 }
 
 impl Segment {
-    /// Why it measured nothing, if it did not: it was given up after an error, most I/Os of one of its operations failed, or none
-    /// ended. A rest has nothing to measure, and a rehearsal has nothing that can fail.
+    /// Why it measured nothing, if it did not: it was stopped after an error, most I/Os of one of its
+    /// operations failed, or none ended. A pause has nothing to measure, and a dry run has nothing that can
+    /// fail.
     pub fn measurement_error(&self) -> Option<MeasurementError> {
-        // By the counts alone: whoever asks for a rate should not wait for latencies to be added up.
+        // By the counts alone, so that asking for a rate does not sum up latencies.
         let counts = |op: Op| {
             let own = self.tallies.iter().filter(|tally| tally.op == op);
             own.fold((0, 0), |(failures, ios), tally| {
@@ -139,14 +157,14 @@ impl Segment {
         self.rate(bytes, self.elapsed())
     }
 
-    /// I/Os a second over the whole of it, without those that failed; nothing where it measured nothing.
+    /// IOPS over the whole workload, without failed I/Os; `None` where it measured nothing.
     pub fn iops(&self) -> Option<f64> {
         let done: u64 = self.tallies.iter().map(Tally::done_ios).sum();
         self.rate(done, self.elapsed())
     }
 
-    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy time was not
-    /// recorded, and nothing where it measured nothing.
+    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy
+    /// time was not recorded, and nothing where it measured nothing.
     pub fn busy_bytes_per_s(&self) -> Option<f64> {
         let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
         self.rate(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })

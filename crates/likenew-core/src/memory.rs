@@ -1,6 +1,6 @@
 //! The smallest honest drive: bytes in memory, served in virtual time by a few equal servers.
 //!
-//! It is the fake body of the contract: what the loop, the procedures and the laws are tried on.
+//! It is a fake drive, on which the loop, the procedures and the laws are tested.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ impl Memory {
         self
     }
 
-    /// Vanishes with a fault once it has served so many I/Os.
+    /// Disappears with an error once it has served so many I/Os.
     #[must_use]
     pub fn lost_after(mut self, ios: u64) -> Self {
         self.lost_after = Some(ios);
@@ -117,7 +117,7 @@ impl Drive for Memory {
         1
     }
 
-    /// Its own books; the time is that of all servers together.
+    /// Its own counters; the busy time is that of all servers together.
     fn counters(&mut self) -> Option<Counters> {
         Some(self.counters)
     }

@@ -1,6 +1,6 @@
 //! What of the findings fits one screen, chosen by the procedure and drawn alike by every view.
 //!
-//! Cells are text, as numbers of several units stand in one column; programs read the tables.
+//! Cells are text, as one column can have numbers of several units; programs read the tables.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub enum Lead {
 pub struct Overview {
     /// What comes first.
     pub lead: Lead,
-    /// Ids of the answers that are listed below the summary, in order.
+    /// Ids of the answers that are listed below the summary, from top to bottom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
     /// The table that answers the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<OverviewTable>,
-    /// The name of the series that is drawn where there is room.
+    /// The series that is drawn if it fits the screen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
 }
@@ -38,7 +38,7 @@ pub struct Overview {
 pub struct OverviewTable {
     /// What stands above each column.
     pub headings: Vec<String>,
-    /// The rows, most important first: where there is no room for all, the last are left out.
+    /// The rows, most important first: where not all fit, the last are left out.
     pub rows: Vec<OverviewRow>,
 }
 

@@ -14,7 +14,7 @@ pub struct Plan {
     /// The drive, as typed on the command line. A plan may leave it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     #[serde(default)]
     pub seed: u64,
     /// The procedure's own settings.
@@ -23,9 +23,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A seed of its own for each of a run's workloads.
+    /// The seed of each of a run's workloads.
     pub fn seed_of(&self, workload: usize) -> u64 {
-        // SplitMix64's increment keeps neighbours apart; the generators that are seeded with this mix it further.
+        // SplitMix64's increment keeps consecutive seeds apart; the generators that are seeded with this mix
+        // it further.
         self.seed.wrapping_add((workload as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 }

@@ -1,8 +1,10 @@
-//! A block device in memory whose power can be cut, or whose user can be killed, between and within any two calls.
+//! A block device in memory whose power can be cut, or whose program can be killed, between and within any
+//! two calls.
 //!
-//! It is what everything that must not lose a byte is tried on. Like a drive with a volatile write cache it promises nothing of
-//! what was not flushed: when the power comes back, each write since then is there, is lost, or is there in part, in any order,
-//! and some of the sectors that were being written hold garbage or cannot be read. Several devices may hang on one [`Power`].
+//! Everything that must not lose a byte is tested on it. Like a drive with a volatile write cache it
+//! guarantees nothing that was not flushed: after a power cut each write since then is there, is lost, or is
+//! there in part, in any order, and some of the sectors that were being written hold garbage or cannot be
+//! read. Several devices can share one [`Power`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::block_store::BlockStore;
 
-/// The switch that devices hang on: it counts their calls, and goes off when it is told to.
+/// The power switch of several devices: it counts their calls, and turns off after the set number of them.
 #[derive(Clone, Debug, Default)]
 pub struct Power(Arc<Mutex<Switch>>);
 
@@ -25,7 +27,7 @@ struct Switch {
     calls_left: Option<u64>,
 }
 
-/// What a call meets.
+/// The power during a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PowerState {
     On,
@@ -40,7 +42,7 @@ impl Power {
         self.switch().calls_left = Some(calls);
     }
 
-    /// It stays on from here on.
+    /// It stays on from now on.
     pub fn switch_on(&self) {
         *self.switch() = Switch { calls: self.calls(), ..Switch::default() };
     }
@@ -100,20 +102,20 @@ pub struct VolatileDevice {
 #[derive(Clone, Debug)]
 struct Sectors {
     bytes: Vec<u8>,
-    /// Numbers of those that cannot be read.
+    /// Numbers of unreadable sectors.
     unreadable: BTreeSet<usize>,
 }
 
 /// At most so many places in the cache are torn by one loss of power.
 const TORN_MAX: usize = 4;
-/// A torn page of flash takes so much with it.
+/// Bytes that a torn page of flash destroys.
 const PAGE_BYTES: usize = 16 << 10;
 
 impl VolatileDevice {
     /// A device that holds `content`, in sectors of `sector` bytes.
     ///
     /// # Panics
-    /// When these are no whole sectors.
+    /// When these are not whole sectors.
     pub fn new(content: Vec<u8>, sector: u32, seed: u64, power: &Power) -> Self {
         let sector = sector as usize;
         assert!(sector.is_power_of_two() && content.len().is_multiple_of(sector), "whole sectors");
@@ -128,7 +130,7 @@ impl VolatileDevice {
         }
     }
 
-    /// What it holds now, for whom knows no power.
+    /// What it holds now, whatever the state of the power.
     pub fn content(&self) -> &[u8] {
         &self.visible.bytes
     }
@@ -145,14 +147,14 @@ impl VolatileDevice {
         self.medium.unreadable.insert(sector);
     }
 
-    /// Somebody else writes there, and flushes.
+    /// Another program writes there, and flushes.
     pub fn scribble(&mut self, offset: usize, bytes: &[u8]) {
         for sectors in [&mut self.visible, &mut self.medium] {
             sectors.write(self.sector, offset, bytes);
         }
     }
 
-    /// What the end of all calls leaves behind. Call it before the power is on again.
+    /// The state after the end of all calls. Call it before the power is on again.
     pub fn restore_power(&mut self, end: End) {
         if end == End::Killed {
             return;
@@ -182,7 +184,8 @@ impl VolatileDevice {
         self.visible = self.medium.clone();
     }
 
-    /// One of the sectors that were being written becomes garbage or cannot be read, or as many neighbours as share a page of flash.
+    /// One of the sectors that were being written becomes garbage or cannot be read, or all those that share
+    /// its flash page.
     fn tear(&mut self, writes: &[(usize, Vec<u8>)]) {
         let (offset, bytes) = &writes[self.random.random_range(0..writes.len())];
         let sectors = bytes.len() / self.sector;
@@ -245,7 +248,7 @@ impl BlockStore for VolatileDevice {
         let (bytes, ended) = match self.power.call() {
             PowerState::Off => return Err(no_power()),
             PowerState::On => (bytes, Ok(())),
-            // Whoever is killed within a call has written a part of it.
+            // A kill within a call leaves part of it written.
             PowerState::Going => {
                 let sectors = self.random.random_range(0..=bytes.len() / self.sector);
                 (&bytes[..sectors * self.sector], Err(no_power()))

@@ -1,7 +1,8 @@
-//! A look: something that is found out about a drive otherwise than by timing I/O, and what was found.
+//! A probe finds something out about a drive other than by timing I/O; its result is an observation.
 //!
-//! A procedure asks for a look as it asks for a workload, the drive answers, and the answer is kept as a [`Observation`], so that it can be
-//! judged again without the drive. "Unknown" is an answer, with the reason in it; only a failure of the lab is a `LabError`.
+//! A procedure asks for a probe as it asks for a workload. The drive answers, and the answer is kept as an
+//! [`Observation`], so that it can be judged again without the drive. "Unknown" is an answer, with its
+//! reason; only a failure of the lab is a `LabError`.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,26 +15,29 @@ use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::trim::{ReadBack, ReadBackResult, TrimCapabilities, TrimPath, TrimReport};
 use crate::units::Nanos;
 
-/// How long [`Probe::Facts`] watches what others do to the drive.
+/// How long [`Probe::Facts`] watches the I/O of other programs. Chosen: long enough to notice steady I/O, too
+/// short to delay a command.
 pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 
-/// What is to be found out.
+/// What to find out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// What the system and the drive say of the whole way from the folder to the medium.
+    /// What the system and the drive report of the whole path from the folder to the medium.
     Facts,
-    /// Which of the owner's files have lain there for long; workloads may read [them](crate::workload::Workload::old_files) afterwards.
+    /// Which of the owner's files have been there for long; workloads may read
+    /// [them](crate::workload::Workload::old_files) afterward.
     OldFiles,
-    /// Where the file system has put what is addressed.
+    /// Where the file system has placed the data of the target.
     Extents,
-    /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
+    /// Which layers are between the addresses and the medium, and which of them pass TRIM on.
     TrimPath,
-    /// What the drive itself says it does with TRIM.
+    /// What the drive itself reports of its TRIM support.
     TrimClaims,
-    /// What is read where something was written and given up again.
+    /// What is read at addresses that were written and then freed.
     TrimReadBack(ReadBack),
-    /// Gives up a range of addresses, so that the drive learns of it before this ends, as far as anything tells it.
+    /// Frees a range of addresses, and makes sure that the drive receives TRIM for it before this ends, as
+    /// far as anything sends it.
     Release {
         /// First byte.
         offset: u64,
@@ -42,9 +46,9 @@ pub enum Probe {
         /// How long a file system that sends TRIM by itself is waited for.
         wait: Nanos,
     },
-    /// What could be done to bring it back, and what stands against that.
+    /// What could be done to restore it, and what prevents that.
     Feasibility,
-    /// Brings it back, as far as this does.
+    /// Applies a fix.
     Fix(Fix),
 }
 
@@ -96,7 +100,7 @@ impl Probe {
     }
 }
 
-/// What was found.
+/// Its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeResult {
@@ -122,23 +126,23 @@ pub enum ProbeResult {
     FixReport(FixReport),
 }
 
-/// One look, and what it came to.
+/// One probe and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// What was asked.
+    /// The probe.
     pub probe: Probe,
-    /// What was found.
+    /// Its result.
     pub result: ProbeResult,
-    /// So many workloads had been run before it.
+    /// The number of workloads that had been run before it.
     pub after: usize,
     /// When it began on the drive's clock.
     pub started_at: Nanos,
     /// When it ended on the drive's clock.
     pub ended_at: Nanos,
-    /// Whether the run was interrupted before this and went on with it.
+    /// Whether the run was interrupted before this and then resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
-    /// A simulated drive's own books after it.
+    /// Flash counters of a simulated drive after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
 }

@@ -1,4 +1,4 @@
-//! The contract of a question: what to run next, and what the evidence says.
+//! The contract of a procedure: what to run next, and what the evidence says.
 
 use crate::drive::Identity;
 use crate::findings::Findings;
@@ -8,7 +8,7 @@ use crate::segment::Segment;
 use crate::target::Geometry;
 use crate::workload::Workload;
 
-/// What a question is and what it costs.
+/// What a procedure answers and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// As typed on the command line.
@@ -41,18 +41,18 @@ pub struct Layout {
     pub file_bytes: u64,
 }
 
-/// All that is known when a procedure is asked.
+/// All that is known when a procedure decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// What was asked.
+    /// The plan.
     pub plan: Plan,
-    /// What is measured.
+    /// The target.
     pub identity: Identity,
     /// How it is addressed.
     pub geometry: Geometry,
-    /// What has been run so far, in order.
+    /// What has been run so far, oldest first.
     pub segments: Vec<Segment>,
-    /// What has been found out so far, in order; [`Observation::after`] says after how many segments.
+    /// What has been found out so far, oldest first; [`Observation::after`] says after how many segments.
     pub observations: Vec<Observation>,
 }
 
@@ -61,7 +61,7 @@ pub struct Evidence {
 pub enum PastStep<'a> {
     /// A workload was run.
     Segment(&'a Segment),
-    /// A look was taken.
+    /// A probe was run.
     Observation(&'a Observation),
 }
 
@@ -81,18 +81,18 @@ impl Evidence {
         self.segments.iter().find(|segment| segment.workload.name == name)
     }
 
-    /// How much was done: workloads and looks.
+    /// How much was done: workloads and probes.
     pub fn steps(&self) -> usize {
         self.segments.len() + self.observations.len()
     }
 
-    /// Everything that was done, in order.
+    /// Everything that was done, oldest first.
     pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
         history(&self.segments, &self.observations)
     }
 }
 
-/// Segments and sights in the order in which they came to be.
+/// Segments and observations in the order in which they were made.
 pub fn history<'a>(
     segments: &'a [Segment],
     observations: &'a [Observation],
@@ -108,26 +108,26 @@ pub fn history<'a>(
     })
 }
 
-/// A question to a drive. Holds its settings and nothing else: what to do next and what to conclude follow from the
+/// A procedure holds its settings and nothing else: what to do next and what to conclude follow from the
 /// evidence alone, so a run can be resumed and judged again from its folder.
 pub trait Procedure {
-    /// What it asks and costs.
+    /// Its question and its cost.
     fn descriptor(&self) -> &'static Descriptor;
 
     /// How a folder has to be laid out for it; other targets ignore this.
     fn layout(&self) -> Layout;
 
-    /// Whether what it writes has to be agreed to on a real drive, however little it is.
+    /// Whether its writes need agreement on a real drive, however few they are.
     fn always_confirms(&self) -> bool {
         false
     }
 
-    /// Whether it only looks and does no I/O, so that no file of a folder has to be made for it.
+    /// Whether it only probes and does no I/O, so that no file of a folder has to be made for it.
     fn only_probes(&self) -> bool {
         false
     }
 
-    /// What to run next. What that comes to before it is run, [`crate::dry_run`] says.
+    /// What to run next; [`crate::dry_run`] estimates it beforehand.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.

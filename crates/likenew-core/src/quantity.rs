@@ -3,13 +3,14 @@
 
 use std::fmt;
 
+pub use crate::digits::{Number, digits};
 use crate::units::{Nanos, amount};
 
 /// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
 
-/// I/Os a second: `4,940 IOPS`.
+/// I/Os per second: `4,940 IOPS`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Iops(pub f64);
 
@@ -29,9 +30,13 @@ pub struct Share(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Factor(pub f64);
 
-/// A plain number or count: `4,940`.
+/// A speed over an earlier or another one: `17% slower`, `15% faster`, `3.59× as fast`, `as fast`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Number(pub f64);
+pub struct SpeedChange(pub f64);
+
+/// A time over an earlier or another one: `12% longer`, `12% shorter`, `4.84× as long`, `as long`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct TimeChange(pub f64);
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,48 +85,30 @@ impl fmt::Display for Factor {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for SpeedChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
-            return f.write_str(&group_thousands(&format!("{:.0}", self.0)));
-        }
-        f.write_str(&digits(self.0))
+        change(f, self.0, ["slower", "faster", "as fast"])
     }
 }
 
-/// Three significant digits, with commas between thousands: `0.123`, `1.23`, `12.3`, `123`, `1,230`. Below 0.001 and
-/// from 10¹⁵ on in powers of ten.
-pub fn digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
+impl fmt::Display for TimeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        change(f, self.0, ["shorter", "longer", "as long"])
     }
-    let magnitude = value.abs();
-    if !(1e-3..1e15).contains(&magnitude) {
-        return format!("{value:.1e}");
-    }
-    // Decimals that leave three significant digits after rounding: 9.996 is 10.0.
-    let exponent = magnitude.log10().floor() as i32;
-    let rounds_up = (magnitude / 10f64.powi(exponent - 2)).round() >= 1000.0;
-    let exponent = exponent + i32::from(rounds_up);
-    let decimals = (2 - exponent).max(0) as usize;
-    if decimals > 0 {
-        return format!("{value:.decimals$}");
-    }
-    let step = 10f64.powi(exponent - 2);
-    group_thousands(&format!("{:.0}", (value / step).round() * step))
 }
 
-/// Commas between thousands of a whole number.
-fn group_thousands(text: &str) -> String {
-    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
-    let mut out = String::from(sign);
-    for (index, digit) in text.chars().enumerate() {
-        if index > 0 && (text.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+/// From twice as much on, a change is said as a factor, which is easier to imagine than a percentage.
+const FACTOR_FROM: f64 = 2.0;
+/// A smaller change is none to a reader: half of what a share shows in its last digit at 100%.
+const CHANGE_MIN: f64 = 0.0005;
+
+fn change(f: &mut fmt::Formatter<'_>, ratio: f64, [less, more, same]: [&str; 3]) -> fmt::Result {
+    match ratio - 1.0 {
+        by if by.abs() < CHANGE_MIN => f.write_str(same),
+        by if by < 0.0 => write!(f, "{} {less}", Share(-by)),
+        _ if ratio >= FACTOR_FROM => write!(f, "{} {same}", Factor(ratio)),
+        by => write!(f, "{} {more}", Share(by)),
     }
-    out
 }
 
 /// `19.8 MB/s (15.9–24.7)`, and without the range where it is the value alone. The unit stands once where all three
@@ -154,14 +141,51 @@ pub fn range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     }
 }
 
+/// `41% slower to 15% faster`, `30–38% slower`: the end that changes most first, and what both share once.
+pub fn change_range(low: impl fmt::Display, high: impl fmt::Display) -> String {
+    let (low, high) = (low.to_string(), high.to_string());
+    if low == high {
+        return low;
+    }
+    match (low.split_once("% "), high.split_once("% ")) {
+        (Some((from, way)), Some((to, other_way))) if way == other_way => {
+            // Slower runs from more to less, so that the smaller number of both stands first.
+            let (from, to) = if is_less(to, from) { (to, from) } else { (from, to) };
+            format!("{from}–{to}% {way}")
+        }
+        _ => format!("{low} to {high}"),
+    }
+}
+
+/// `17% slower (41% slower to 15% faster)`, `34% slower (30–38%)`, and without the range where it is the value alone.
+pub fn with_change_range(
+    value: impl fmt::Display,
+    low: impl fmt::Display,
+    high: impl fmt::Display,
+) -> String {
+    let (value, range) = (value.to_string(), change_range(low, high));
+    if value == range {
+        return value;
+    }
+    let way = value.split_once("% ").map(|(_, way)| format!(" {way}"));
+    let is_one_way = !range.contains(" to ");
+    let short = way.filter(|_| is_one_way).and_then(|way| range.strip_suffix(&*way).map(str::to_owned));
+    format!("{value} ({})", short.unwrap_or(range))
+}
+
+fn is_less(one: &str, other: &str) -> bool {
+    let value = |text: &str| text.replace(',', "").parse::<f64>().unwrap_or(f64::INFINITY);
+    value(one) < value(other)
+}
+
 fn join_range(low: &str, high: &str) -> String {
     // A dash before a minus sign cannot be read.
     let to = if low.starts_with('-') || high.starts_with('-') { " to " } else { "–" };
     format!("{low}{to}{high}")
 }
 
-/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; none where several units stand in it, as in
-/// `2 min 3 s`.
+/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; `None` where it has several
+/// units, as in `2 min 3 s`.
 fn split_unit(text: &str) -> Option<(&str, &str)> {
     for sign in ["%", "×"] {
         if let Some(number) = text.strip_suffix(sign) {
@@ -232,6 +256,29 @@ mod tests {
         assert_eq!(range(Number(31.0), Number(33.0)), "31–33");
         assert_eq!(range(Share(-0.01), Share(0.69)), "-1 to 69%");
         assert_eq!(with_range(Latency(1.6e6), Latency(168e3), Latency(3.04e6)), "1.60 ms (168 µs–3.04 ms)");
-        assert_eq!(range(Nanos::from_secs(120), Nanos::from_secs(240)), "2 min 0 s–4 min 0 s");
+        assert_eq!(range(Nanos::from_secs(120), Nanos::from_secs(240)), "2–4 min");
+        assert_eq!(range(Nanos::from_secs(121), Nanos::from_secs(247)), "2 min 1 s–4 min 7 s");
+    }
+
+    #[test]
+    fn a_change_says_which_way_it_goes() {
+        assert_eq!(SpeedChange(0.828).to_string(), "17% slower");
+        assert_eq!(SpeedChange(1.154).to_string(), "15% faster");
+        assert_eq!(SpeedChange(3.59).to_string(), "3.59× as fast");
+        assert_eq!(SpeedChange(1.0).to_string(), "as fast");
+        assert_eq!(TimeChange(1.12).to_string(), "12% longer");
+        assert_eq!(TimeChange(0.88).to_string(), "12% shorter");
+        assert_eq!(TimeChange(4.84).to_string(), "4.84× as long");
+        let speeds = |low, high| change_range(SpeedChange(low), SpeedChange(high));
+        assert_eq!(speeds(0.594, 1.154), "41% slower to 15% faster");
+        assert_eq!(speeds(0.62, 0.7), "30–38% slower");
+        assert_eq!(speeds(1.02, 1.05), "2–5% faster");
+        assert_eq!(speeds(0.9, 2.5), "10% slower to 2.50× as fast");
+        assert_eq!(speeds(0.9, 0.9), "10% slower");
+        let with =
+            |value, low, high| with_change_range(SpeedChange(value), SpeedChange(low), SpeedChange(high));
+        assert_eq!(with(0.66, 0.62, 0.7), "34% slower (30–38%)");
+        assert_eq!(with(0.83, 0.59, 1.15), "17% slower (41% slower to 15% faster)");
+        assert_eq!(with(0.83, 0.83, 0.83), "17% slower");
     }
 }

@@ -19,15 +19,15 @@ pub struct Reading {
 pub struct DriveReading {
     /// The kernel's name for it: `sda`, `nvme0n1p2`, `dm-0`.
     pub name: String,
-    /// Tells it from another that had this name before; 0 from kernels before 5.15.
+    /// Distinguishes it from an earlier drive of the same name; 0 from kernels before 5.15.
     pub instance: u64,
     /// When exactly its counters were read, on the reader's clock.
     pub at: Nanos,
     /// What was counted until then.
     pub stat: Stat,
-    /// Reads and writes in flight, where the kernel tells them apart.
+    /// Reads and writes in flight, where the kernel counts them separately.
     pub in_flight: Option<[u64; 2]>,
-    /// Degrees Celsius, where its driver says them.
+    /// Degrees Celsius, where its driver reports them.
     pub temperature_c: Option<f64>,
     /// What changes seldom.
     pub facts: Arc<DriveFacts>,
@@ -46,7 +46,7 @@ pub struct DriveFacts {
     pub capacity_bytes: u64,
     /// Where it, or a layer on it, is mounted, or that it is swap.
     pub used_by: Vec<String>,
-    /// What lies below it and above it, itself included, from the bottom.
+    /// The layers below and above it, itself included, from the bottom.
     pub stack: Vec<Layer>,
     /// More, as name and value: bus, scheduler, depth of the queue, write cache …
     pub facts: Vec<(String, String)>,
@@ -71,7 +71,7 @@ pub enum Role {
 /// One line of what carries what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// How many lie below it.
+    /// How many are below it.
     pub level: u16,
     /// The kernel's name.
     pub name: String,

@@ -15,18 +15,18 @@ use crate::workload::Workload;
 pub enum Stop {
     /// Its own bound was reached.
     Reached,
-    /// Somebody asked to stop; what was measured until then stands.
+    /// The user asked to stop; what was measured until then stays valid.
     Interrupted,
-    /// The drive answered with an error that makes going on pointless.
+    /// The drive answered with an error after which continuing is pointless.
     Failed {
-        /// What was tried.
+        /// The operation.
         op: Op,
-        /// Where, in bytes.
+        /// Its address, in bytes.
         offset: u64,
         /// The operating system's error number.
         errno: i32,
     },
-    /// A job of another program met this error of the operating system; which I/O it was is not known.
+    /// A job of another program had this error of the operating system; for which I/O is not known.
     JobFailed {
         /// The operating system's error number.
         errno: i32,

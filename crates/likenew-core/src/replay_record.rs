@@ -1,4 +1,4 @@
-//! What became of a recording's I/Os on a target, beside what the recording says of the very same I/Os.
+//! The results of a recording's I/Os on a target, next to what the recording says of the same I/Os.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,9 @@ use crate::tally::Latencies;
 use crate::units::Nanos;
 use crate::windows::Windows;
 
-/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its first piece
-/// was due to when its last one ended. What was left out is in none of these numbers, on neither side.
+/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its
+/// first piece was due to when its last one ended. What was left out is in none of these numbers, on neither
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRecord {
     /// I/Os that were carried out to their end.
@@ -23,26 +24,27 @@ pub struct ReplayRecord {
     pub streams: Vec<ReplayStream>,
     /// Time with an I/O in flight, of whichever stream.
     pub busy: ReplayPair,
-    /// Time with a read or a flush in flight: what a program gets before it goes on. Writes it hands to memory, as a rule.
+    /// Time with a read or a flush in flight, which a program waits for. Writes usually go to memory, so a
+    /// program does not.
     #[serde(default)]
     pub blocking: ReplayPair,
-    /// Latencies here.
+    /// Latencies in the replay.
     pub replay_latency: Latencies,
-    /// Latencies there.
+    /// Latencies in the recording.
     pub recording_latency: Latencies,
-    /// When the last I/O had ended there, since the first left; idle times are not cut.
+    /// When the last I/O of the recording ended, since its first left; idle times are not cut.
     pub recorded_elapsed: Nanos,
-    /// Latencies here, by when the I/Os left in the recording, in nanoseconds since its first.
+    /// Latencies in the replay, by when the I/Os left in the recording, in nanoseconds since its first.
     pub replayed_windows: Windows,
-    /// The same latencies there.
+    /// Latencies in the recording, by the same.
     pub recorded_windows: Windows,
     /// How late the I/Os left, from when they were due; none where the pace asks for no time.
     pub lateness: Latencies,
     /// Sum of that.
     pub lateness_ns_sum: u64,
-    /// The part of that sum in which as many I/Os were in flight as may be: the target's own doing.
+    /// The part of that sum in which the maximum was in flight: caused by the target.
     pub throttled_ns_sum: u64,
-    /// Those that took longest here, longest first; at most [`ReplayRecord::LONGEST_MAX`].
+    /// The slowest of the replay, slowest first; at most [`ReplayRecord::LONGEST_MAX`].
     pub longest: Vec<SlowIo>,
 }
 
@@ -66,7 +68,7 @@ pub struct ReplayTally {
     pub ios: u64,
     /// Bytes that they asked for, as recorded.
     pub bytes: u64,
-    /// Sum of all latencies here.
+    /// Sum of all latencies in the replay.
     pub latency_ns_sum: u64,
     /// I/Os whose latency the recording knows.
     pub paired: u64,
@@ -96,9 +98,9 @@ pub struct SlowIo {
     pub length: u64,
     /// When it left in the recording, since its first I/O left.
     pub at: Nanos,
-    /// How long it took here.
+    /// How long it took in the replay.
     pub latency: Nanos,
-    /// How long it took there, where that is known.
+    /// How long it took in the recording, where that is known.
     pub recorded_latency: Option<Nanos>,
 }
 
@@ -132,7 +134,8 @@ impl ReplayPair {
         }
     }
 
-    /// What is saved here of what it took there, in percent, below zero where it takes longer; `None` where it took nothing.
+    /// Time saved against the recording, in percent, below zero where the replay takes longer; `None` where
+    /// the recording took none.
     pub fn saved_percent(self) -> Option<f64> {
         (self.recorded_ns > 0).then(|| (1.0 - self.replayed_ns as f64 / self.recorded_ns as f64) * 100.0)
     }

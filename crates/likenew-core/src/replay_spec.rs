@@ -1,4 +1,4 @@
-//! I/Os out of a recording: what is replayed, when each leaves, and where it goes on the target.
+//! I/Os from a recording: what is replayed, when each leaves, and at which addresses of the target.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,10 @@ use crate::serde_as_text;
 use crate::target::Geometry;
 use crate::units::{Nanos, duration_text, size_text};
 
-/// A recording, and how it is carried out. It stands in a workload in the place of streams.
+/// A recording, and how it is replayed. A workload has it in place of streams.
 ///
-/// The recording itself is a file that whoever runs the workload opens; this says which, so that another file is noticed.
+/// The recording is a separate file, which the caller opens; this identifies it, so that another file is
+/// noticed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaySpec {
@@ -41,23 +42,24 @@ pub struct ReplaySpec {
     /// Bytes of addresses of the recorded drive: what it held, or the end of what was touched.
     #[serde(with = "size_text")]
     pub extent: u64,
-    /// Only reads are carried out.
+    /// Whether only reads are replayed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_only: bool,
-    /// What the written bytes are like; a recording does not know.
+    /// The data class of writes, which a recording does not contain.
     pub data: DataClass,
-    /// Whose I/Os are told apart: the streams of its samples are 0 for all others, and 1, 2 … in this order.
+    /// Applications that are distinguished: the streams of its samples are 0 for all others, and 1, 2 … in
+    /// this order.
     #[serde(default)]
     pub applications: Vec<String>,
-    /// What it comes to, for whoever wants to know beforehand.
+    /// Totals of the recording, known before it is replayed.
     pub expected: TraceTotals,
 }
 
-/// What a recording comes to.
+/// Totals of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTotals {
-    /// I/Os that are carried out.
+    /// I/Os that are replayed.
     pub ios: u64,
     /// Bytes that they read.
     pub read_bytes: u64,
@@ -80,12 +82,13 @@ pub enum ReplayTiming {
     Fast,
     /// When they left in the recording, whatever the drive does; latency counts from then.
     Timed(ReplayClock),
-    /// Once what had ended before them in the recording has ended here, and as long after it as there. Where no end is
-    /// known (see [`ReplayClock::closed`]): as long after the one before them as there, but not before it has ended.
+    /// Once the I/Os that ended before them in the recording have ended in the replay, and as long after that
+    /// as in the recording. Where no end is known (see [`ReplayClock::closed`]): as long after the one before
+    /// them as in the recording, but not before it has ended.
     Dependent(ReplayClock),
 }
 
-/// How recorded time becomes the target's.
+/// How recorded time is mapped to the target's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayClock {
@@ -94,7 +97,7 @@ pub struct ReplayClock {
     /// Times in which nothing was in flight are cut to this.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub idle_max: Option<Nanos>,
-    /// The recording says of no I/O when it ended, so each application is taken to have done one after the other.
+    /// The recording has no end of any I/O, so each application is assumed to have done one after the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
 }
@@ -109,14 +112,15 @@ impl ReplayTiming {
     }
 }
 
-/// How the addresses of the recorded drive become addresses of the target's region. Whatever fits, neighbours stay neighbours.
+/// How addresses of the recorded drive become addresses of the target's region. Adjacent addresses always
+/// stay adjacent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fit {
-    /// As they are; beyond the end of the region they begin anew at its start.
+    /// Unchanged; addresses beyond the end of the region wrap around to its start.
     #[default]
     Modulo,
-    /// In proportion: what lay in the middle lies in the middle. Each [`Fit::ZONE`] stays in one piece, so that where the
-    /// region is smaller, zones overlap.
+    /// In proportion: the middle stays in the middle. Each [`Fit::ZONE`] stays in one piece, so zones overlap
+    /// where the region is smaller.
     Scale,
 }
 
@@ -149,7 +153,7 @@ impl FromStr for Fit {
 serde_as_text!(Fit);
 
 impl ReplaySpec {
-    /// More applications than these are not told apart: each takes the memory of its latencies.
+    /// At most this many applications are distinguished, as each takes memory for its latencies.
     pub const APPLICATIONS_MAX: usize = 32;
     /// I/Os are split into pieces that are no longer than this.
     pub const LENGTH_MAX: u64 = 16 << 20;

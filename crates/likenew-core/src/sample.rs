@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::io::{Op, Outcome};
 use crate::units::Nanos;
 
-/// What one I/O was, when it was due, left and ended.
+/// One I/O: what it did, and when it was due, left and ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Index of the stream in its workload.
@@ -18,7 +18,7 @@ pub struct Sample {
     pub length: u32,
     /// First byte of the range.
     pub offset: u64,
-    /// When its pace wanted it to leave. A closed pace wants it at once, so there this equals `sent`.
+    /// When it was due. A closed pace has each due at once, so there this equals `sent`.
     pub due: Nanos,
     /// When it left.
     pub sent: Nanos,

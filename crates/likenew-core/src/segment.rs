@@ -1,4 +1,4 @@
-//! What one workload came to, in constant memory.
+//! The results of one workload, in constant memory.
 
 use std::ops::ControlFlow;
 
@@ -21,14 +21,14 @@ use crate::workload::Workload;
 /// The record of one workload: enough to judge it again without the drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// What was run.
+    /// The workload.
     pub workload: Workload,
     /// When it began on the drive's clock.
     pub started_at: Nanos,
     /// When its last I/O ended on the drive's clock.
     pub ended_at: Nanos,
-    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for several. Zero where
-    /// that was not recorded, as in what other programs measured.
+    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for
+    /// several. Zero where that was not recorded, as in what other programs measured.
     #[serde(default)]
     pub busy: Nanos,
     /// Why it ended.
@@ -41,28 +41,29 @@ pub struct Segment {
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
-    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
+    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted
+    /// in the tallies.
     pub refused_ios: Vec<Sample>,
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
-    /// Of a recording: what became of its I/Os, beside what the recording says of the same.
+    /// The result of a replay, next to what the recording says of the same I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_record: Option<ReplayRecord>,
-    /// Whether the run was interrupted before this and went on with it, on a clock of its own.
+    /// Whether the run was interrupted before this and then resumed, with a new clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
     /// Before the first I/O.
     pub health_before: Health,
     /// After the last one.
     pub health_after: Health,
-    /// A simulated drive's own books after it.
+    /// Flash counters of a simulated drive after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
-    /// What the system counted at the device meanwhile, others' I/O included.
+    /// What the kernel counted at the device in that time, I/O of other programs included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_counters: Option<Counters>,
-    /// What was read where stamped sectors belong; absent where nothing was to be checked.
+    /// The check of stamped sectors that were read; absent where there was nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
@@ -112,7 +113,7 @@ impl Segment {
         self.total().latency
     }
 
-    /// Whether it was assumed in a rehearsal, which has counts and no latencies, and not measured.
+    /// Whether it was assumed in a dry run, which has counts and no latencies, and not measured.
     pub fn is_dry_run(&self) -> bool {
         self.tallies.iter().any(|tally| tally.ios > 0 && tally.latency.count() == 0)
     }
@@ -138,7 +139,7 @@ pub struct SegmentRecorder {
     bytes: u64,
 }
 
-/// So many I/Os that the drive refuses are taken as results before a workload is given up.
+/// Refused I/Os that count as results before a workload is stopped.
 const ERRORS_MAX: u64 = 100;
 /// Width of the windows along time and along bytes.
 const WINDOW_NS: u64 = 1_000_000_000;

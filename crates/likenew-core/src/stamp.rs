@@ -1,9 +1,10 @@
-//! Sectors that say what they are: where they belong, and which pass of which run has written them.
+//! Stamped sectors say where they belong, and which pass of which run has written them.
 //!
-//! A stamped sector of 512 bytes begins with a magic number that holds the version of this form, the address that it was
-//! written for, the run's key, the pass, and a checksum of these. All other bytes follow from them, so that every byte of
-//! it is checked when it is read, and a sector that lies in the wrong place tells where it came from. Sectors stand for
-//! themselves: any target whose blocks are whole sectors can be stamped, and written and read in I/Os of other lengths.
+//! A stamped sector of 512 bytes begins with a magic number (which includes the version of this format), the
+//! address it was written for, the run's key, the pass, and a checksum of these. All other bytes follow from
+//! them, so every byte is checked when it is read, and a sector at the wrong address shows where it came
+//! from. Sectors are independent: any target whose blocks are whole sectors can be stamped, and written and
+//! read in I/Os of other lengths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +15,11 @@ use pulp::Arch;
 pub const SECTOR: usize = 512;
 
 const WORDS: usize = SECTOR / size_of::<u64>();
-/// The last digit is the version of the form.
+/// The last digit is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"LIKENEW1");
 /// 2⁶⁴ over the golden ratio: the increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-/// What tells the words of a sector apart before they are mixed.
+/// Distinguishes the words of a sector before they are mixed.
 const STEPS: [u64; WORDS] = {
     let mut steps = [0u64; WORDS];
     let mut index = 0;
@@ -29,7 +30,7 @@ const STEPS: [u64; WORDS] = {
     steps
 };
 
-/// Who has written a sector, spelled `KEY:PASS`.
+/// The writer of a sector, spelled `KEY:PASS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The run. Runs on the same real drive have different ones.
@@ -38,12 +39,12 @@ pub struct Stamp {
     pub pass: u32,
 }
 
-/// What an intact sector says of itself.
+/// The header of an intact sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The first byte of the place that it was written for.
     pub address: u64,
-    /// Who has written it.
+    /// Its writer.
     pub stamp: Stamp,
 }
 
@@ -51,7 +52,7 @@ impl Stamp {
     /// Fills the buffer with the sectors that belong at `address` and after it.
     ///
     /// # Panics
-    /// The buffer is not made of whole sectors.
+    /// The buffer does not consist of whole sectors.
     pub fn fill(self, address: u64, buffer: &mut [u8]) {
         let (sectors, rest) = buffer.as_chunks_mut::<SECTOR>();
         assert!(rest.is_empty(), "stamps fill whole sectors of {SECTOR} bytes");
@@ -72,7 +73,7 @@ impl Stamp {
     /// Whether every byte of the buffer is what [`fill`](Self::fill) puts there.
     ///
     /// # Panics
-    /// The buffer is not made of whole sectors.
+    /// The buffer does not consist of whole sectors.
     pub fn is_intact(self, address: u64, buffer: &[u8]) -> bool {
         let (sectors, rest) = buffer.as_chunks::<SECTOR>();
         assert!(rest.is_empty(), "stamps fill whole sectors of {SECTOR} bytes");
@@ -126,7 +127,7 @@ impl Stamp {
 }
 
 impl Label {
-    /// What a sector says of itself, if its head is whole.
+    /// The header of a sector, if it is intact.
     pub fn read(sector: &[u8; SECTOR]) -> Option<Self> {
         let (words, _) = sector.as_chunks::<8>();
         let word = |index: usize| u64::from_le_bytes(words[index]);
@@ -136,8 +137,8 @@ impl Label {
     }
 }
 
-/// The finaliser of SplitMix64: every bit of the number decides about every bit of what comes out, and no two numbers come
-/// out as one.
+/// The finalizer of SplitMix64: every bit of the input affects every bit of the result, and no two inputs
+/// give one result.
 #[inline(always)]
 fn mix(mut number: u64) -> u64 {
     number = number.wrapping_add(STEP);

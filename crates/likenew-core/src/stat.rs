@@ -1,7 +1,8 @@
 //! What the kernel counts of a block device, and what two of its counts say of the time between them.
 //!
-//! The fields are those of `/sys/block/DEVICE/stat` (Linux, Documentation/block/stat.rst and admin-guide/iostats.rst) in the
-//! kernel's own units, so that their wraps can be told from a device that began anew.
+//! The fields are those of `/sys/block/DEVICE/stat` (Linux, Documentation/block/stat.rst and
+//! admin-guide/iostats.rst) in the kernel's own units, so that a counter that wraps can be distinguished from
+//! a device that restarted.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +22,11 @@ pub struct Stat {
     /// Flushes that have ended; none from kernels before 5.5. They move no sectors and are never merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<OpStat>,
-    /// I/Os in flight now: the one field that is no count.
+    /// I/Os in flight now: the one field that is not a counter.
     pub in_flight: u64,
     /// Milliseconds in which something was in flight.
     pub busy_ms: u64,
-    /// Milliseconds of all I/Os together: those of two at a time count twice.
+    /// Milliseconds of all I/Os together: two at a time count twice.
     pub weighted_ms: u64,
 }
 
@@ -34,7 +35,7 @@ pub struct Stat {
 pub struct OpStat {
     /// I/Os that have ended, as they went to the device.
     pub ios: u64,
-    /// I/Os that were joined to a neighbour in the queue and went to the device with it.
+    /// I/Os that were merged with an adjacent one in the queue and went to the device with it.
     pub merged: u64,
     /// Sectors of 512 bytes, whatever the device's own are.
     pub sectors: u64,
@@ -92,11 +93,11 @@ impl Stat {
         }
     }
 
-    /// What was counted since `earlier`, with what is in flight now. `None` when the device has begun anew in between, so
-    /// that the two have nothing to do with each other.
+    /// What was counted since `earlier`, with what is in flight now. `None` when the device has restarted in
+    /// between, so that the two have nothing to do with each other.
     ///
-    /// Times are 32 bits wide on every kernel and everything is on 32-bit ones: a count that went back by more than half of
-    /// that has wrapped, a count that went back by less has begun anew.
+    /// Times are 32 bits wide on every kernel and everything is on 32-bit ones: a count that went back by
+    /// more than half of that has wrapped, a count that went back by less has restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let optional = |now: &Option<OpStat>, then: &Option<OpStat>| match (now, then) {
             (Some(now), Some(then)) => now.since(then).map(Some),

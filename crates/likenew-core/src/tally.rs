@@ -12,7 +12,7 @@ use crate::io::{Op, Outcome};
 use crate::sample::Sample;
 use crate::units::Nanos;
 
-/// What one operation of one stream came to. Latencies are kept to three significant digits, up to an hour;
+/// The results of one operation of one stream. Latencies are kept to three significant digits, up to an hour;
 /// their sum is exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -36,15 +36,15 @@ pub struct Tally {
 
 /// A latency histogram in nanoseconds, 1 ns to 1 h, three significant digits.
 ///
-/// While latencies are counted it is a table with a place for each value; what is kept of a workload is only the places
-/// that were used, so that a run of many thousand workloads fits into memory.
+/// While latencies are counted it is a table with a bucket for each value; afterward only the used buckets
+/// are kept, so that a run of many thousand workloads fits into memory.
 #[derive(Clone, Debug)]
 pub struct Latencies(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
     Counting(Histogram<u64>),
-    /// The highest value of each place that was used, ascending, and its count.
+    /// The highest value of each used bucket, ascending, and its count.
     Kept(Vec<(u64, u64)>),
 }
 
@@ -87,7 +87,7 @@ impl Latencies {
         }
     }
 
-    /// Gives up the places that were not used.
+    /// Drops the unused buckets.
     pub fn compact(&mut self) {
         if let Form::Counting(_) = self.0 {
             self.0 = Form::Kept(self.places().into_owned());
@@ -119,7 +119,7 @@ impl Latencies {
         }
     }
 
-    /// The longest latency of each place that was used, in nanoseconds, ascending, and how many fell there.
+    /// The longest latency of each used bucket, in nanoseconds, ascending, and how many fell there.
     pub fn places(&self) -> Cow<'_, [(u64, u64)]> {
         match &self.0 {
             Form::Counting(table) => table
@@ -213,7 +213,7 @@ impl Tally {
         self.latency.merge(&other.latency);
     }
 
-    /// I/Os that moved all that was asked for: what was refused or cut short is answered fast, and is no speed.
+    /// I/Os that moved all bytes: refused or short ones end fast, and say nothing about speed.
     pub fn done_ios(&self) -> u64 {
         self.ios.saturating_sub(self.errors).saturating_sub(self.short)
     }

@@ -7,7 +7,7 @@ use crate::io::{Completion, Io, Slot};
 use crate::lab_error::LabError;
 use crate::units::Nanos;
 
-/// Whose time a target keeps.
+/// The clock of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
@@ -17,7 +17,7 @@ pub enum Clock {
     Virtual,
 }
 
-/// What a target is to those who address it.
+/// How a target is addressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Addresses run from 0 to this, in bytes.
@@ -33,35 +33,36 @@ pub struct Geometry {
     /// Whether it keeps the bytes it is given. Where not, buffers need not be filled, but for stamped sectors
     /// ([`Geometry::keeps_stamps`]).
     pub carries_data: bool,
-    /// Whose time it keeps.
+    /// Its clock.
     pub clock: Clock,
 }
 
 impl Geometry {
-    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does, even where it
-    /// keeps no other bytes: stamps are few bytes to remember.
+    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does,
+    /// even where it keeps no other bytes: stamps are few bytes to remember.
     pub fn keeps_stamps(&self) -> bool {
         self.carries_data || self.clock == Clock::Virtual
     }
 }
 
-/// What can be known of a drive's state without measuring. Unknown is a value.
+/// What a drive reports of its state without measuring. Unknown is a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// Composite temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
     /// Share of the rated endurance used, in percent; may exceed 100.
     pub wear_percent: Option<f64>,
-    /// Whether it is slowing itself down against heat.
+    /// Whether it is throttling because of heat.
     pub throttling: Option<bool>,
 }
 
 /// One lane of a drive: serves I/O, and owns the clock.
 ///
-/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on one clock that
-/// starts when the drive is opened and is common to all lanes of it. The laws in [`crate::laws`] hold.
+/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on
+/// one clock that starts when the drive is opened and is common to all lanes of it. The laws in
+/// [`crate::laws`] hold.
 pub trait Target {
-    /// What it is. Constant while it is open.
+    /// Its geometry. Constant while it is open.
     fn geometry(&self) -> &Geometry;
 
     /// The time on its clock; never goes back.
@@ -70,7 +71,7 @@ pub trait Target {
     /// The buffer of a slot that is not in flight; at least as long as the longest I/O asked for on opening.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Hands over a batch and returns when it left. Does not wait for any of it, and accepts all of it.
+    /// Submits a batch and returns when it left. Does not wait for any of it, and accepts all of it.
     ///
     /// # Errors
     /// The lab failed. A drive that refuses an I/O answers with a completion.
@@ -83,13 +84,13 @@ pub trait Target {
     /// The lab failed.
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError>;
 
-    /// What can be known of the drive's state now.
+    /// What the drive reports of its state now.
     fn health(&mut self) -> Health {
         Health::default()
     }
 
-    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when nothing is to
-    /// happen any more, and on a wall clock, where nobody knows before.
+    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when
+    /// nothing is pending, and on a wall clock, where it cannot be known in advance.
     fn next_at(&self) -> Option<Nanos> {
         None
     }

@@ -1,4 +1,4 @@
-//! A trace: the I/Os that somebody's programs did, in the order in which they left.
+//! A trace: the I/Os of programs, in the order in which they left.
 
 use crate::io::Op;
 use crate::units::Nanos;
@@ -16,7 +16,7 @@ pub struct TraceIo {
     pub length: u64,
     /// How long it took there, where that is known.
     pub latency: Option<Nanos>,
-    /// Whose it was: an index into [`TraceSource::applications`].
+    /// Its application: an index into [`TraceSource::applications`].
     pub application: u16,
 }
 
@@ -27,10 +27,12 @@ pub trait TraceSource: Send {
     /// The next one, or none at the end.
     ///
     /// # Errors
-    /// A sentence that names file, line and column, what is wrong there, and what was expected. Nothing follows an error.
+    /// A sentence that names file, line and column, what is wrong there, and what was expected. Nothing
+    /// follows an error.
     fn next_io(&mut self) -> Result<Option<TraceIo>, String>;
 
-    /// Names of the applications met so far, by their index; the first is empty and stands for those that are not known.
+    /// Names of the applications met so far, by their index; the first is empty and stands for those that are
+    /// not known.
     fn applications(&self) -> &[String];
 
     /// Bytes that the recorded drive can address, where the trace says so.

@@ -1,10 +1,11 @@
-//! TRIM as looks tell of it: the layers on its way, what a drive claims, and what became of bytes that were given up.
+//! What probes report about TRIM: the layers on its way, what a drive claims, and what became of bytes that
+//! were freed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
-/// The way of TRIM from a file system or a host to the medium.
+/// The path of TRIM from a file system or a host to the medium.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimPath {
     /// From the top to the medium; below an array come its members, one after the other.
@@ -18,43 +19,43 @@ pub struct TrimPath {
 }
 
 impl TrimPath {
-    /// The layer that TRIM does not get past. Of several it is the lowest: those above pass on what it says.
+    /// The layer that blocks TRIM. Of several it is the lowest: those above report what it reports.
     pub fn blocked_by(&self) -> Option<&Layer> {
         self.layers.iter().rev().find(|layer| layer.passes == Some(false))
     }
 }
 
-/// One layer on the way of TRIM.
+/// One layer on the path of TRIM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// The system's name for it: `/mnt/x`, `dm-0`, `sda1`.
     pub name: String,
     /// What it is, in words: `ext4`, `partition`, `encryption (dm-crypt)`, `disk`.
     pub kind: String,
-    /// Whether it lets TRIM pass, as far as it says.
+    /// Whether it reports to pass TRIM on.
     pub passes: Option<bool>,
     /// The most that one TRIM may cover, in bytes; 0 where it takes none.
     pub discard_max_bytes: Option<u64>,
-    /// What TRIM works in multiples of, in bytes.
+    /// The granularity of TRIM, in bytes.
     pub granularity_bytes: Option<u64>,
-    /// Where this is known from.
+    /// The source of this.
     pub evidence: String,
     /// What would let TRIM pass, where that is known.
     pub remedy: Option<String>,
 }
 
-/// What a drive says of itself. Each of it may be unknown.
+/// What a drive reports of itself; any of it may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimCapabilities {
-    /// Whether it knows TRIM (ATA: word 169 of IDENTIFY DEVICE; SCSI: LBPU; NVMe: Dataset Management).
+    /// Whether it supports TRIM (ATA: word 169 of IDENTIFY DEVICE; SCSI: LBPU; NVMe: Dataset Management).
     pub trims: Option<bool>,
-    /// What it promises that trimmed addresses read as.
+    /// What it guarantees that trimmed addresses read as.
     pub reads_as: Option<ReadsAs>,
-    /// Where this is known from.
+    /// The source of this.
     pub evidence: String,
 }
 
-/// What a drive promises that trimmed addresses read as.
+/// What a drive guarantees that trimmed addresses read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadsAs {
@@ -64,19 +65,20 @@ pub enum ReadsAs {
     Ones,
     /// The same each time, whatever that is (ATA DRAT).
     Same,
-    /// Nothing is promised.
+    /// Nothing is guaranteed.
     Anything,
 }
 
-/// Bytes that are written, half of them given up, and read again.
+/// A test that writes bytes, frees half of them, and reads them again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReadBack {
-    /// Where the pattern comes from.
+    /// The seed of the pattern.
     pub seed: u64,
-    /// Bytes that are given up: a multiple of [`UNIT`]. As many again are written beside them and kept, to compare with.
+    /// Bytes that are freed: a multiple of [`UNIT`]. As many again are written next to them and kept, to
+    /// compare with.
     pub bytes: u64,
-    /// How long to wait for a file system that sends TRIM by itself, and once more before the last reading where the first found
-    /// the old pattern.
+    /// How long to wait for a file system that sends TRIM by itself, and once more before the last reading
+    /// where the first found the old pattern.
     pub wait: Nanos,
     /// Single reads of [`UNIT`] bytes in either half.
     pub probes: u32,
@@ -91,18 +93,18 @@ impl ReadBack {
     }
 }
 
-/// What came of a [`ReadBack`].
+/// The result of a [`ReadBack`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadBackResult {
     /// Bytes that were written.
     pub bytes_written: u64,
-    /// How the drive was told.
+    /// How TRIM was sent.
     pub sent: TrimReport,
     /// What could not be read, and why: a sentence without a full stop. Then none of the contents below is known.
     pub read_error: Option<String>,
-    /// Both halves as they were read before anything was given up: all pattern, or the addresses are not those of the file.
+    /// Both halves before anything was freed: all pattern, or the addresses are not those of the file.
     pub before_release: Option<Content>,
-    /// The half that was given up, after TRIM was sent.
+    /// The freed half, after TRIM was sent.
     pub released_half: Option<Content>,
     /// The same after a while, where the old pattern had still been there.
     pub released_half_later: Option<Content>,
@@ -110,41 +112,42 @@ pub struct ReadBackResult {
     pub kept_half: Option<Content>,
     /// Latencies of single reads in the kept half, in nanoseconds, in turn with …
     pub probes_kept_ns: Vec<u64>,
-    /// … those in the half that was given up.
+    /// … those in the freed half.
     pub probes_released_ns: Vec<u64>,
     /// What the drive counted as in use.
     pub allocated: Option<AllocationChange>,
 }
 
-/// Bytes that a drive counts as in use, before and after some were given up.
+/// Bytes that a drive counts as in use, before and after some were freed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationChange {
     /// Before.
     pub before_bytes: u64,
     /// After.
     pub after_bytes: u64,
-    /// Whose count it is, in words.
+    /// The source of the count, in words.
     pub source: String,
 }
 
-/// How a drive was told that a range holds nothing of use.
+/// How TRIM was sent for a range that holds nothing of use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimReport {
-    /// By which means.
+    /// How it was sent.
     pub means: TrimMethod,
-    /// Bytes that were given up.
+    /// Bytes that were freed.
     pub bytes: u64,
-    /// Bytes that the means says were sent, where it says so.
+    /// Bytes that were reported as sent, if any were reported.
     pub accepted_bytes: Option<u64>,
     /// How long that took; of a file system that sends TRIM by itself, the wait for it.
     pub elapsed: Nanos,
     /// Why nothing could be sent: a sentence without a full stop.
     pub refusal: Option<String>,
-    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
+    /// other programs included.
     pub discard_counters: Vec<DiscardCounters>,
 }
 
-/// The means by which a drive is told.
+/// How TRIM is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimMethod {
@@ -170,7 +173,7 @@ pub struct DiscardCounters {
     pub bytes: u64,
 }
 
-/// Bytes of the unit in which contents are told apart, and of a probe.
+/// Bytes of the unit in which contents are compared, and of a probing read.
 pub const UNIT: usize = 4096;
 
 /// What bytes were found to be, in units of [`UNIT`].
@@ -191,7 +194,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Tells what stands in units from number `first` on, which were written with the pattern of `seed`.
+    /// Classifies units from number `first` on, which were written with the pattern of `seed`.
     pub fn add(&mut self, seed: u64, first: u64, bytes: &[u8]) {
         let mut expected = [0; UNIT];
         for (number, unit) in (first..).zip(bytes.chunks_exact(UNIT)) {
@@ -212,7 +215,7 @@ impl Content {
         self.pattern_bytes + self.zero_bytes + self.ones_bytes + self.other_bytes
     }
 
-    /// Joins what was found elsewhere.
+    /// Adds the counts of other units.
     pub fn merge(&mut self, other: &Self) {
         self.pattern_bytes += other.pattern_bytes;
         self.zero_bytes += other.zero_bytes;
@@ -223,8 +226,9 @@ impl Content {
     }
 }
 
-/// The pattern of one or more units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014), so that each unit is unlike all others and can be made again by itself.
+/// The pattern of one or more units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014), so that each unit is unlike all others and can
+/// be made again by itself.
 pub fn pattern(seed: u64, first: u64, bytes: &mut [u8]) {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     let words_before = first.wrapping_mul((UNIT / size_of::<u64>()) as u64);

@@ -8,6 +8,8 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
+use crate::digits::{Number, digits};
+
 /// A point in a target's time, or a span of it, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -73,27 +75,33 @@ impl Sub for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// For people: `250 ns`, `12.3 µs`, `4.56 ms`, `7.89 s`, `12 min 3 s`, `3 h 20 min`.
+    /// For people: `250 ns`, `12.3 µs`, `4.56 ms`, `7.89 s`, `12 min 3 s`, `3 h 20 min`; round ones as `10 min`, `2 h`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0;
         match ns {
             0..1_000 => write!(f, "{ns} ns"),
-            1_000..1_000_000 => write!(f, "{} µs", three_digits(ns as f64 / 1e3)),
-            1_000_000..1_000_000_000 => write!(f, "{} ms", three_digits(ns as f64 / 1e6)),
-            1_000_000_000..120_000_000_000 => write!(f, "{} s", three_digits(ns as f64 / 1e9)),
-            120_000_000_000..7_200_000_000_000 => {
+            1_000..1_000_000 => write!(f, "{} µs", digits(ns as f64 / 1e3)),
+            1_000_000..1_000_000_000 => write!(f, "{} ms", digits(ns as f64 / 1e6)),
+            1_000_000_000..120_000_000_000 => write!(f, "{} s", digits(ns as f64 / 1e9)),
+            120_000_000_000..3_600_000_000_000 => {
                 let secs = ns / 1_000_000_000;
-                write!(f, "{} min {} s", secs / 60, secs % 60)
+                two_units(f, (secs / 60, "min"), (secs % 60, "s"))
             }
             _ => {
-                let minutes = ns / 60_000_000_000;
-                write!(f, "{} h {} min", minutes / 60, minutes % 60)
+                let minutes = (ns / 1_000_000_000 + 30) / 60;
+                two_units(f, (minutes / 60, "h"), (minutes % 60, "min"))
             }
         }
     }
 }
 
-/// `value` with three significant digits: `1.23`, `12.3`, `123`, `1234`.
+/// `12 min 3 s`, and `12 min` where nothing of the smaller unit is left.
+fn two_units(f: &mut fmt::Formatter<'_>, large: (u64, &str), small: (u64, &str)) -> fmt::Result {
+    write!(f, "{} {}", large.0, large.1)?;
+    if small.0 > 0 { write!(f, " {} {}", small.0, small.1) } else { Ok(()) }
+}
+
+/// `value` with three significant digits from 1 to 1,000, and two decimals below: `1.23`, `12.3`, `123`, `0.12`.
 pub fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     let decimals = if magnitude < 9.995 {
@@ -108,10 +116,10 @@ pub fn three_digits(value: f64) -> String {
 
 /// A rate for people, in units of 10⁶ bytes a second: `251 MB/s`.
 pub fn rate(bytes_per_s: f64) -> String {
-    format!("{} MB/s", three_digits(bytes_per_s / 1e6))
+    format!("{} MB/s", digits(bytes_per_s / 1e6))
 }
 
-/// An amount for people, in binary units: `74.5 GiB`, `512 B`.
+/// An amount for people, in binary units: `74.5 GiB`, `512 B`; a round one without decimals: `75 MiB`, `1,000 MiB`.
 pub fn amount(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -123,11 +131,9 @@ pub fn amount(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if value.fract() == 0.0 {
-        format!("{value:.0} {}", UNITS[unit])
-    } else {
-        format!("{} {}", three_digits(value), UNITS[unit])
-    }
+    let text = if value.fract() == 0.0 { Number(value).to_string() } else { digits(value) };
+    let whole = text.split_once('.').filter(|(_, decimals)| decimals.bytes().all(|digit| digit == b'0'));
+    format!("{} {}", whole.map_or(&*text, |(whole, _)| whole), UNITS[unit])
 }
 
 /// Why a spelling of a size or a duration was refused.
@@ -249,7 +255,7 @@ pub mod size_text {
         }
     }
 
-    /// The same for a size that may be absent.
+    /// The same for an optional size.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 
@@ -261,7 +267,7 @@ pub mod size_text {
             }
         }
 
-        /// Reads what is there.
+        /// Reads an optional value.
         pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
             super::deserialize(input).map(Some)
         }
@@ -284,7 +290,7 @@ pub mod duration_text {
         super::parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
     }
 
-    /// The same for a duration that may be absent.
+    /// The same for an optional duration.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 
@@ -296,7 +302,7 @@ pub mod duration_text {
             }
         }
 
-        /// Reads what is there.
+        /// Reads an optional value.
         pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<super::Nanos>, D::Error> {
             super::deserialize(input).map(Some)
         }
@@ -310,7 +316,7 @@ enum NumberOrText {
     Text(String),
 }
 
-/// Serialises a type through its `Display` and `FromStr`, so that plans read the way flags are typed.
+/// Serializes a type through its `Display` and `FromStr`, so that plans read the way flags are typed.
 #[macro_export]
 macro_rules! serde_as_text {
     ($type:ty) => {
@@ -368,11 +374,22 @@ mod tests {
             (4_560_000, "4.56 ms"),
             (7_890_000_000, "7.89 s"),
             (723_000_000_000, "12 min 3 s"),
+            (600_000_000_000, "10 min"),
+            (3_600_000_000_000, "1 h"),
+            (6_992_000_000_000, "1 h 57 min"),
             (12_000_000_000_000, "3 h 20 min"),
         ] {
             assert_eq!(Nanos(ns).to_string(), text);
         }
-        assert_eq!(amount(80_000_000_000), "74.5 GiB");
+        for (bytes, text) in [
+            (80_000_000_000, "74.5 GiB"),
+            (1000 << 20, "1,000 MiB"),
+            ((1 << 30) + 1, "1 GiB"),
+            ((75 << 20) + 1, "75 MiB"),
+            ((5 << 29) + 1, "2.50 GiB"),
+        ] {
+            assert_eq!(amount(bytes), text);
+        }
         assert_eq!(rate(251.3e6), "251 MB/s");
     }
 

@@ -11,7 +11,7 @@ pub struct Until {
     /// No I/O is issued after this much of the target's time.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub elapsed: Option<Nanos>,
-    /// So many I/Os are issued.
+    /// This many I/Os are issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
     /// I/Os are issued until they come to at least so many bytes.

@@ -1,8 +1,8 @@
-//! Whether numbers that were read can have been measured.
+//! Whether numbers in evidence can have been measured.
 //!
-//! A run folder lies where anybody can change it, and disks rot. What is computed of evidence adds times and amounts up and takes them from each
-//! other; numbers near the ends of their types, or a time before the one that it follows, would make that go wrong in any of a hundred places.
-//! So evidence is asked once, where it is read.
+//! A run folder is where any program can change it, and disks rot. Judging evidence adds and subtracts times
+//! and amounts; numbers near the limits of their types, or a time before the one it follows, would break that
+//! in any of a hundred places. So evidence is checked once, where it is read.
 
 use crate::counters::Counters;
 use crate::drive::Identity;
@@ -15,9 +15,10 @@ use crate::target::Geometry;
 use crate::units::{Nanos, amount};
 use crate::windows::Windows;
 
-/// No drive's clock reads more: 70 years. Twice that fits into 64 bits with a sign.
+/// No drive's clock reads more: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
 const TIME_MAX: Nanos = Nanos(1 << 61);
-/// No drive holds more, and nothing moves more: 1 EiB. So much of each of a run's counts, and of all of them together.
+/// No drive holds more, and nothing moves more: 1 EiB. This limits each of a run's counts, and all of them
+/// together.
 const AMOUNT_MAX: u64 = 1 << 60;
 /// Latencies add up over all I/Os in flight: 4096 of them for as long as a clock can read would be more than 64 bits.
 const SUM_MAX: u64 = 1 << 62;
@@ -181,7 +182,7 @@ impl Observation {
 }
 
 impl Evidence {
-    /// Whether all of it together can have been measured. Each part was asked by itself.
+    /// Whether all of it together can have been measured. Each part was checked by itself.
     ///
     /// # Errors
     /// A sentence that names what cannot be.
@@ -190,7 +191,7 @@ impl Evidence {
     }
 }
 
-/// Whether all that was measured of a drive can have been measured together. Each part was asked by itself.
+/// Whether all that was measured of a drive can have been measured together. Each part was checked by itself.
 ///
 /// # Errors
 /// A sentence that names what cannot be.

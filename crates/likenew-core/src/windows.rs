@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Nanos;
 
 /// Cells of equal width along an axis (time since the start, or bytes moved since the start). When the axis
-/// grows beyond [`Windows::CELLS_MAX`] cells, neighbours are merged and the width doubles.
+/// grows beyond [`Windows::CELLS_MAX`] cells, pairs of cells are merged and the width doubles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Windows {
     /// Width of a cell, in the unit of the axis (nanoseconds or bytes).

@@ -17,37 +17,38 @@ use crate::until::Until;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// What reports call it, such as `RND4K Q32T1 read #2`.
+    /// Its name in reports, such as `RND4K Q32T1 read #2`.
     pub name: String,
-    /// Copies of every stream, each on a thread of its own where the drive has lanes for them.
+    /// Copies of every stream, each on its own thread where the drive has lanes for them.
     #[serde(default = "default_one")]
     pub lanes: u32,
     /// When it ends.
     pub until: Until,
-    /// Where all of its randomness comes from.
+    /// The seed of its randomness.
     #[serde(default)]
     pub seed: u64,
-    /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
+    /// How many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
-    /// Its windows along bytes begin this wide, and double while there are too many ([`crate::windows::Windows`]); 1 GiB where
-    /// it is not said.
+    /// Its windows along bytes begin this wide, and double while there are too many
+    /// ([`crate::windows::Windows`]); 1 GiB where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
-    /// It reads the owner's files that [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has found, at addresses of their own.
+    /// Whether it reads the owner's files that [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has found,
+    /// at their own addresses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_files: bool,
-    /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
-    /// counts.
+    /// Whether it begins with none of our own files in the page cache: they are made durable and dropped from
+    /// it, before its time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
-    /// It ends with a flush on every lane, whose time counts.
+    /// Whether it ends with a flush on every lane, whose time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flush: bool,
-    /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
+    /// I/Os of a recording, instead of streams. It ends with the recording, if no bound is reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_spec: Option<Box<ReplaySpec>>,
     /// What runs side by side.
@@ -67,7 +68,7 @@ pub struct Stream {
     pub pattern: AccessPattern,
     /// When.
     pub arrival: Arrival,
-    /// What the written bytes are like; of stamped data also what is expected where it reads.
+    /// The data class of writes; of stamped data also what reads expect.
     #[serde(default = "random")]
     pub data: DataClass,
 }
@@ -92,16 +93,17 @@ pub enum Arrival {
         /// I/Os in flight at most.
         depth_max: u32,
     },
-    /// The streams of this pace take turns within one pace: which of them has the next I/O is drawn like a card from a
-    /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does, and after as
-    /// many I/Os as there are cards each stream has had exactly its `weight`. All of them say the same `depth` and rate.
+    /// The streams of this pace take turns: which of them has the next I/O is drawn like a card from a
+    /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does,
+    /// and after as many I/Os as there are cards each stream has had exactly its `weight`. All of them have
+    /// the same `depth` and rate.
     Interleaved {
         /// Cards of this stream in the deck.
         weight: u32,
         /// I/Os of all of them in flight at most.
         depth: u32,
-        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without one the next
-        /// I/O leaves as soon as fewer than `depth` are in flight.
+        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without
+        /// one the next I/O leaves as soon as fewer than `depth` are in flight.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         per_second: Option<f64>,
     },
@@ -127,7 +129,7 @@ impl Arrival {
         }
     }
 
-    /// What streams that take turns have in common; none of the others.
+    /// What streams that take turns have in common; `None` for others.
     fn interleaving(&self) -> Option<(u32, Option<f64>)> {
         match self {
             Self::Interleaved { depth, per_second, .. } => Some((*depth, *per_second)),
@@ -233,8 +235,8 @@ impl Workload {
             + self.replay_spec.as_deref().map_or(0, |replay_spec| replay_spec.depth.into())
     }
 
-    /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
-    /// are taken for equals.
+    /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their
+    /// weights; others count equally.
     pub fn stream_shares(&self) -> Vec<f64> {
         let weight = |stream: &Stream| match stream.arrival {
             Arrival::Interleaved { weight, .. } => Some(f64::from(weight)),

@@ -1,25 +1,26 @@
-//! What a diagnosis is made from.
+//! The input of a diagnosis.
 
 use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind};
 
 use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site, Symptom};
 
-/// A random read that takes longer than this waits for a seek: the fastest disks turn 15000 times a minute, half a
-/// turn of which takes 2 ms
-/// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a
-/// millisecond.
+/// Shortest random read, in nanoseconds, that waits for a seek: the fastest disks turn at 15,000 rpm, half a
+/// revolution of which takes 2 ms (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency),
+/// and no healthy flash takes a millisecond.
 pub const ARM_NS: f64 = 2.5e6;
 
-/// From this ratio on, a difference is one that somebody would notice.
+/// Ratio from which users notice a difference. Chosen: 30%.
 const NOTICEABLE: f64 = 1.3;
-/// Old data and patches scatter by themselves; a fault does more than that.
+/// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
+/// larger difference.
 const STRIKING: f64 = 1.5;
-/// Share of the time that others may have.
+/// Share of the time that other I/O may take. Chosen: less is not noticed.
 const BACKGROUND_SHARE_MAX: f64 = 0.05;
 const STALLED_SHARE_MIN: f64 = 0.05;
-/// Standard deviation over mean of the speed in windows of sequential reads; a healthy drive's is a few percent.
+/// Standard deviation over mean of the rate in windows of sequential reads from which it is uneven; on a
+/// healthy drive it is a few percent.
 const UNEVEN: f64 = 0.25;
-/// A symptom has to be there with this probability.
+/// Probability, in 0..1, with which a symptom must be present. Chosen: the same as for naming a cause.
 const SURE: f64 = 0.9;
 
 /// Measurements, facts and references of one target.
@@ -27,21 +28,20 @@ const SURE: f64 = 0.9;
 pub struct Case<'a> {
     /// What was measured.
     pub measurements: &'a Measurements,
-    /// What the system knew when it was over; absent where nobody could be asked.
+    /// What the system knew at the end of the run; absent if it could not be queried.
     pub facts: Option<&'a Facts>,
-    /// What changed meanwhile at the drive below, if there is just one.
+    /// What changed at the drive during the run, if there is a single drive.
     pub delta: Option<&'a DriveDelta>,
-    /// What metrics are compared with.
+    /// The references of metrics.
     pub references: &'a [Reference],
-    /// What its indicators are like where it is as it should be, by a simulated new one or its first run; empty
-    /// where nobody knows.
+    /// The normal values of its indicators, from a simulated new drive or its baseline; empty if unknown.
     pub normal: &'a [(Indicator, f64)],
-    /// What fixes would be applied to; absent where nobody asks for one.
+    /// The site that fixes would be applied to; absent if no fixes are needed.
     pub site: Option<Site<'a>>,
 }
 
 impl<'a> Case<'a> {
-    /// The drive at the bottom; none where it is unknown or there are several.
+    /// The drive at the bottom; `None` if it is unknown or there are several.
     pub fn drive(&self) -> Option<&'a Drive> {
         match self.facts?.drives.as_slice() {
             [drive] => Some(drive),
@@ -49,8 +49,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A metric over its most telling reference. A drive that was slow already when it was checked first is
-    /// compared with who says so.
+    /// A metric over its most telling reference. A drive that was slow in its first check already is compared
+    /// with the reference that shows it.
     pub fn shortfall(&self, metric: Metric) -> Option<(Measured, Reference)> {
         let measured = self.measurements.metric(metric)?;
         let of = |is_first: bool| {
@@ -67,13 +67,13 @@ impl<'a> Case<'a> {
             }
             (first, other) => first.or(other)?,
         };
-        // Both checks were single ones.
+        // Both values come from single checks.
         let deviation = best.repeatability * std::f64::consts::SQRT_2;
         Some((measured.divide_by(Measured::with_interval(best.value, 0.0)).with_scatter(deviation), *best))
     }
 
-    /// An indicator over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is
-    /// well, is what it is beyond the usual.
+    /// An indicator over its normal value: above 1 it is worse. A share, which may be 0 on a healthy drive,
+    /// is what exceeds the normal value.
     pub fn beyond_normal(&self, indicator: Indicator) -> Option<Measured> {
         let measurement = indicator.value_in(self.measurements)?;
         let normal = self
@@ -88,12 +88,12 @@ impl<'a> Case<'a> {
         (beyond > 0.0).then(|| measurement.scale_by(beyond / measurement.value))
     }
 
-    /// Whether a metric is below its reference, with the share that it reaches; unknown without one.
+    /// Whether a metric is below its reference, with the share that it reaches; `None` without a reference.
     pub fn is_below(&self, metric: Metric) -> Option<Measured> {
         self.shortfall(metric).map(|(share, _)| share)
     }
 
-    /// The fastest sequential reads over what the link carries.
+    /// The fastest sequential reads over the speed of the link.
     pub fn fastest_over_link(&self) -> Option<Measured> {
         let link = |of: &&Reference| of.metric == Metric::SequentialRead && of.origin == Origin::Link;
         let link = self.references.iter().find(link)?.value;
@@ -108,7 +108,8 @@ impl<'a> Case<'a> {
         self.facts.is_some_and(|facts| facts.layers_of(LayerKind::Array).any(is_busy))
     }
 
-    /// Whether it is a hard disk, by its access time first, as facts of virtual drives say what their host likes.
+    /// Whether it is a hard disk: by its access time first, because a host may report anything of a virtual
+    /// drive.
     pub fn is_disk(&self) -> bool {
         match self.measurements.access_ns {
             Some(access) => access.value > ARM_NS,
@@ -119,19 +120,19 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether it hangs on USB, be it by what kind of drive it is or by its link.
+    /// Whether it is connected by USB, from the kind of drive or from its link.
     pub fn is_usb(&self) -> Option<bool> {
         let drive = self.drive()?;
         let bus = drive.link.bus.value().map(|bus| bus.contains("USB"));
         if drive.kind == DriveKind::Usb { Some(true) } else { bus }
     }
 
-    /// Who shows the drive, if a hypervisor or a cloud does.
+    /// The hypervisor or cloud that provides the drive, if any.
     pub fn virtual_by(&self) -> Option<&'a str> {
         self.drive()?.identity.virtual_by.value()?.as_deref()
     }
 
-    /// Everything that wants an explanation, the metrics first.
+    /// Everything that needs an explanation, the metrics first.
     pub fn symptoms(&self) -> Vec<Symptom> {
         let measurements = self.measurements;
         let is = |measurement: Option<Measured>, threshold: f64| {

@@ -7,45 +7,45 @@ use super::{Case, LogOdds, Symptom};
 /// What kind of reason a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The drive has fallen from what it was, or fails.
+    /// The drive has become slower, or is failing.
     Drive,
-    /// It is made so: it was not faster when it was new.
+    /// By design: it was not faster when new.
     ByDesign,
-    /// The drive is fine, the way to it, what lies above it or who else uses it is not.
+    /// The drive is fine; its link, a layer above it or other programs are the reason.
     NotTheDrive,
 }
 
-/// What a cause is.
+/// A cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseDescriptor {
     /// Its name in JSON: `no_trim`.
     pub name: &'static str,
-    /// What it is, as a noun phrase: `thermal throttling`.
+    /// Its title, as a noun phrase: `thermal throttling`.
     pub title: &'static str,
     /// Why the drive is slow, as a clause without a full stop.
     pub summary: &'static str,
-    /// What kind of reason it is.
+    /// The kind of reason.
     pub kind: Kind,
-    /// Whether it is a problem where nothing is slow because of it: the drive or what is on it is in danger.
+    /// Whether it is a problem even if nothing is slow because of it: the drive or its data is in danger.
     pub endangers: bool,
-    /// The symptoms that it can bring about.
+    /// The symptoms that it can cause.
     pub explains: &'static [Symptom],
     /// Its manual page, in Markdown.
     pub manual: &'static str,
 }
 
-/// One reason why a drive may be slow. Holds nothing: what it says follows from the case alone.
+/// One reason why a drive may be slow. It has no state: its answers follow from the case alone.
 pub trait Cause: Sync {
-    /// What it is.
+    /// Its description.
     fn descriptor(&self) -> &'static CauseDescriptor;
 
-    /// What speaks for it and against it.
+    /// The evidence for it and against it.
     fn score(&self, case: &Case<'_>) -> LogOdds;
 
-    /// What helps, the gentlest first.
+    /// Its fixes, the gentlest first.
     fn actions(&self, case: &Case<'_>) -> Vec<Action>;
 
-    /// The cause as it is at work here: a clause without a full stop.
+    /// The cause on this drive: a clause without a full stop.
     fn statement(&self, _case: &Case<'_>) -> String {
         self.descriptor().summary.to_owned()
     }

@@ -1,4 +1,4 @@
-//! Which causes explain what was measured, and what is left unexplained.
+//! The causes that explain the symptoms, and the symptoms left unexplained.
 
 use likenew_core::answer::Action;
 use likenew_core::drive;
@@ -8,29 +8,29 @@ use super::{
     ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
 };
 
-/// A cause is named from this probability on.
+/// Probability, in 0..1, from which a cause is named. Chosen: one wrong name in ten at most.
 const SURE: f64 = 0.9;
-/// A rival is named from this probability on.
+/// Probability from which a rival is named. Chosen: the complement of `SURE`.
 const POSSIBLE: f64 = 0.1;
-/// Rivals that are named at most, and ways to decide between them.
+/// Most rivals named, and most ways to decide between them.
 const RIVALS_MAX: usize = 3;
-/// A piece of evidence that says less than this is not repeated.
+/// Bits below which a piece of evidence is left out. Chosen: half a bit is a ratio of 1.4.
 const BITS_SHOWN_MIN: f64 = 0.5;
 
-/// What it comes to.
+/// The overall result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overall {
-    /// Nothing is slow, measured by what this drive or its model was.
+    /// Nothing is slow compared with what this drive or its model was.
     AsNew,
-    /// Nothing looks slow, but there was nothing to hold it against.
+    /// Nothing looks slow, but there was no reference.
     Sound,
-    /// What is slow was never faster.
+    /// What is slow has always been so.
     ByDesign,
-    /// What is slow is not the drive.
+    /// The drive is not the reason for what is slow.
     NotTheDrive,
-    /// The drive has fallen from what it was.
+    /// The drive has become slower.
     Slow,
-    /// Something is slow, and why is not decided.
+    /// Something is slow, and the cause is undecided.
     Undecided,
 }
 
@@ -39,54 +39,54 @@ pub enum Overall {
 pub struct FoundCause {
     /// What it is.
     pub descriptor: &'static CauseDescriptor,
-    /// How probable it is that it makes something slow.
+    /// Probability that it makes something slow.
     pub chance: f64,
-    /// What it explains of what was measured; nothing, where it does no harm yet.
+    /// The symptoms that it explains; empty if it does no harm yet.
     pub explains: Vec<Symptom>,
-    /// What speaks for it, what says most first.
+    /// The evidence for it, most telling first.
     pub evidence_for: Vec<EvidenceItem>,
-    /// What speaks against it.
+    /// The evidence against it.
     pub evidence_against: Vec<EvidenceItem>,
-    /// What would say more.
+    /// Evidence that is missing.
     pub missing_evidence: Vec<MissingEvidence>,
-    /// What helps, the gentlest first.
+    /// Its fixes, the gentlest first.
     pub actions: Vec<Action>,
-    /// What would help and the state of the drive forbids now.
+    /// Fixes that the drive's state prevents now.
     pub blocked: Vec<BlockedStep>,
-    /// The cause as it is at work here: a clause without a full stop.
+    /// The cause on this drive: a clause without a full stop.
     pub statement: String,
 }
 
 impl FoundCause {
-    /// Whether it is a problem even where it explains no symptom: it was measured, or something is in danger.
+    /// Whether it is a problem even without a symptom: it was measured, or something is in danger.
     pub fn is_problem(&self) -> bool {
         self.descriptor.endangers || self.chance >= SURE
     }
 }
 
-/// A symptom that no cause explains surely.
+/// A symptom that no cause explains with certainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenSymptom {
-    /// What was measured.
+    /// The symptom.
     pub symptom: Symptom,
-    /// What could explain it, with the probability of each.
+    /// Its possible causes, with their probabilities.
     pub rivals: Vec<(&'static CauseDescriptor, f64)>,
-    /// What would decide it.
+    /// Evidence that would decide it.
     pub missing_evidence: Vec<MissingEvidence>,
 }
 
-/// The answer.
+/// The result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// In one word.
+    /// The overall result.
     pub overall: Overall,
-    /// Causes at work: what can be mended before what is made so, then the surest first.
+    /// Causes at work: those that can be fixed before those by design, then by probability.
     pub causes: Vec<FoundCause>,
-    /// Causes that are there and cost no speed yet.
+    /// Causes that are present and cost no speed yet.
     pub latent: Vec<FoundCause>,
-    /// How it is made, where nothing that was measured is due to that.
+    /// Its design, if no symptom is due to it.
     pub design: Vec<FoundCause>,
-    /// What is not explained.
+    /// Unexplained symptoms.
     pub open: Vec<OpenSymptom>,
 }
 
@@ -101,7 +101,7 @@ impl ScoredCause {
         self.cause.descriptor().explains.contains(&symptom)
     }
 
-    /// The probability that it is at work. How a drive is made its facts alone may say.
+    /// The probability that it is at work. For a cause by design, facts alone are enough.
     fn chance(&self, explains: bool) -> f64 {
         match self.cause.descriptor().kind {
             Kind::ByDesign => self.log_odds.chance(),
@@ -128,9 +128,8 @@ impl ScoredCause {
     }
 }
 
-/// What helps against a cause on the target of a case, the gentlest first. Advice loses its command where that
-/// belongs
-/// to another kind of target, or names something unknown.
+/// The fixes of a cause on the target of a case, the gentlest first. An action loses its command if that is
+/// for another kind of target, or names something unknown.
 pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
     let mut actions = cause.actions(case);
     let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
@@ -144,16 +143,16 @@ pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
     actions
 }
 
-/// What would say more of a cause on the target of a case, what says most first.
+/// Missing evidence for a cause on the target of a case, most telling first.
 pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<MissingEvidence> {
     cause.score(case).missing_evidence(case.site.as_ref())
 }
 
-/// What stands for a name that is not known.
+/// Placeholders for unknown names.
 const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];
 
-/// What every piece of evidence of every cause came to on a case, whether the cause is named or not: what weights
-/// are fitted to.
+/// Every piece of evidence of every cause in a case, whether the cause is named or not; weights are fitted to
+/// these.
 pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
     let of = |cause: &&'static dyn Cause| {
         let name = cause.descriptor().name;
@@ -162,13 +161,11 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
     ALL.iter().flat_map(of).collect()
 }
 
-/// Weighs every cause against all others.
+/// Scores every cause against all others.
 ///
-/// Causes do not exclude each other: each that is likely enough by its own evidence, and brings about something
-/// that was measured, is named. What no
-/// such cause explains has one explanation among those that can bring it about, or one that nobody thought of,
-/// which counts as
-/// even odds.
+/// Causes do not exclude each other: each one is named that is likely enough by its own evidence and explains
+/// a symptom. Every other symptom has a single explanation among the causes that can bring it about, or an
+/// unknown one, which counts as even odds.
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> =
         ALL.iter().map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) }).collect();
@@ -191,7 +188,7 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     Diagnosis { overall: overall(case, &causes, &open), causes, latent, design, open }
 }
 
-/// What can explain a symptom, with the probability of each that it is the one, the most probable first.
+/// The possible causes of a symptom, with the probability that each is the one, most probable first.
 fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
     let odds = able.map(|(index, one)| {
@@ -216,7 +213,7 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
     missing_evidence.sort_by(|one, other| other.bits.total_cmp(&one.bits));
     let mut known = Vec::new();
     missing_evidence.retain(|one| {
-        // Two hints by one command are one action.
+        // Two hints with the same command are one action.
         let key = one.action.command.as_deref().unwrap_or(&one.action.why).to_owned();
         !known.contains(&key) && {
             known.push(key);
@@ -228,11 +225,12 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
     OpenSymptom { symptom, rivals, missing_evidence }
 }
 
-/// The worst of it: what has fallen, then what is not decided, then what is somebody else's.
+/// The worst result: a drive that has become slower, then an undecided one, then one slowed down by something
+/// else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
     let has = |kind: Kind| causes.iter().any(|one| one.descriptor.kind == kind);
     let is_compared = case.references.iter().any(|reference| {
-        // A link and a model tell what is slow, and not that nothing is.
+        // A link and a model can show that something is slow, and not that nothing is.
         !matches!(reference.origin, super::Origin::Link | super::Origin::SimulatedModel)
             && case.measurements.metric(reference.metric).is_some()
     });

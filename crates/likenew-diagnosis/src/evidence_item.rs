@@ -2,28 +2,27 @@
 
 use likenew_core::answer::Action;
 
-/// Something that was seen, and how much it says.
+/// An observation and its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidenceItem {
     /// Its name in the table of weights.
     pub name: &'static str,
-    /// What was seen, as a sentence.
+    /// The observation, as a sentence.
     pub sentence: String,
-    /// With which probability it is there.
+    /// Probability that it is present.
     pub chance: f64,
-    /// log₂ of how many times as probable this is with the cause at work as without it; below 0 it speaks against
-    /// it. 0 where another
-    /// piece of evidence of its group speaks for both.
+    /// log₂ of the likelihood ratio: how many times as probable it is with the cause at work as without it;
+    /// negative if it is evidence against. 0 if another piece of evidence of its group counts for both.
     pub bits: f64,
-    /// Whether it was measured; what the system or the drive says is a fact.
+    /// Whether it was measured; reports of the system or the drive are facts.
     pub is_measured: bool,
 }
 
-/// Something that nobody has seen yet and that would say much.
+/// Evidence that is missing and would be telling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingEvidence {
-    /// What would show it.
+    /// The action that would show it.
     pub action: Action,
-    /// What it could say at most, for or against.
+    /// Most bits it could give, for or against.
     pub bits: f64,
 }

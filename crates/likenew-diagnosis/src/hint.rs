@@ -2,27 +2,27 @@
 
 use likenew_core::answer::Action;
 
-/// What would show something that nobody knows yet.
+/// A way to get missing evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Stable name of the action that it becomes.
+    /// Stable id of its action.
     id: &'static str,
-    /// An imperative without a full stop; empty where nothing can be done.
+    /// An imperative without a full stop; empty if nothing can be done.
     why: &'static str,
-    /// The command that does it, with `{}` for the target.
+    /// Its command, with `{}` for the target.
     pub(crate) command: Option<&'static str>,
     pub(crate) needs: Needs,
 }
 
-/// What has to be possible on a target.
+/// What the target must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
-    /// A machine that can be asked about a drive.
+    /// A machine whose system can be queried.
     Machine,
-    /// The same, by who is not root yet.
+    /// The same, and the user is not root yet.
     Root,
-    /// Writing to it.
+    /// Writes.
     Writing,
     /// Sending it TRIM.
     Trim,
@@ -32,12 +32,12 @@ impl Hint {
     /// Nothing would show it.
     pub const NONE: Self = Self { id: "", why: "", command: None, needs: Needs::Nothing };
 
-    /// Something that the next check is told.
+    /// An option of the next check.
     pub(crate) const fn here(why: &'static str) -> Self {
         Self { id: "give_rated", why, command: None, needs: Needs::Nothing }
     }
 
-    /// Something that a thorough check measures with reads alone.
+    /// A measurement of a thorough check that only reads.
     pub(crate) const fn thorough(why: &'static str) -> Self {
         Self {
             id: "check_thorough",
@@ -47,42 +47,42 @@ impl Hint {
         }
     }
 
-    /// Something that a thorough check measures with writes.
+    /// A measurement of a thorough check that writes.
     pub(crate) const fn thorough_writing(why: &'static str) -> Self {
         Self { needs: Needs::Writing, ..Self::thorough(why) }
     }
 
-    /// Something that the machine of a real drive can be asked.
+    /// A query to the machine of a real drive.
     pub(crate) const fn machine(why: &'static str) -> Self {
         Self { id: "ask_machine", why, command: None, needs: Needs::Machine }
     }
 
-    /// A fact that the machine tells.
+    /// A fact from the machine.
     pub(crate) const fn facts(why: &'static str) -> Self {
         Self { id: "facts", command: Some("likenew facts {}"), ..Self::machine(why) }
     }
 
-    /// A fact that the machine tells root alone.
+    /// A fact that the machine shows only to root.
     pub(crate) const fn root(why: &'static str) -> Self {
         Self { id: "check_as_root", why, command: Some("sudo likenew check {}"), needs: Needs::Root }
     }
 
-    /// What the kernel counts of others' I/O.
+    /// The kernel's counts of other I/O.
     pub(crate) const fn watch(why: &'static str) -> Self {
         Self { id: "watch", command: Some("likenew watch"), ..Self::machine(why) }
     }
 
-    /// What data of different kinds gets.
+    /// Speed by kind of data.
     pub(crate) const fn data(why: &'static str) -> Self {
         Self { id: "data", why, command: Some("likenew data {}"), needs: Needs::Writing }
     }
 
-    /// What a map of the whole surface shows.
+    /// A map of the whole surface.
     pub(crate) const fn surface(why: &'static str) -> Self {
         Self { id: "surface", why, command: Some("likenew surface {}"), needs: Needs::Nothing }
     }
 
-    /// Something that takes TRIM.
+    /// A test with TRIM.
     pub(crate) const fn trim(why: &'static str) -> Self {
         Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
     }

@@ -1,12 +1,11 @@
-//! What the curves of a drive look like, each as one number.
+//! The form of a drive's curves, each as one number.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Measured, Measurements};
 
-/// A number that a healthy drive of another design may have as well, so that it is compared with the normal range
-/// of this one. Greater is
-/// worse.
+/// A number that may also be high on a healthy drive of another design, so it is compared with the normal
+/// range of this one. Greater is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Indicator {
@@ -53,7 +52,7 @@ impl Indicator {
         Self::StalledShare,
     ];
 
-    /// What was measured of it.
+    /// The measured value.
     pub fn value_in(self, measurements: &Measurements) -> Option<Measured> {
         match self {
             Self::NewOverOldData => measurements.new_over_old_data,
@@ -71,7 +70,7 @@ impl Indicator {
         }
     }
 
-    /// What there is of it where all is well: no ratio is below 1, and no share below 0.
+    /// Its smallest possible value: 1 for a ratio, 0 for a share.
     pub fn least(self) -> f64 {
         match self {
             Self::ReadScatter | Self::StalledShare => 0.0,

@@ -1,11 +1,10 @@
-//! From what was measured and what the system knows to why a drive is slow: causes, each scored by the evidence for
-//! and
-//! against it, and what fixes them.
+//! From measurements and facts to why a drive is slow: causes, each scored by the evidence for and against
+//! it, and their fixes.
 //!
-//! This room measures nothing and applies nothing. It gets a [`Case`] and answers with a [`Diagnosis`]; the same case
-//! gives the same answer. A cause is one file pair in `causes/`: what it looks like, what confirms it, what rules it
-//! out, and what fixes it. None is named without evidence of its own, and where none is likely enough, the answer is
-//! undecided, with what would decide it. All sentences stand in `wording.rs`.
+//! This crate measures nothing and applies nothing. It gets a [`Case`] and answers with a [`Diagnosis`]; the
+//! same case gives the same answer. A cause is one file pair in `causes/`: its symptoms, the evidence for and
+//! against it, and its fixes. None is named without evidence of its own; if none is likely enough, the answer
+//! is undecided, with what would decide it. All sentences are in `wording.rs`.
 
 mod case;
 mod cause;

@@ -1,13 +1,12 @@
-//! How likely a cause is, by the evidence for and against it.
+//! The probability of a cause, from the evidence for and against it.
 
 use super::weights::{Weight, prior};
 use super::{EvidenceItem, Hint, Measured, MissingEvidence, Site};
 
-/// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as pieces of
-/// evidence are independent given the
-/// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are
-/// not stand in one group of the table of
-/// weights and count once: the strongest for the cause, or where none is, the strongest against it.
+/// The evidence for and against a cause, in bits: log₂ of likelihood ratios, which add up as far as pieces of
+/// evidence are independent given the cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian
+/// Statistics 2 (1985) 249–270). Evidence that is not independent is in one group of the table of weights and
+/// counts once: the strongest for the cause or, if there is none, the strongest against it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogOdds {
     cause: &'static str,
@@ -16,12 +15,12 @@ pub struct LogOdds {
     missing_evidence: Vec<(Hint, f64)>,
 }
 
-/// No single piece of evidence says more than this: whatever is seen, one in 250 drives has a reason for it that
-/// nobody thought of.
+/// Most bits of a single piece of evidence. Chosen: one in 250 drives has a reason for it that is not in the
+/// table.
 const BITS_MAX: f64 = 8.0;
-/// What facts alone come to at most: 89 %.
+/// Most bits of facts alone. Chosen: 3 bits are 89%, just below `SURE` of the diagnosis.
 const FACTS_MAX: f64 = 3.0;
-/// A piece of evidence that was measured speaks for its cause from here on.
+/// Bits from which measured evidence supports its cause.
 const MEASURED_LEAST: f64 = 0.5;
 
 fn chance(bits: f64) -> f64 {
@@ -29,13 +28,13 @@ fn chance(bits: f64) -> f64 {
 }
 
 impl LogOdds {
-    /// Empty, but for how common a cause is.
+    /// Without evidence: only how common a cause is.
     pub fn for_cause(cause: &'static str) -> Self {
         Self { cause, prior_bits: prior(cause), evidence: Vec::new(), missing_evidence: Vec::new() }
     }
 
-    /// Weighs a measured number by the probability that it is above a threshold. `hint_text` says how it could be
-    /// measured where it was not.
+    /// Adds a measured number, with the probability that it is above a threshold. `hint_text` says how to
+    /// measure it if it is missing.
     pub fn add_measured(
         &mut self,
         item: &'static str,
@@ -50,7 +49,7 @@ impl LogOdds {
         }
     }
 
-    /// Weighs a fact that holds or does not. `say` puts it in words, either way.
+    /// Adds a fact that is true or false. `say` puts it into words, either way.
     pub fn add_fact(
         &mut self,
         item: &'static str,
@@ -64,9 +63,8 @@ impl LogOdds {
         }
     }
 
-    /// Weighs a count that went up while it was measured, or did not. One that did is a measurement, of what
-    /// happened then; one that stood still may
-    /// never move.
+    /// Adds a counter that increased during the run, or did not. An increase is a measurement; a counter that
+    /// did not change may never do so.
     pub fn add_count(
         &mut self,
         item: &'static str,
@@ -82,8 +80,8 @@ impl LogOdds {
 
     fn add(&mut self, name: &'static str, sentence: String, chance: f64, is_measured: bool) {
         let weight = Weight::lookup(self.cause, name);
-        // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would
-        // outweigh the common one.
+        // The mean of the bits, not of the ratios: an uncertain reading says little, and in a mean of ratios
+        // the rare reading would outweigh the common one.
         let bits = chance * weight.when_present + (1.0 - chance) * weight.when_absent;
         let mut item =
             EvidenceItem { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX), is_measured };
@@ -110,14 +108,14 @@ impl LogOdds {
         self.missing_evidence.push((method, weight.when_present.abs().max(weight.when_absent.abs())));
     }
 
-    /// All that was seen, what says most first.
+    /// All evidence, most telling first.
     pub fn evidence(&self) -> Vec<EvidenceItem> {
         let mut evidence = self.evidence.clone();
         evidence.sort_by(|one, other| other.bits.abs().total_cmp(&one.bits.abs()));
         evidence
     }
 
-    /// What would say most if it were known, first; only what can be done on the target.
+    /// Missing evidence that the target allows, most telling first.
     pub fn missing_evidence(&self, site: Option<&Site<'_>>) -> Vec<MissingEvidence> {
         let missing = |(hint, bits): &(Hint, f64)| {
             let action = site.map_or_else(|| hint.action(), |site| site.action(*hint))?;
@@ -129,27 +127,26 @@ impl LogOdds {
         missing_evidence
     }
 
-    /// The sum.
+    /// The sum of all bits.
     pub fn bits(&self) -> f64 {
         self.prior_bits + self.evidence.iter().map(|item| item.bits).sum::<f64>()
     }
 
-    /// What was measured says so much of it.
+    /// The sum of the bits of measured evidence.
     fn measured_bits(&self) -> f64 {
         self.evidence.iter().filter(|item| item.is_measured).map(|item| item.bits).sum()
     }
 
-    /// The sum, of which facts alone make no more than 89 %: that TRIM is not sent, or that a drive is hot, slows
-    /// nothing down by itself. Something measured has to fit: a
-    /// piece of evidence of the cause that was measured, or a symptom that it `explains` where no such evidence
-    /// speaks against it.
+    /// The sum, in which facts alone reach 89% at most: a drive without TRIM, or a hot one, is not slow for
+    /// that alone. Something measured has to fit: a measured piece of evidence for the cause, or a symptom
+    /// that it `explains` without such evidence against it.
     pub fn bits_at_work(&self, explains: bool) -> f64 {
         let measured = self.measured_bits();
         let fits = measured >= MEASURED_LEAST || (explains && measured >= 0.0);
         if fits { self.bits() } else { self.bits().min(FACTS_MAX) }
     }
 
-    /// The probability that what speaks for the cause is there: odds of 2 to the power of the sum.
+    /// The probability of the cause: odds of 2 to the power of the sum.
     pub fn chance(&self) -> f64 {
         chance(self.bits())
     }
@@ -169,7 +166,7 @@ mod tests {
         format!("it is {}", measurement.value)
     }
 
-    /// Bits of a piece of evidence that is there for certain.
+    /// Bits of a piece of evidence that is present for certain.
     fn when_present(cause: &'static str, item: &'static str) -> f64 {
         Weight::lookup(cause, item).when_present
     }

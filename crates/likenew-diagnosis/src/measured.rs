@@ -1,8 +1,8 @@
-//! One measured number with the range that it can be trusted to.
+//! A measured number with its 90% interval.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-/// A positive number that was measured. Its range holds the truth in nine of ten cases.
+/// A positive measured number. Its interval contains the truth in nine of ten cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The best single value, above 0.
@@ -13,13 +13,14 @@ pub struct Measured {
     pub high: f64,
 }
 
-/// Half the width of the range that holds nine of ten values of a normal distribution, in standard deviations.
+/// Half the width of the interval that holds nine of ten values of a normal distribution, in standard
+/// deviations.
 const HALF_WIDTH: f64 = 1.644_853_626_951_472;
-/// No measurement of a drive is known better than this, as a share.
+/// Smallest error of a measurement of a drive, as a share. Chosen: no drive repeats better.
 const DEVIATION_LEAST: f64 = 0.005;
 
 impl Measured {
-    /// A number and the ends of its range.
+    /// A number and the ends of its interval.
     ///
     /// # Panics
     /// When it is not 0 < low ≤ value ≤ high.
@@ -31,7 +32,7 @@ impl Measured {
         Self { value, low, high }
     }
 
-    /// A number that is known to this share of itself.
+    /// A number whose interval is this share of it to either side.
     ///
     /// # Panics
     /// When the number is not above 0, or the share is not from 0 up to 1.
@@ -40,7 +41,7 @@ impl Measured {
         Self::new(value, value * (1.0 - share), value * (1.0 + share))
     }
 
-    /// This over another one. Both are taken to be independent and their logarithms to be normal, so that the
+    /// This over another one. Both are taken as independent and their logarithms as normal, so that the
     /// widths add up as squares.
     #[must_use]
     pub fn divide_by(self, other: Self) -> Self {
@@ -58,7 +59,7 @@ impl Measured {
         Self::new(self.value * factor, self.low * factor, self.high * factor)
     }
 
-    /// The same, where the truth is another one each time it is measured: by this standard deviation of its
+    /// The same for a true value that varies between measurements, with this standard deviation of its
     /// logarithm.
     #[must_use]
     pub fn with_scatter(self, deviation: f64) -> Self {
@@ -66,7 +67,7 @@ impl Measured {
         Self::new(self.value, self.value * (-half).exp(), self.value * half.exp())
     }
 
-    /// The probability that the truth is above a threshold, its logarithm being normal.
+    /// The probability that the true value is above a threshold, with a normal logarithm.
     pub fn chance_above(self, threshold: f64) -> f64 {
         let distance = (self.value / threshold).ln() / self.deviation();
         Normal::standard().cdf(distance)
@@ -88,7 +89,7 @@ mod tests {
         assert!(narrow.chance_above(1.1) > 0.999 && narrow.chance_above(1.3) < 0.001);
         assert!((0.55..0.65).contains(&wide.chance_above(1.1)), "{}", wide.chance_above(1.1));
         assert!((wide.chance_above(1.2) - 0.5).abs() < 1e-9);
-        // The ends are what they are called: one in twenty lies above the upper one.
+        // One in twenty lies above the upper end.
         assert!((wide.chance_above(2.4) - 0.05).abs() < 1e-3);
     }
 

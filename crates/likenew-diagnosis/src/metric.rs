@@ -1,8 +1,8 @@
-//! The few rates that a drive is sold and remembered by.
+//! The rates that drives are sold and remembered by.
 
 use likenew_core::io::Op;
 
-/// What is compared with a reference. More is better; of an access it is how many there are in a second.
+/// A rate with a reference. More is better; for random I/O it is a number per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
     /// Bytes a second of sequential reads.
@@ -30,7 +30,7 @@ impl Metric {
         Self::RandomReadQd32,
     ];
 
-    /// What is done.
+    /// The operation.
     pub fn op(self) -> Op {
         match self {
             Self::SequentialRead | Self::RandomRead | Self::RandomReadQd32 => Op::Read,
@@ -38,7 +38,7 @@ impl Metric {
         }
     }
 
-    /// What it counts a second of: `bytes/s`, or `1/s` for I/Os.
+    /// Its unit: `bytes/s`, or `1/s` for I/Os.
     pub fn unit(self) -> &'static str {
         match self {
             Self::SequentialRead | Self::SequentialWrite | Self::SustainedWrite => "bytes/s",

@@ -1,25 +1,25 @@
-//! What a metric is compared with.
+//! The references of metrics.
 
 use super::Metric;
 
-/// Where a reference comes from, the most telling first.
+/// Where a reference comes from, most telling first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// The same drive, when it was measured first.
+    /// The earliest kept check of the same drive.
     Baseline,
-    /// The same simulated drive, new, asked the same.
+    /// The same simulated drive, new, in the same check.
     Simulated,
-    /// What its data sheet says.
+    /// Its data sheet.
     Advertised,
-    /// A simulated drive of the model that a real drive says it is, asked the same: a model of a model, so it
-    /// speaks only where its data sheet is silent.
+    /// A simulated drive of the model that a real drive reports, in the same check: a model of a model, so it
+    /// is used only if the data sheet has no value.
     SimulatedModel,
-    /// What the link carries: nothing can be faster, and few things are as fast.
+    /// The rate of the link: nothing can be faster, and few drives are as fast.
     Link,
 }
 
 impl Origin {
-    /// In one word, in JSON.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -30,11 +30,10 @@ impl Origin {
         }
     }
 
-    /// The share of such a reference that is still as it should be: makers print what the best conditions give, a
-    /// link carries more than
-    /// any drive moves, and a simulated drive is a model. That of a real drive knows neither its firmware nor which
-    /// part of a disk a folder lies in, where the
-    /// outer tracks hold twice as much as the inner ones.
+    /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
+    /// conditions, a link carries more than any drive moves, and a simulated drive is a model. A simulation
+    /// of a real drive knows neither its firmware nor which part of a disk a folder is in, and the outer
+    /// tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
             Self::Baseline => 0.85,
@@ -46,17 +45,16 @@ impl Origin {
     }
 }
 
-/// A metric as it should be.
+/// The reference of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
     /// Which metric.
     pub metric: Metric,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// In the unit of the metric.
     pub value: f64,
-    /// By how much the metric differs from one check to the next though nothing has changed: standard deviation of
-    /// its logarithm. 0 where
-    /// what it is compared with was not measured, or comes out the same each time.
+    /// How much the metric varies between checks of an unchanged drive: standard deviation of its logarithm.
+    /// 0 if the reference was not measured, or repeats exactly.
     pub repeatability: f64,
 }

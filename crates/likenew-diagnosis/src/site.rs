@@ -1,5 +1,4 @@
-//! What fixes are applied to, and which steps are possible there: one answer for whoever advises a step and for
-//! whoever takes it.
+//! The target of fixes, and which steps are possible there: the same answer for advice and for action.
 
 use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
@@ -13,45 +12,45 @@ use crate::wording::obstacle;
 /// Overwriting less free space than this, in bytes, gains nothing (assumed).
 const FREE_LEAST: u64 = 64 << 20;
 
-/// Where measuring what TRIM gains is limited to this much address space: more takes long on a large drive.
+/// Address space to which the measurement of TRIM's effect is limited, in bytes: more takes long on a large
+/// drive.
 const TRIM_SPACE: u64 = 1 << 30;
 
-/// What fixes are applied to.
+/// The target of fixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// As its owner names it.
+    /// The owner's name for it.
     pub target: &'a str,
-    /// What kind of thing it is.
+    /// The kind of target.
     pub kind: Kind,
     /// Whether TRIM can be sent to it.
     pub trims: bool,
     /// Whether it may be written.
     pub writable: bool,
-    /// Bytes on which no file of the owner lies; of a folder, what our own files may take. Absent where nobody
-    /// knows, and where it
-    /// is nothing.
+    /// Bytes without files of the owner; in a folder, what temporary files may take. Absent if unknown or
+    /// zero.
     pub free_bytes: Option<u64>,
-    /// Bytes that may hold files of the owner, of what is no folder.
+    /// Bytes that may hold files of the owner, on a target other than a folder.
     pub used_bytes: u64,
-    /// What the system knows of it.
+    /// The facts of the system.
     pub facts: Option<&'a Facts>,
-    /// What stands against each step by the state of the drive, where that was looked at.
+    /// What the drive's state prevents, if that was checked.
     pub feasibility: Option<&'a Feasibility>,
 }
 
 /// Whether a step is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Possibility {
-    /// It is.
+    /// The step is possible.
     Yes,
-    /// Once its owner has agreed, and how: a clause without a full stop.
+    /// Possible with the owner's consent, and how to give it: a clause without a full stop.
     WithConsent(String),
-    /// Not here, and why: a clause without a full stop that says what would help, where something would.
+    /// Not possible, and why: a clause without a full stop that says what would help, if anything would.
     No(String),
 }
 
 impl Possibility {
-    /// What stands against it now.
+    /// What prevents it now.
     pub fn obstacle(self) -> Option<String> {
         match self {
             Self::Yes => None,
@@ -61,18 +60,19 @@ impl Possibility {
 }
 
 impl Site<'_> {
-    /// Whether a step is possible here: by what it is, by what is free, by every layer on the way of TRIM, and by
-    /// the state of the drive.
+    /// Whether a step is possible here: by the kind of target, the free space, every layer on the way of
+    /// TRIM, and the state of the drive.
     pub fn possibility(&self, action: ActionKind) -> Possibility {
         let by_itself = match action {
             ActionKind::Fstrim => self.fstrim_command().map(Possibility::No),
             ActionKind::DiscardFree => self.discards_unused().map(Possibility::No),
             ActionKind::Refresh => self.rewrites().map(Possibility::No),
             ActionKind::OverwriteFree => self.overwrites_free().map(Possibility::No),
+            ActionKind::Rewrite => self.rewrites_all().map(Possibility::No),
             ActionKind::Discard => match self.whole_drive() {
                 Some(Possibility::No(reason)) => Some(Possibility::No(reason)),
-                // What may not be written yet cannot be asked whether TRIM would be sent; whether it knows TRIM it
-                // says.
+                // A target that may not be written yet cannot be tested for TRIM, but it reports whether it
+                // supports it.
                 _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
                     Some(Possibility::No(obstacle::IGNORES_TRIM_OVERWRITE.into()))
                 }
@@ -91,7 +91,7 @@ impl Site<'_> {
         let by_state = || Some(Possibility::No(self.feasibility?.objection_to(action)?.reason.clone()));
         match by_itself {
             Some(Possibility::No(reason)) => Possibility::No(reason),
-            // Whatever its owner agrees to, what the drive's state forbids is not done.
+            // Consent does not override the drive's state.
             other => by_state().or(other).unwrap_or(Possibility::Yes),
         }
     }
@@ -101,7 +101,7 @@ impl Site<'_> {
         let action = hint.action().filter(|_| self.allows(hint.needs))?;
         let Some(command) = hint.command else { return Some(action) };
         let command = command.replace("{}", &shell_quote(self.target));
-        // Of a folder 1 GiB is what it takes by itself.
+        // In a folder 1 GiB is the default.
         let is_large =
             self.kind == Kind::Simulated && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
         Some(action.command(if hint.needs == Needs::Trim && is_large {
@@ -122,7 +122,7 @@ impl Site<'_> {
         }
     }
 
-    /// Whether it is an NVMe drive, where that is known.
+    /// Whether it is an NVMe drive, if known.
     pub(crate) fn is_nvme(&self) -> Option<bool> {
         match self.facts?.drives.as_slice() {
             [drive] => Some(drive.kind == DriveKind::Nvme),
@@ -130,7 +130,7 @@ impl Site<'_> {
         }
     }
 
-    /// Whether the drive of a device says that it knows TRIM.
+    /// Whether the drive of a device reports TRIM support.
     fn knows_trim(&self) -> Option<bool> {
         match self.facts?.drives.as_slice() {
             [drive] if self.kind == Kind::Device => drive.identity.knows_trim.get(),
@@ -176,6 +176,19 @@ impl Site<'_> {
         }
     }
 
+    /// What stands against rewriting everything: what stands against rewriting parts of it, and a drive that gains nothing by it or
+    /// that is at its end.
+    fn rewrites_all(&self) -> Option<String> {
+        let [drive] = self.facts.map_or(&[][..], |facts| facts.drives.as_slice()) else {
+            return self.rewrites();
+        };
+        if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) {
+            return Some(obstacle::HARD_DISK.into());
+        }
+        let wear = drive.health.used_percent.get();
+        self.rewrites().or_else(|| wear.filter(|used| *used >= 100.0).map(|_| obstacle::WORN_OUT.into()))
+    }
+
     fn overwrites_free(&self) -> Option<String> {
         let reason = match (self.kind, self.free_bytes) {
             (Kind::Simulated, None) => obstacle::NOTHING_FREE,
@@ -189,7 +202,7 @@ impl Site<'_> {
         Some(reason.into())
     }
 
-    /// What stands against doing something to all of it.
+    /// What prevents an action on the whole drive.
     fn whole_drive(&self) -> Option<Possibility> {
         let no = |reason: &str| Some(Possibility::No(reason.to_owned()));
         match self.kind {

@@ -1,40 +1,40 @@
-//! What is not as it should be, before anybody asks why.
+//! What is wrong, before any cause.
 
 use super::Metric;
 
-/// Something that was measured and wants an explanation.
+/// A measurement that needs an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
     /// A metric is below its reference.
     Below(Metric),
-    /// What was just written is read faster than what was there.
+    /// Data just written is read faster than old data.
     NewDataFaster,
     /// Some regions are read much slower than others.
     SlowRegions,
-    /// What is read again is read faster.
+    /// Data is read faster the second time.
     RepeatReadFaster,
     /// Writes become slower for good after some bytes.
     WriteCliff,
     /// Everything becomes slower with time under load.
     SlowsUnderLoad,
-    /// Small reads take longer the farther they are spread.
+    /// Small reads take longer the wider they are spread.
     SlowOverWideSpan,
     /// Reads take longer after a pause.
     SlowAfterIdle,
-    /// Small writes are slower where they should be fastest.
+    /// Small writes are slower at aligned addresses.
     SlowWhenAligned,
-    /// After a burst the rate is flat, as no medium is.
+    /// After a burst the rate is flatter than any medium.
     FlatAfterBurst,
-    /// It is busy while nothing is asked of it.
+    /// The drive is busy with I/O of other programs.
     BackgroundIo,
-    /// It stops now and then.
+    /// The drive stalls now and then.
     Stalls,
     /// Its speed goes up and down.
     Uneven,
-    /// It refuses I/Os.
+    /// The drive refuses I/Os.
     Errors,
-    /// It brings back something else than what was written.
+    /// Data does not read back as written.
     WrongData,
-    /// It is faster than its link.
+    /// Reads are faster than the link.
     FasterThanLink,
 }

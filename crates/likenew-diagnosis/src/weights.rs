@@ -1,32 +1,31 @@
-//! How much each piece of evidence says of each cause: the one table of all weights, with where each comes from.
+//! The weight of each piece of evidence for each cause: the only table of weights, with their origins.
 //!
-//! A weight is log₂ of how many times as probable a piece of evidence is with the cause at work as without it: one
-//! where the piece of evidence is there, one where
-//! it is known not to be. `cargo xtask bench diagnosis --fit` fits the table on simulated drives of even seeds,
-//! with these values as its prior, and
-//! reports on drives of odd seeds how much that gains.
+//! A weight is log₂ of how many times as probable a piece of evidence is with the cause at work as without
+//! it: one for when it is present, and one for when it is known to be absent. `cargo xtask bench diagnosis
+//! --fit` fits the table on simulated drives of even seeds, with these values as its prior, and reports on
+//! drives of odd seeds how much that gains.
 
-/// What one piece of evidence says of one cause.
+/// The weight of one piece of evidence for one cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
     /// The cause, by its name in JSON.
     pub cause: &'static str,
     /// The piece of evidence.
     pub evidence_id: &'static str,
-    /// Bits where it is there.
+    /// Bits if it is present.
     pub when_present: f64,
-    /// Bits where it is not.
+    /// Bits if it is absent.
     pub when_absent: f64,
-    /// Clues of one group have one root and count once.
+    /// Evidence of one group has one root and counts once.
     pub group: Option<&'static str>,
-    /// Where the two values come from.
+    /// Origin of both values.
     pub origin: Origin,
 }
 
-/// Where a weight comes from.
+/// The origin of a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Set by hand, from how the mechanism works and from what the manual page of the cause cites.
+    /// Set by hand, from how the mechanism works and from the sources that the cause's manual page cites.
     Hand,
 }
 
@@ -47,17 +46,17 @@ impl Weight {
     /// The weight of a piece of evidence.
     ///
     /// # Panics
-    /// The table has no such evidence: a mistake of ours.
+    /// The table has no such evidence: a bug.
     pub fn lookup(cause: &str, evidence_id: &str) -> Self {
         let found = WEIGHTS.iter().find(|weight| weight.cause == cause && weight.evidence_id == evidence_id);
         *found.unwrap_or_else(|| panic!("the table of weights has no evidence {evidence_id} of {cause}"))
     }
 }
 
-/// How common a cause is among drives whose owners ask, in bits of odds.
+/// How common a cause is among drives that are checked, in bits of odds.
 ///
 /// # Panics
-/// The table has no such cause: a mistake of ours.
+/// The table has no such cause: a bug.
 pub fn prior(cause: &str) -> f64 {
     let found = PRIORS.iter().find(|(name, _)| *name == cause);
     found.unwrap_or_else(|| panic!("the table of weights has no cause {cause}")).1

@@ -1,8 +1,8 @@
-//! Every sentence of a diagnosis: evidence, hints, actions, causes, symptoms and metrics. Nothing is computed here but
-//! the spelling of numbers.
+//! Every sentence of a diagnosis: evidence, hints, actions, causes, symptoms and metrics. Nothing is computed
+//! here except how numbers are written.
 //!
-//! Evidence is a sentence; what an action or a hint does is an imperative without a full stop; a reason why a step is
-//! not possible is a clause without one.
+//! Evidence is a sentence; what an action or a hint does is an imperative without a full stop; a reason why a
+//! step is not possible is a clause without one.
 
 use likenew_core::answer::{Action, Loss};
 use likenew_core::feasibility::ActionKind;
@@ -143,7 +143,10 @@ pub(crate) mod nearly_full {
     }
 
     pub(crate) fn free_space() -> Action {
-        Action::new("free_space", "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)")
+        Action::new(
+            "free_space",
+            "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)",
+        )
     }
 }
 
@@ -410,7 +413,8 @@ pub(crate) mod misalignment {
     use super::{Action, Hint, Measured, either, times};
 
     pub(crate) const TITLE: &str = "misaligned partition";
-    pub(crate) const SUMMARY: &str = "the partition is misaligned, so each 4K write touches two of the drive's blocks";
+    pub(crate) const SUMMARY: &str =
+        "the partition is misaligned, so each 4K write touches two of the drive's blocks";
 
     pub(crate) const WRITE_SHIFTED: Hint = Hint::thorough_writing("Compare aligned with shifted 4K writes");
     pub(crate) const SHOW_START: Hint = Hint::facts("See where the partition starts");
@@ -458,11 +462,17 @@ pub(crate) mod encryption {
     }
 
     pub(crate) fn bypass_queues() -> Action {
-        Action::new("bypass_crypt_queues", "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up")
+        Action::new(
+            "bypass_crypt_queues",
+            "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up",
+        )
     }
 
     pub(crate) fn choose_cipher() -> Action {
-        Action::new("choose_cipher", "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)")
+        Action::new(
+            "choose_cipher",
+            "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)",
+        )
     }
 }
 
@@ -897,6 +907,7 @@ pub(crate) fn step_name(kind: ActionKind) -> Option<&'static str> {
         ActionKind::DiscardFree => "discard-unused",
         ActionKind::Refresh => "refresh",
         ActionKind::OverwriteFree => "overwrite",
+        ActionKind::Rewrite => "rewrite",
         ActionKind::Discard => "discard",
         ActionKind::Overwrite => "overwrite-all",
         ActionKind::NvmeFormat => "format",
@@ -904,13 +915,14 @@ pub(crate) fn step_name(kind: ActionKind) -> Option<&'static str> {
     })
 }
 
-/// What a step does, as an imperative.
+/// The effect of a step, as an imperative.
 pub(crate) fn step_why(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Fstrim => "Send TRIM for all free space, then leave the drive idle for ten minutes",
         ActionKind::DiscardFree => "Send TRIM for what no partition covers",
         ActionKind::Refresh => "Rewrite slow data in place",
         ActionKind::OverwriteFree => "Overwrite free space until another pass changes nothing",
+        ActionKind::Rewrite => "Rewrite all data in place",
         ActionKind::Discard => "Erase the whole drive with TRIM",
         ActionKind::Overwrite => "Overwrite the whole drive until another pass changes nothing",
         ActionKind::NvmeFormat => "Have the drive format itself",
@@ -920,9 +932,15 @@ pub(crate) fn step_why(kind: ActionKind) -> &'static str {
     }
 }
 
+/// A share of the rated endurance, in percent.
+pub(crate) fn rewrite_with_wear(percent: f64) -> String {
+    let percent = if percent < 0.1 { "under 0.1".to_owned() } else { format!("{percent:.1}") };
+    format!("Rewrite all data in place, for {percent}% of its rated endurance")
+}
+
 pub(crate) fn step_loses(kind: ActionKind) -> Loss {
     match kind {
-        ActionKind::Refresh => Loss::Nothing,
+        ActionKind::Refresh | ActionKind::Rewrite => Loss::Nothing,
         ActionKind::Fstrim | ActionKind::DiscardFree | ActionKind::OverwriteFree => Loss::DeletedFiles,
         _ => Loss::Everything,
     }
@@ -950,6 +968,8 @@ pub(crate) mod obstacle {
     pub(crate) const FILE_HAS_NO_PARTITIONS: &str = "a file has no partitions; give a folder on the drive";
     pub(crate) const NOTHING_THERE: &str = "the null target holds nothing";
     pub(crate) const EMPTY: &str = "it holds no data";
+    pub(crate) const HARD_DISK: &str = "a hard disk writes in place; rewriting all data gains nothing";
+    pub(crate) const WORN_OUT: &str = "the drive has used up its rated endurance; rewriting wears it further";
     pub(crate) const FILE_NEEDS_FOLDER: &str = "give the folder that the file lies in";
     pub(crate) const NOT_SIMULATED: &str = "a simulated drive has no such command";
     pub(crate) const NOT_NVME: &str = "only NVMe drives have this command";
@@ -961,7 +981,7 @@ pub(crate) mod obstacle {
 
 // What an action may cost besides time and bytes
 
-/// Risk, cost and proof of an action, in words of a table.
+/// Risk, cost and proof of an action, for a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionNotes {
     /// `none`, `low` or `data can be lost`.
@@ -985,6 +1005,7 @@ pub fn notes(action: &Action) -> ActionNotes {
         "recondition_overwrite" => {
             (LOW, "several writes of all free space; deleted files cannot be recovered", AGAIN)
         }
+        "recondition_rewrite" => (LOW, "one write of all data, two at most", AGAIN),
         "recondition_discard" => (DATA, "seconds, and restoring your data", AGAIN),
         "recondition_overwrite_all" => {
             (DATA, "several writes of the whole drive, and restoring your data", AGAIN)
@@ -1066,7 +1087,7 @@ impl Metric {
         }
     }
 
-    /// A value of it as people write it: `77.2 MB/s`, `4,940 IOPS`.
+    /// A value in its usual form: `77.2 MB/s`, `4,940 IOPS`.
     pub fn format_value(self, value: f64) -> String {
         match self {
             Self::SequentialRead | Self::SequentialWrite | Self::SustainedWrite => Rate(value).to_string(),
@@ -1076,7 +1097,7 @@ impl Metric {
 }
 
 impl Origin {
-    /// What "26% of" is followed by.
+    /// The words after "26% of".
     pub fn words(self) -> &'static str {
         match self {
             Self::Baseline => "its baseline",
@@ -1087,7 +1108,7 @@ impl Origin {
         }
     }
 
-    /// What stands above a column of such values.
+    /// The heading of a column of such values.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -1100,7 +1121,7 @@ impl Origin {
 }
 
 impl Symptom {
-    /// A name that programs can rely on.
+    /// A stable name for programs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Below(Metric::SequentialRead) => "slow_sequential_read",

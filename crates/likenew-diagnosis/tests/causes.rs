@@ -1,4 +1,5 @@
-//! Every cause on made-up cases: named where it is at work, alone and beside another, and never where nothing is wrong.
+//! Every cause on constructed cases: named if it is at work, alone and with another, and never on a healthy
+//! drive.
 
 use likenew_core::answer::Loss;
 use likenew_core::facts::{
@@ -10,7 +11,7 @@ use likenew_diagnosis::{
     WriteCliff, actions, by_name, diagnose, notes,
 };
 
-/// A target with what was measured of it.
+/// A target with its measurements.
 #[derive(Clone)]
 struct Target {
     measurements: Measurements,
@@ -30,7 +31,7 @@ fn add_measured(value: f64) -> Measured {
 const READ: f64 = 540e6;
 const WRITE: f64 = 500e6;
 
-/// A healthy drive of flash, of which everything is known.
+/// A healthy flash drive with all facts known.
 fn healthy() -> Target {
     let layer = |name: &str, kind| Layer {
         name: name.into(),
@@ -140,7 +141,7 @@ fn healthy() -> Target {
     Target { measurements, facts, delta, references }
 }
 
-/// A disk that turns.
+/// A hard disk.
 fn disk() -> Target {
     let mut target = healthy();
     target.measurements.access_ns = Some(add_measured(13e6));
@@ -183,7 +184,7 @@ fn virtual_(target: &mut Target) {
     target.drive().kind = DriveKind::Virtual;
 }
 
-/// A cause, a target, and what sets it to work there.
+/// A cause, a target, and the change that puts it to work.
 type Broken = (&'static str, fn() -> Target, Break);
 
 /// Each cause.
@@ -527,7 +528,7 @@ fn folder(facts: &Facts) -> Site<'_> {
     }
 }
 
-/// Every command, and what takes it back, of the cause of this name.
+/// Every command and its undo, for the cause of this name.
 fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<String>)> {
     let mut target = healthy();
     change(&mut target);
@@ -653,7 +654,8 @@ fn trim_is_let_through_by_what_blocks_it() {
         (layer.kind, layer.level) = (LayerKind::Array, fact("raid5".to_owned()));
     });
     assert!(parity.0.starts_with("echo Y > ") && parity.1.unwrap().starts_with("echo N > "));
-    // A cache has no such setting, and what does not pass is not sent: writing over free space needs no TRIM.
+    // A cache has no such setting, and TRIM that does not pass is not sent; overwriting free space needs no
+    // TRIM.
     let cache = through(&|layer| layer.kind = LayerKind::Cache);
     assert_eq!(cache.0, "likenew recondition / --step overwrite");
     let free = commands("no_trim", |_| {});
@@ -679,6 +681,39 @@ fn trim_is_let_through_by_what_blocks_it() {
 }
 
 #[test]
+fn what_rewriting_all_data_wears_is_told_where_the_drive_counts_it() {
+    let mut target = healthy();
+    target.facts.drives[0].identity.knows_trim = fact(false);
+    target.facts.drives[0].health.used_percent = fact(4.0);
+    target.facts.drives[0].counts.lifetime_bytes_written = fact(8 << 40);
+    let site = Site {
+        target: "/dev/sda",
+        kind: likenew_core::drive::Kind::Device,
+        trims: false,
+        writable: false,
+        free_bytes: None,
+        used_bytes: 1 << 40,
+        ..folder(&target.facts)
+    };
+    let case = Case {
+        measurements: &target.measurements,
+        facts: Some(&target.facts),
+        delta: None,
+        references: &[],
+        normal: &[],
+        site: Some(site),
+    };
+    let rewrite = actions(&case, by_name("no_trim").unwrap())
+        .into_iter()
+        .find(|action| action.id == "recondition_rewrite")
+        .unwrap();
+    // An eighth of all that was ever written, which has used 4 %.
+    assert!(rewrite.why.ends_with("for 0.5% of its rated endurance"), "{rewrite:?}");
+    assert_eq!((rewrite.bytes_written, rewrite.loses), (Some(1 << 40), Loss::Nothing));
+    assert!(rewrite.time_s.is_some(), "{rewrite:?}");
+}
+
+#[test]
 fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible() {
     let mut target = healthy();
     target.facts.drives[0].identity.knows_trim = fact(false);
@@ -698,6 +733,16 @@ fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible(
         normal: &[],
         site: Some(site),
     };
+    let of = |cause: &str| -> Vec<(String, Loss)> {
+        let all = actions(&case, by_name(cause).unwrap()).into_iter();
+        all.filter_map(|action| Some((action.command?, action.loses))).collect()
+    };
+    assert_eq!(of("no_trim"), [("likenew recondition /dev/sda --step rewrite".to_owned(), Loss::Nothing)]);
+    // A drive at the end of its life is not worn any further without need.
+    let mut worn = target.facts.clone();
+    worn.drives[0].health.used_percent = fact(104.0);
+    let site = Site { facts: Some(&worn), ..site };
+    let case = Case { facts: Some(&worn), site: Some(site), ..case };
     let of = |cause: &str| -> Vec<(String, Loss)> {
         let all = actions(&case, by_name(cause).unwrap()).into_iter();
         all.filter_map(|action| Some((action.command?, action.loses))).collect()

@@ -1,4 +1,5 @@
-//! What explains a drive: access time, throughput, partial clusters, zones, memory and parallelism, fitted to what was measured.
+//! Explains a drive by a few numbers fitted to measurements: access time, throughput, partial clusters,
+//! zones, memory and parallelism.
 
 mod burst;
 mod clusters;
@@ -31,8 +32,9 @@ use curve_fit::CurveFit;
 use form::Form;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::{command, target_is_read_only};
+use likenew_procedure_support::wording::target_is_read_only;
 use measured_region::MeasuredRegion;
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 use point::Curve;
@@ -41,7 +43,7 @@ use wording::OverviewLine;
 use workload_plan::WorkloadPlan;
 use zones::Zones;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "model",
     question: "What explains its speed: access time, throughput, clusters, cache, parallelism?",
@@ -55,7 +57,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -134,48 +136,51 @@ impl Model {
         let unknown = answers.iter_mut().filter(|answer| answer.standing == Standing::Unknown);
         let action = if is_steady { Some(self.more_points(evidence)) } else { self.repeat(evidence) };
         let Some(action) = action else { return };
-        // A cache that is larger than all bursts stays unseen however much is measured.
+        // A cache larger than all bursts stays hidden however much is measured.
         let can_help = |answer: &&mut Answer| !is_steady || answer.id.ends_with("_model");
         unknown.filter(can_help).for_each(|answer| answer.actions.push(action.clone()));
     }
 
-    /// The same with more bytes and time: the usual ones where less was allowed, twice as much otherwise.
+    /// The same model with more bytes and time: the defaults if less was allowed, otherwise twice as much.
     fn more_points(&self, evidence: &Evidence) -> Action {
         let time = self.options.time_on(evidence);
         let is_limited = self.options.bytes.is_some() || self.options.time.is_some();
-        let limits = match is_limited {
-            true => String::new(),
+        let (limits, bytes, time) = match is_limited {
+            true => (String::new(), None, None),
             false => {
-                let bytes = exact_size(2 * self.options.bytes_on(evidence));
-                format!(" --bytes {bytes} --time {}", exact_duration(Nanos(2 * time.0)))
+                let (bytes, time) = (2 * self.options.bytes_on(evidence), Nanos(2 * time.0));
+                let limits = format!(" --bytes {} --time {}", exact_size(bytes), exact_duration(time));
+                (limits, Some(bytes), Some(time))
             }
         };
-        self.with_command(Action::new("more_points", wording::more_points()), &limits, evidence)
+        let again = ModelOptions { bytes, time, ..self.options.clone() };
+        self.rerun(["more_points", wording::more_points()], &limits, again, evidence)
     }
 
-    /// The same at a quieter moment; of a simulated drive every moment is the same.
+    /// The same model at a quieter moment; a simulated drive has none.
     fn repeat(&self, evidence: &Evidence) -> Option<Action> {
         let changes = evidence.geometry.clock == Clock::Wall;
-        changes.then(|| self.with_command(Action::new("repeat", wording::repeat()), "", evidence))
+        changes.then(|| self.rerun(["repeat", wording::repeat()], "", self.options.clone(), evidence))
     }
 
-    /// An action with the command of this model; without one where consent is needed, which no plan holds.
-    fn with_command(&self, action: Action, limits: &str, evidence: &Evidence) -> Action {
+    /// An action of this name and reason with the command of this model; without one where consent is needed, which no
+    /// plan holds.
+    fn rerun(&self, [id, why]: [&str; 2], limits: &str, again: ModelOptions, evidence: &Evidence) -> Action {
         let needs_consent =
             matches!(evidence.identity.kind, Kind::File | Kind::Device) && evidence.geometry.writable;
+        if needs_consent {
+            return Action::new(id, why);
+        }
         let ops = match self.options.ops[..] {
             [Op::Read] => "--op read",
             [Op::Write] => "--op write",
             _ => "",
         };
-        match command(&evidence.plan, format!("{ops}{limits}").trim()).filter(|_| !needs_consent) {
-            Some(command) => action.command(command),
-            None => action,
-        }
+        Rerun::new(evidence, format!("{ops}{limits}").trim(), Self::new(again)).action(id, why)
     }
 }
 
-/// A summary, after what went wrong.
+/// A summary that begins with the errors.
 fn with_problem(refusals: &[Answer], summary: String) -> String {
     match refusals.iter().find(|answer| answer.standing == Standing::Problem) {
         Some(problem) => wording::summary_after(problem, &summary),
@@ -263,8 +268,8 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The rates along the addresses, of each operation. What a run takes beside its transfer is the access time of the plain model, which
-/// needs no zones to be known well.
+/// The rates along the addresses, for each operation. What a sequential run takes besides its transfer is the
+/// access time of the plain model, which does not depend on zones.
 fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
     let of = random.filter_map(|curve| {
@@ -274,7 +279,7 @@ fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     of.collect()
 }
 
-/// A curve as it would be if every visit had been where the rate is the mean one, and what explains it.
+/// A curve with every visit corrected to the mean rate over the addresses, and its fit.
 fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) -> CurveFit {
     let zones = zones.iter().find(|zones| zones.op == curve.op() && zones.is_zoned());
     let data_points =
@@ -282,7 +287,7 @@ fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) ->
     CurveFit::new(curve, data_points, workload_plan.grain())
 }
 
-/// Reads say how fast a cluster is read.
+/// Cluster bounds need the rate at which a cluster is read.
 fn bound_clusters(specifications: &mut [Specification]) {
     let read = specifications.iter().position(|of| of.curve == Curve::Random(Op::Read));
     if let Some(index) = read {
@@ -293,14 +298,14 @@ fn bound_clusters(specifications: &mut [Specification]) {
     }
 }
 
-/// How many times as much the deepest queue does as one at a time.
+/// Throughput at the deepest queue over that at QD1.
 fn gain_by_depth(curve_fits: &[CurveFit], op: Op) -> Option<f64> {
     let curve_fit = curve_fits.iter().find(|of| of.curve == Curve::Depth(op))?;
     let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
     (last.point.depth > first.point.depth).then(|| first.ns / last.ns)
 }
 
-/// An answer, with what limits the addresses that were measured.
+/// Adds to an answer how the measured addresses limit it.
 fn with_region(answer: Answer, region: &MeasuredRegion) -> Answer {
     if region.is_part {
         wording::partly_written(answer, region.region.end, region.span)

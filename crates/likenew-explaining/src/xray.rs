@@ -1,5 +1,9 @@
-//! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
-//! confidence in it, and the measured signature as a picture.
+//! Finds out from outside how a drive works inside: its medium, its translation layer and its caches, each
+//! with an interval and a confidence, and the signature as a chart.
+//!
+//! Thresholds marked "fitted" were set with `cargo xtask bench insight` on generated drives 1 to 600, so that
+//! answers are right and 90% intervals hold the truth; `docs/explanation/method.md` has the error rates on
+//! drives that nothing was fitted to.
 
 mod background_io;
 mod cleaning;
@@ -50,7 +54,7 @@ use property::{Key, Property, State};
 use reason::Remedy;
 pub use xray_options::XrayOptions;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "xray",
     question: "What is inside this drive: medium, mapping, caches, parallelism, over-provisioning?",
@@ -58,8 +62,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("xray.md"),
 };
 
-/// In the order in which they are asked: those that read what is there before those that write, and those that need an
-/// empty drive before those that need a full one.
+/// In the order in which they run: those that read existing data before those that write, and those that need
+/// an empty drive before those that need a full one.
 const EXPERIMENTS: &[&dyn Experiment] = &[
     &preparation::Preparation,
     &noise::NoiseExperiment,
@@ -85,7 +89,7 @@ pub struct Xray {
 }
 
 impl Xray {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -102,8 +106,8 @@ impl Xray {
         Ok(Self { options })
     }
 
-    /// The properties that get an answer: not what drives of this medium do not have, nor what only says more about
-    /// something unknown or absent, nor what `only` leaves out.
+    /// The properties that get an answer: without those that this medium cannot have, those that only add
+    /// detail to an unknown or absent one, and those that `only` leaves out.
     fn answered(
         &self,
         inferences: &InferredProperties,
@@ -127,12 +131,12 @@ impl Xray {
     }
 }
 
-/// Whether a probe answers nothing itself, and makes ground for others.
+/// Whether a test only prepares the drive for others.
 fn is_groundwork(probe: &str) -> bool {
     [preparation::NAME, noise::NAME, old_data::UNTOUCHED_READS].contains(&probe)
 }
 
-/// The workloads of a probe are found by its name.
+/// Prefixes a workload with the name of its test, by which it is found again.
 fn with_name(probe: &str, workload: Workload) -> Workload {
     Workload { name: format!("{probe}: {}", workload.name), ..workload }
 }
@@ -187,7 +191,8 @@ impl Procedure for Xray {
             findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         }
         let of_key = |key: Key| match context.inferences.property(key) {
-            // Fill and overwriting measure it on their way, and say nothing where they did not come to it.
+            // Fill and overwriting measure it on their way; if they never reached it, their own reason says
+            // so.
             unknown if key == Key::IdleCollectionNs && !asked.contains(&key) => {
                 Property { reason: overwriting::idle_refusal(&context), ..unknown }
             }
@@ -207,7 +212,7 @@ impl Procedure for Xray {
             let unknown = property.reason.remedy.filter(|_| !property.is_known());
             wording::answer(property, unknown.and_then(action))
         };
-        // What went wrong and what makes everything less certain come first.
+        // Errors and disturbances come first.
         let (problems, others): (Vec<Answer>, Vec<Answer>) =
             refusals(&evidence.segments).into_iter().partition(|answer| answer.standing == Standing::Problem);
         findings.summary = wording::summary(&shown, problems.first(), disturbance.is_some());

@@ -11,10 +11,10 @@ use likenew_core::workload::Workload;
 use crate::import::kind_of;
 use section::Section;
 
-/// Stands for a file that is named when fio is started: fio puts an environment variable in its place.
+/// Stands for a file that is named when fio is started: fio replaces it by an environment variable.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
 
-/// Why workloads can not be said in a job file.
+/// Why workloads cannot be written as a job file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// There is nothing to export.
@@ -28,10 +28,10 @@ pub enum ExportError {
     NotExpressible {
         /// Its name.
         workload: String,
-        /// What fio does not have, and what would do.
+        /// What fio does not have, and what to use instead.
         missing: String,
     },
-    /// A name of a file that a job file can not carry.
+    /// A file name that a job file cannot contain.
     #[error(
         "\"{0}\" cannot stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
          rename it, or leave it open with {FILENAME_LEFT_OPEN}"
@@ -41,12 +41,12 @@ pub enum ExportError {
 
 /// The job file that does what these workloads do, one after the other, on `filename`.
 ///
-/// `notes` are put on top as comments: which plan this is, and what else a reader should know. `geometry` is that of the
-/// drive the workloads are for; zones are resolved on it. Every size is a plain count of bytes, since fio reads `4GiB` as
-/// 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
+/// `notes` are put on top as comments: which plan this is, and what else a reader should know. `geometry` is
+/// that of the drive the workloads are for; zones are resolved on it. Every size is a plain count of bytes,
+/// since fio reads `4GiB` as 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
 ///
 /// # Errors
-/// A workload does not fit the drive, or fio has nothing like it.
+/// A workload does not fit the drive, or fio cannot do it.
 pub fn export(
     workloads: &[Workload],
     geometry: &Geometry,
@@ -109,8 +109,8 @@ const COMMON_NOTES: &str = "\
 # writing it before the first job.
 ";
 
-/// `randrepeat=0`: with the default, fio walks the same places again whenever it has done as many bytes as a zone has.
-/// `norandommap=1`: our random places may repeat, too.
+/// `randrepeat=0`: with the default, fio repeats the same addresses whenever it has moved as many bytes as a
+/// zone has. `norandommap=1`: our random addresses may repeat, too.
 const COMMON: &str = "\
 # libaio where the system refuses io_uring, as some containers do
 ioengine=io_uring

@@ -19,13 +19,13 @@ use groups::{Group, groups};
 use node::Node;
 use notes::Notes;
 
-/// Why a text was not taken for what fio measured.
+/// Why a text was not accepted as fio's results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// It is something else.
-    #[error("it holds no JSON document of fio: {0}")]
+    #[error("it is not JSON of fio ({0}); run fio with --output-format=json+")]
     NotFio(String),
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("line {line}, column {column}: {reason}")]
     Malformed {
         /// From 1.
@@ -35,7 +35,7 @@ pub enum ImportError {
         /// What is wrong there.
         reason: String,
     },
-    /// Something has another form than fio gives it, so that its meaning would be a guess.
+    /// Something is not as fio writes it, so that its meaning would be a guess.
     #[error("{path}: expected {expected}, found {actual}")]
     Unexpected {
         /// Where, such as `jobs[2].read.clat_ns`.
@@ -50,7 +50,7 @@ pub enum ImportError {
 /// A run of fio.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// What was measured, as far as fio says, and what limits the trust in it.
+    /// The target, as far as fio says, and what limits the trust in it.
     pub identity: Identity,
     /// How it was addressed, as far as fio says; a capacity of 0 is not known.
     pub geometry: Geometry,
@@ -60,11 +60,11 @@ pub struct Import {
     pub segments: Vec<Segment>,
 }
 
-/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several documents, as
-/// `--status-interval` writes them, the last counts.
+/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several
+/// documents, as `--status-interval` writes them, the last counts.
 ///
-/// Latencies out of `json+` are as exact as fio's own bins; out of `json` they are interpolated between the percentiles
-/// it lists, and the caveats say so.
+/// Latencies from `json+` are as exact as fio's own bins; those from `json` are interpolated between the
+/// percentiles it lists, and the caveats say so.
 ///
 /// # Errors
 /// The text is not fio's JSON, or it holds something whose meaning would have to be guessed.
@@ -105,7 +105,7 @@ fn version(root: &Node<'_>) -> Result<String, ImportError> {
 fn geometry(segments: &[Segment]) -> Geometry {
     let streams = || segments.iter().flat_map(|segment| &segment.workload.streams);
     let ends = streams().filter_map(|stream| {
-        // A zone in percent resolves on any capacity, to nothing that is known.
+        // A zone in percent resolves on any capacity, but not to known addresses.
         let zone = |capacity| stream.pattern.region().resolve(capacity, 1).ok();
         zone(1 << 62).filter(|range| Some(range) == zone(1 << 63).as_ref()).map(|range| range.end)
     });
@@ -158,7 +158,7 @@ fn identity(
     })
 }
 
-/// What a name most likely stands for: fio does not say, and the drive need not be at hand.
+/// The likeliest meaning of a name: fio does not say, and the drive need not be present.
 pub fn kind_of(name: &str) -> Kind {
     let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     if is_device { Kind::Device } else { Kind::File }

@@ -1,8 +1,8 @@
-//! What a workload is called in a job file, and how its jobs find together again.
+//! The name of a workload in a job file, and how its jobs are matched again.
 //!
-//! fio cuts a line at `;` and `#`, takes a section whose name begins with `global` for settings, and keeps 255 bytes of a
-//! name (`init.c`, `parse.c`). So these are spelled with `%` as in addresses of the web, and a description says that it
-//! was us: names of other people's jobs are left alone.
+//! fio cuts a line at `;` and `#`, takes a section whose name begins with `global` for settings, and keeps
+//! 255 bytes of a name (`init.c`, `parse.c`). So these are percent-encoded, and a description marks our own
+//! jobs: names of other jobs stay as they are.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub(crate) fn encode(name: &str) -> String {
     out
 }
 
-/// The name that was encoded. What is no such spelling stays as it is.
+/// The name that was encoded. Any other text stays as it is.
 pub(crate) fn decode(name: &str) -> String {
     let (mut out, mut rest) = (Vec::with_capacity(name.len()), name.as_bytes());
     while let Some((&byte, tail)) = rest.split_first() {
@@ -61,7 +61,7 @@ impl Part {
         }
     }
 
-    /// Out of a description, if it is one of ours.
+    /// From a description, if it is one of ours.
     pub(crate) fn read(description: &str) -> Option<Self> {
         let (workload, part) = description.strip_prefix("likenew workload ")?.split_once(' ')?;
         let workload = workload.parse().ok()?;

@@ -1,9 +1,10 @@
-//! fio as a partner: any workload as a fio job file, and what fio measured as our own records.
+//! Exchange with fio: any workload as a fio job file, and fio's results as our own records.
 //!
-//! An exported job does what the loop would do with the workload: as many I/Os of the same lengths, operations, places,
-//! depth and pace. What fio can not do is an error that names the workload; where it only comes near, a comment in the
-//! file says how. An import reads fio's JSON and refuses whatever it would have to guess. This room runs nothing, opens
-//! no file, and neither the loop nor an answer depends on it.
+//! An exported job does what the loop would do with the workload: as many I/Os of the same lengths,
+//! operations, addresses, depth and rate. What fio cannot do is an error that names the workload; where it
+//! only comes close, a comment in the file says how. An import reads fio's JSON and refuses whatever it would
+//! have to guess. This crate runs nothing and opens no file, and neither the loop nor an answer depends on
+//! it.
 
 mod export;
 mod import;

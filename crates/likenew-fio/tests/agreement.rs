@@ -1,5 +1,5 @@
-//! fio runs exported jobs on a file, and does what our own loop does with the same workloads: as many I/Os, of the same
-//! lengths and operations, in the same places. Counts are compared, never times.
+//! fio runs exported jobs on a file, and does the same as likenew's own loop with the same workloads: as many
+//! I/Os, of the same lengths and operations, at the same addresses. Counts are compared, never times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const CAPACITY: usize = 16 << 20;
 /// One I/O: operation, offset, length.
 type Io = (Op, u64, u32);
 
-/// Everything that a lane did.
+/// Every I/O of a lane.
 struct Keep(Arc<Mutex<Vec<Io>>>);
 
 impl Recorder for Keep {
@@ -43,7 +43,7 @@ fn ours(workload: &Workload) -> Vec<Io> {
     kept.clone()
 }
 
-/// What fio did for each workload, out of its latency logs, and its report.
+/// The I/Os of fio for each workload, from its latency logs, and its report.
 fn fios(folder: &Path, workloads: &[Workload]) -> (Vec<Vec<Io>>, Import) {
     let file = folder.join("drive.bin");
     let jobs = export(workloads, &geometry(), file.to_str().unwrap(), &["a test".into()]).unwrap();
@@ -98,7 +98,7 @@ fn shares_agree(mine: &[Io], theirs: &[Io], expected: f64, what: impl Fn(&Io) ->
     }
 }
 
-/// The zone that was touched, as first byte and end.
+/// The zone used, as first byte and end.
 fn zone(ios: &[Io]) -> (u64, u64) {
     let start = ios.iter().map(|io| io.1).min().unwrap();
     (start, ios.iter().map(|io| io.1 + u64::from(io.2)).max().unwrap())

@@ -1,4 +1,4 @@
-//! Feeds damaged inputs to a target, and keeps what went wrong.
+//! Feeds damaged inputs to a target, and records failures.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,46 +12,46 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::mutate::mutate;
 use crate::{Input, Target};
 
-/// Time of a processor that an input of at most a megabyte takes at most, in a build for tests. The rehearsal of an endless plan takes three
-/// seconds: it ends after 20,000 workloads.
+/// Longest CPU time for one input of at most a megabyte, in a test build. Chosen: a dry run of an endless
+/// plan takes three seconds, because it ends after 20,000 workloads.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// Nor more memory: what a parser makes of a megabyte, several times.
+/// Most memory: several times what a parser makes of a megabyte.
 const MEMORY_MAX: u64 = 1 << 30;
-/// So many failures at different places end a target.
+/// A target ends after this many failures at different places.
 const FAILURES_MAX: usize = 8;
 
-/// An input that did harm.
+/// An input that caused a failure.
 #[derive(Debug)]
 pub struct Failure {
-    /// What happened, and where.
+    /// The failure, and where it happened.
     pub what: String,
     /// The input.
     pub input: Input,
 }
 
-/// How a target fared.
+/// The result of a target.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Damaged inputs that were parsed.
     pub inputs: u64,
     /// Of these, those that were accepted.
     pub accepted: u64,
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed: Duration,
     /// The longest of a single input.
     pub longest: Duration,
-    /// Memory of the process at most, in bytes; none where the system does not say.
+    /// Peak memory of the process, in bytes; `None` if the system does not report it.
     pub memory_bytes: Option<u64>,
-    /// What went wrong, one for each place.
+    /// Failures, one for each place.
     pub failures: Vec<Failure>,
 }
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
 }
 
-/// Feeds a target its seeds as they are, which it has to accept, and then so many damaged ones.
+/// Feeds a target its seeds, which it has to accept, and then this many damaged ones.
 pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
     catch_panics();
     reset_peak();
@@ -100,7 +100,7 @@ fn note(outcome: &mut Outcome, places: &mut BTreeSet<String>, what: String, plac
     }
 }
 
-/// Whether it was accepted and how long that took; or where it panicked, and what that said.
+/// Whether it was accepted, and the time; or message and place of a panic.
 fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, String)> {
     let started_at = processor_time();
     let checked = panic::catch_unwind(AssertUnwindSafe(|| (target.check)(input)));
@@ -111,7 +111,7 @@ fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, St
     })
 }
 
-/// Keeps what panics say instead of printing it.
+/// Records panic messages instead of printing them.
 fn catch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -126,13 +126,13 @@ fn catch_panics() {
     });
 }
 
-/// What this process has had of processors: the time of a clock says little on a machine that is busy.
+/// CPU time of this process: wall time says little on a busy machine.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Has the kernel forget the most memory that was in use so far (proc(5), `clear_refs`).
+/// Resets the kernel's record of peak memory (proc(5), `clear_refs`).
 fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

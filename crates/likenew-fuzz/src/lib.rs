@@ -1,11 +1,11 @@
 //! Damaged inputs for every parser: no panic, bounded time, bounded memory.
 //!
-//! A [`Target`] is a parser with inputs that it has to accept. [`fuzz`] damages these as files, wires and people do (`mutate`), and counts what is
-//! accepted and refused. What panics, or takes too long or too much memory, is a [`Failure`] with the input that did it. Randomness comes from a
-//! seed, so a failure comes again.
+//! A [`Target`] is a parser with inputs that it has to accept. [`fuzz`] damages these as files, wires and
+//! people do (`mutate`), and counts what is accepted and refused. An input that panics, or takes too much
+//! time or memory, is a [`Failure`]. Randomness comes from a seed, so failures are reproducible.
 //!
-//! The network block device and the journal of a refresh have fuzzers of their own beside their code (`tests/mutated.rs`), which hold what is
-//! written against a second reading of the format.
+//! The network block device and the journal of a refresh have their own fuzzers beside their code
+//! (`tests/mutated.rs`), which compare results with a second implementation of the format.
 
 mod driver;
 mod mutate;
@@ -18,10 +18,10 @@ pub type Input = Vec<Vec<u8>>;
 
 /// A parser, and what it accepts.
 pub struct Target {
-    /// As the table calls it.
+    /// Its name in the table.
     pub name: &'static str,
     /// Inputs that it accepts.
     pub seeds: Vec<Input>,
-    /// Parses an input, and does with it what the program would; whether it was accepted.
+    /// Parses an input and uses it as the program would; returns whether it was accepted.
     pub check: fn(&[Vec<u8>]) -> bool,
 }

@@ -1,4 +1,5 @@
-//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose name contains a word.
+//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose
+//! name contains a word.
 
 use std::process::ExitCode;
 
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Says what went wrong, and keeps the input in the folder for temporary files.
+/// Prints a failure, and keeps its input in the folder for temporary files.
 fn report(name: &str, number: usize, failure: &Failure) {
     let folder = std::env::temp_dir().join("likenew-fuzz");
     println!("  {}", failure.what);

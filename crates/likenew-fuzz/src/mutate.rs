@@ -1,14 +1,15 @@
 //! Damage to inputs.
 //!
-//! Written here and not taken from a library: those on stable Rust mutate bytes or Rust's own types, and most of our inputs are text with numbers,
-//! where a flipped bit is refused by the first parser and a number beyond its limits gets through to the arithmetic behind it.
+//! This is not a library: those for stable Rust mutate bytes or Rust types, and most inputs here are text
+//! with numbers. The first parser refuses a flipped bit there, while a number beyond its limits reaches the
+//! arithmetic behind it.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::Input;
 
-/// Numbers at the ends of what types hold.
+/// Numbers at the limits of types.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -36,7 +37,7 @@ const NUMBERS: [&str; 24] = [
     "-0.0",
 ];
 
-/// No input grows beyond this.
+/// Largest input.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Changes one part of an input in one to four ways.
@@ -75,7 +76,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Xoshiro256PlusPlus) {
             let length = piece.len().min(bytes.len() - at);
             bytes[at..at + length].copy_from_slice(&piece[..length]);
         }
-        // A line, or what stands between commas, twice, gone, or many times.
+        // Repeats or removes a line, or a field between commas.
         8 => {
             let line = stretch(bytes, at, |byte| byte != b'\n');
             let copy = [&bytes[line.clone()], b"\n"].concat();
@@ -93,7 +94,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// Puts another number in the place of the next one.
+/// Replaces the next number by another one.
 fn number(bytes: &mut Vec<u8>, at: usize, random: &mut Xoshiro256PlusPlus) {
     let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
     let digits = stretch(bytes, at + found, |byte| byte.is_ascii_digit() || byte == b'.');
@@ -111,7 +112,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     }
 }
 
-/// A range of up to `most` within so many bytes.
+/// A range of at most `most` within `length` bytes.
 fn range(length: usize, most: usize, random: &mut Xoshiro256PlusPlus) -> std::ops::Range<usize> {
     let start = random.random_range(0..length);
     let most = most.min(length - start);

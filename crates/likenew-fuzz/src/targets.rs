@@ -32,7 +32,7 @@ fn file(path: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every file of a folder of the workspace with this ending, as an input of its own.
+/// Every file of a folder of the workspace with this ending, as separate inputs.
 fn files(folder: &str, ending: &str) -> Vec<Input> {
     let entries = std::fs::read_dir(place(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
     let mut paths: Vec<PathBuf> =
@@ -48,7 +48,7 @@ fn texts(texts: &[&str]) -> Vec<Input> {
     texts.iter().map(|text| vec![text.as_bytes().to_vec()]).collect()
 }
 
-/// A folder in memory, where there is one.
+/// A folder in memory, if there is one.
 fn memory_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

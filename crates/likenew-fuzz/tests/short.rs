@@ -1,9 +1,9 @@
-//! A short round of every target; `cargo xtask fuzz` goes on for 100,000 inputs each.
+//! A short round of every target; `cargo xtask fuzz` runs 100,000 inputs each.
 
 use likenew_fuzz::fuzz;
 use likenew_fuzz::targets::all;
 
-/// Of each target.
+/// Inputs per target.
 const INPUTS: u64 = 200;
 
 #[test]

@@ -28,7 +28,7 @@ pub use recipe::Recipe;
 use results::AgeResults;
 use zone_layout::ZoneLayout;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "age",
     question: "How much slower is it used than new?",
@@ -42,36 +42,39 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct AgeOptions {
     /// How the drive is aged.
     pub recipe: Recipe,
-    /// How much: bytes of the fill, of the overwrites after it, or of the small files; as much as the space has otherwise.
+    /// Bytes of the fill, of the overwrites after it, or of the small files; by default as many as the space
+    /// has.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Bytes of address space that are aged, from the start of the drive; all of it otherwise.
+    /// Bytes of address space to age, from the start of the drive; all of it by default.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub space: Option<u64>,
-    /// Bytes of each file where the space is that of a folder. Small files have a size of their own.
+    /// Bytes of each file in a folder. Small files have sizes of their own.
     #[serde(with = "size_text")]
     pub file_size: u64,
     /// Bytes that random writes go over.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Time of the random writes of all passes together, unless they come to as many bytes as the span has before.
+    /// Time of the random writes of all passes together; they end earlier once they have written as many
+    /// bytes as the span has.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Random I/Os in flight.
+    /// Queue depth of random I/Os.
     pub depth: u32,
-    /// Equal parts that everything is measured in.
+    /// Equal parts in which everything is measured.
     pub passes: u32,
-    /// A rest after which everything is measured once more; none if 0.
+    /// Idle time after which everything is measured once more; 0 for none.
     #[serde(with = "duration_text")]
     pub rest: Nanos,
-    /// Whether deleting a small file trims what it held, where that is not the file system's own business.
+    /// Whether deleting a small file also trims its space, on a target without a file system that does.
     pub trim: bool,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
 impl Default for AgeOptions {
-    /// AnandTech's of 2009: 4 KiB at random over 8 GB with 3 in flight for 3 minutes, after every address was written once.
+    /// AnandTech's of 2009: 4 KiB at random over 8 GB at QD3 for 3 minutes, after every address was written
+    /// once.
     fn default() -> Self {
         Self {
             recipe: Recipe::Fill,
@@ -91,11 +94,11 @@ impl Default for AgeOptions {
 
 /// Spans are multiples of this.
 pub const SPAN_STEP: u64 = 16 << 20;
-/// The zone of applications has this part of the span.
+/// The zone of applications is one part in this many of the span.
 const FILES_PART: u64 = 4;
 
 impl AgeOptions {
-    /// Bytes that hold the data of applications.
+    /// Bytes of the zone of applications.
     fn files_bytes(&self) -> u64 {
         self.span / FILES_PART
     }
@@ -107,7 +110,7 @@ pub struct Age {
 }
 
 impl Age {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -149,7 +152,7 @@ impl Age {
         Ok(Self { options })
     }
 
-    /// Everything it would run on this drive, in order.
+    /// Every workload on this drive, in the order they run.
     fn workloads(&self, evidence: &Evidence) -> Result<Vec<Workload>, String> {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;

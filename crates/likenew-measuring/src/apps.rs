@@ -1,4 +1,5 @@
-//! How fast applications run: their published mixes of I/O, the score of these, and how it holds up under writing.
+//! How fast applications run: their published mixes of I/O, the score of these, and how it holds up under
+//! sustained writes.
 
 mod answers;
 pub mod application;
@@ -30,7 +31,7 @@ use likenew_procedure_support::wording::{ended_early, not_a_multiple, out_of_ran
 use results::AppResults;
 use workload_plan::{PlannedWorkload, WorkloadPlan};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "apps",
     question: "How fast do applications run on it, and does that last under writing?",
@@ -44,31 +45,31 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct AppsOptions {
     /// Applications and groups of the library, by name.
     pub applications: Vec<String>,
-    /// How often each is played; with consistency, in each phase.
+    /// How often each is replayed; with consistency, in each phase.
     pub passes: u32,
-    /// Part of each application's published I/Os that is played.
+    /// Share of each application's published I/Os that is replayed.
     pub scale: f64,
-    /// Bytes of address space that applications work in, from the start of the drive.
+    /// Bytes of address space for applications, from the start of the drive.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// An application ends after this time, whether it has come to its end or not.
+    /// An application ends after this time, complete or not.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Whether applications keep their recorded think times, if these were published.
+    /// Whether applications keep their published think times, if there are any.
     pub think: bool,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// Whether to measure how the score holds up under writing, as PCMark 8 does.
+    /// Whether to measure how the score holds up under sustained writes, as PCMark 8 does.
     pub consistency: bool,
     /// The length of its phases: 1 for PCMark 8's 10 to 45 minutes of writes and 5 of idle time.
     pub minutes: f64,
-    /// Bytes of address space that are written for consistency, from the start of the drive; all of it otherwise.
+    /// Bytes of address space to write for consistency, from the start of the drive; all of it by default.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub space: Option<u64>,
-    /// Bytes of each file where that space is a folder's.
+    /// Bytes of each file, if that space is a folder's.
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Applications that the library does not have, in full.
+    /// Applications outside of the library, in full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<Application>,
 }
@@ -95,7 +96,7 @@ impl Default for AppsOptions {
 /// Spans are multiples of this.
 pub const SPAN_STEP: u64 = 4 << 20;
 const SPAN_MAX: u64 = 1 << 50;
-/// No application may take longer.
+/// Longest time of an application. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 impl AppsOptions {
@@ -125,7 +126,7 @@ impl AppsOptions {
         Ok(())
     }
 
-    /// The applications to play, each once.
+    /// The applications to replay, each once.
     pub fn all(&self) -> Result<Vec<Application>, String> {
         let mut all: Vec<Application> = Vec::new();
         for name in &self.applications {
@@ -154,7 +155,7 @@ pub struct Apps {
 }
 
 impl Apps {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -172,7 +173,7 @@ impl Apps {
         Ok(Self { options, applications })
     }
 
-    /// Everything it would run on this drive, in order.
+    /// Every workload on this drive, in the order they run.
     fn workload_plan(&self, geometry: &Geometry) -> Result<Vec<PlannedWorkload>, String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
@@ -232,7 +233,7 @@ impl Procedure for Apps {
         };
         let (done, planned) = (evidence.segments.len(), planned_workloads.len());
         let measured = AppResults::new(planned_workloads, &evidence.segments, self.applications.len());
-        let run = Run { options: &self.options, plan: &evidence.plan, applications: &self.applications };
+        let run = Run { options: &self.options, evidence, applications: &self.applications };
         let mut findings = Findings::default();
         run.put(&mut findings, &measured);
         findings.answers.extend(refusals(&evidence.segments));

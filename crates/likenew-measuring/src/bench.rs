@@ -9,7 +9,6 @@ use likenew_core::findings::{Findings, Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::Lead;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::region::Region;
@@ -24,15 +23,16 @@ use likenew_procedure_support::options::options;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{
-    no_operation, not_a_multiple, out_of_range, rerun, span_too_large, target_is_read_only,
+    no_operation, not_a_multiple, out_of_range, span_too_large, target_is_read_only,
 };
 use likenew_procedure_support::workloads::prepare;
 use result_line::ResultLine;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bench",
     question: "How fast is it, in the familiar table of sequential and random tests?",
@@ -44,27 +44,27 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchOptions {
-    /// Which tests.
+    /// The tests.
     pub profile: Profile,
-    /// Which operations, in order.
+    /// The operations, in this order.
     pub ops: Vec<Mix>,
-    /// Bytes of address space that are tested, from the start of the drive.
+    /// Bytes of address space, from the start of the drive.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Times that every test is repeated.
+    /// Passes of every test.
     pub passes: u32,
-    /// Instead, every test is repeated until its mean is known to this share, in passes that are shorter.
+    /// Instead, repeats every test in shorter passes until its mean is known to this share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precise: Option<PrecisionGoal>,
-    /// But not more often than this.
+    /// Limit of those passes.
     pub passes_max: u32,
-    /// A pass ends after this much time, or once it has moved as many bytes as the span has.
+    /// A pass ends after this time, or once it has moved as many bytes as the span has.
     #[serde(with = "duration_text")]
     pub time: Nanos,
     /// Rest before every pass.
     #[serde(with = "duration_text")]
     pub interval: Nanos,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
@@ -87,11 +87,12 @@ impl Default for BenchOptions {
 
 /// The span is at least this: the largest block times the deepest queue.
 pub const SPAN_MIN: u64 = 8 << 20;
-/// A test is called unsteady when its fastest pass is this much faster than its slowest; our choice.
+/// Ratio of the fastest pass to the slowest from which a test is called unsteady; our choice.
 const UNSTEADY_RATIO: f64 = 1.25;
-/// A pass that covered less than this share of its span was cut short; the rest is rounding to whole blocks.
+/// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
+/// blocks.
 const COVERAGE_MIN: f64 = 0.99;
-/// No pass and no rest may take longer.
+/// Longest pass and longest rest, a day. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos(86_400_000_000_000);
 
 /// The procedure.
@@ -100,7 +101,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -139,7 +140,7 @@ impl Bench {
         self.options.ops.iter().any(|op| op.writes())
     }
 
-    /// The lines of the table, in order.
+    /// The lines of the table, from top to bottom.
     fn tests(&self) -> impl Iterator<Item = (Mix, &'static Test)> {
         self.options
             .ops
@@ -147,7 +148,7 @@ impl Bench {
             .flat_map(|op| self.options.profile.tests().iter().map(move |test| (*op, test)))
     }
 
-    /// How precisely each mean is wanted, if that was asked for.
+    /// The precision of each mean, if one was asked for.
     fn goal(&self) -> Option<Goal> {
         let BenchOptions { precise, passes, passes_max, .. } = &self.options;
         precise.map(|precise| precise.goal(*passes as usize, *passes_max as usize))
@@ -155,14 +156,14 @@ impl Bench {
 
     fn is_enough(&self, passes: &[&Segment]) -> bool {
         let Some(goal) = self.goal() else { return passes.len() >= self.options.passes as usize };
-        // What failed is a pass, and says nothing of how precisely the others are known.
+        // A failed pass counts as one, and says nothing of the precision of the others.
         let speeds: Vec<f64> = passes.iter().filter_map(|segment| segment.bytes_per_s()).collect();
         let is_precise = || precision(&speeds, &goal) != Precision::More;
         passes.len() >= goal.passes_min && (is_precise() || passes.len() >= goal.passes_max)
     }
 
-    /// The next pass of a test after so many. Passes that are repeated until they agree are short, and go through the
-    /// span piece by piece.
+    /// The next pass of a test. Passes that are repeated until they agree are short, and go through the span
+    /// piece by piece.
     fn pass(&self, test: &Test, op: Mix, done: usize) -> Workload {
         let BenchOptions { span, time, passes, data, .. } = self.options;
         let (piece, time, name) = match self.options.precise {
@@ -185,15 +186,15 @@ impl Bench {
         evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&prefix)).collect()
     }
 
-    /// Each line of the table that has at least one pass that measured something.
+    /// The lines of the table with at least one measured pass.
     fn lines<'a>(&'a self, evidence: &'a Evidence) -> Vec<ResultLine<'a>> {
         let lines = self.tests().map(|(op, test)| (op, test, self.passes(evidence, op, test)));
         lines.filter_map(|(op, test, passes)| ResultLine::new(test, op, &passes, self.goal())).collect()
     }
 }
 
-/// What one of the passes that are repeated until they agree moves: a sixteenth of the span, or the next larger part of it
-/// that is made of whole blocks.
+/// Bytes of one of the short passes: a sixteenth of the span, or the next larger part of it that consists of
+/// whole blocks.
 fn piece(span: u64) -> u64 {
     const PIECES: u64 = 16;
     (1..=PIECES)
@@ -203,7 +204,7 @@ fn piece(span: u64) -> u64 {
         .unwrap_or(span)
 }
 
-/// And each of them takes at most this part of the time of a whole pass.
+/// Each of them takes at most this part of the time of a whole pass.
 const PIECE_TIME_PART: u64 = 5;
 
 impl Procedure for Bench {
@@ -251,7 +252,7 @@ impl Procedure for Bench {
             findings.summary = wording::summary(&tests);
             findings.answers.push(speed_answer(&lines, &tests));
             findings.answers.push(match self.goal() {
-                None => self.repeatability(&lines, &evidence.plan),
+                None => self.repeatability(&lines, evidence),
                 Some(goal) => self.precision(&lines, &goal, evidence),
             });
             findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::overview)));
@@ -313,10 +314,10 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
 
 impl Bench {
     /// Whether the passes of each test agree.
-    fn repeatability(&self, lines: &[ResultLine<'_>], plan: &Plan) -> Answer {
+    fn repeatability(&self, lines: &[ResultLine<'_>], evidence: &Evidence) -> Answer {
         if lines.iter().all(|line| line.speeds.len() < 2) {
             let again = BenchOptions { passes: BenchOptions::default().passes, ..self.options.clone() };
-            return wording::measured_once(plan, &again.arguments());
+            return wording::measured_once(&rerun(evidence, again));
         }
         let unsteady: Vec<&ResultLine<'_>> =
             lines.iter().filter(|line| line.ratio() > UNSTEADY_RATIO).collect();
@@ -328,14 +329,14 @@ impl Bench {
         let limit = Share(UNSTEADY_RATIO - 1.0);
         let answer =
             wording::passes_disagree(unsteady.len(), lines.len(), limit, (&worst.name(), passes.0, passes.1));
-        // A single one is named by the answer itself.
+        // The answer itself names a single one.
         unsteady.iter().filter(|_| unsteady.len() > 1).fold(answer, |answer, line| {
             let (slowest, fastest) = (Rate(line.slowest()), Rate(line.fastest()));
             answer.with_evidence(wording::unsteady_test(&line.name(), slowest, fastest))
         })
     }
 
-    /// Whether the means are as precise as was asked for.
+    /// Whether the means are as precise as asked for.
     fn precision(&self, lines: &[ResultLine<'_>], goal: &Goal, evidence: &Evidence) -> Answer {
         let means: Vec<MeanPrecision> = lines.iter().map(ResultLine::precision).collect();
         let answer = precision_goal::answer(goal, &means);
@@ -354,10 +355,11 @@ impl Bench {
             let time = Nanos(self.options.time.0 * LONGER).min(DAY);
             ("longer_passes", wording::VARY_LESS, BenchOptions { span, time, ..self.options.clone() })
         };
-        answer.action(rerun(id, why, &evidence.plan, &again.arguments()))
+        answer.action(rerun(evidence, again).action(id, why))
     }
 
-    /// Says so when the time of a pass did not suffice for its span: a large span then shows only a drive's cache.
+    /// Reports that the time of a pass was too short for its span: a large span then shows only a drive's
+    /// cache.
     fn coverage(&self, lines: &[ResultLine<'_>]) -> Option<Answer> {
         let sequential: Vec<&ResultLine<'_>> = lines.iter().filter(|line| !line.test.random).collect();
         let is_cut = |line: &&&ResultLine<'_>| {
@@ -365,7 +367,7 @@ impl Bench {
         };
         let cut: Vec<&ResultLine<'_>> = sequential.iter().filter(is_cut).copied().collect();
         let least = cut.iter().min_by(|a, b| a.coverage_min().total_cmp(&b.coverage_min()))?;
-        // A limit that was part of the plan is no fault of the drive.
+        // A limit in the plan is no fault of the drive.
         let answer = wording::passes_cut_short(
             cut.len(),
             sequential.len(),
@@ -379,9 +381,13 @@ impl Bench {
     }
 }
 
-/// Passes vary, so more than the expected number may be needed; our choice.
+fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
+    Rerun::new(evidence, &options.arguments(), Bench::new(options.clone()))
+}
+
+/// Factor on the expected number of passes, because passes vary and more may be needed; our choice.
 const MARGIN: f64 = 1.5;
-/// Passes that vary too much are advised to be so many times as long; our choice.
+/// Passes that vary too much should be this many times as long; our choice.
 const LONGER: u64 = 4;
 
 impl BenchOptions {
@@ -400,7 +406,7 @@ impl BenchOptions {
         add(self.profile != usual.profile, "profile", profile.into());
         add(self.ops != usual.ops, "op", ops.join(","));
         add(self.span != usual.span, "span", exact_size(self.span));
-        // What was asked for may be just the default, and is said all the same.
+        // An explicit value is shown even if it equals the default.
         add(self.precise.is_none(), "passes", self.passes.to_string());
         if let Some(precise) = self.precise {
             add(self.passes != usual.passes, "passes", self.passes.to_string());

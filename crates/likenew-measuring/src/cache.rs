@@ -1,4 +1,5 @@
-//! How much of a speed is RAM: the same I/O past the page cache, through it and to nowhere, next to what the device counted.
+//! How much of a speed is RAM: the same I/O past the page cache, through it and to nowhere, compared with the
+//! device counters.
 
 mod answers;
 mod level;
@@ -10,15 +11,15 @@ mod workload_plan;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::findings::Findings;
-use likenew_core::io::DataClass;
+use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Rate, Size};
 use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use serde::{Deserialize, Serialize};
 
-use crate::data::Test;
+use crate::data::{Test, test_arguments};
 use level::Level;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
@@ -31,7 +32,7 @@ use likenew_procedure_support::wording::{
 use results::CacheResults;
 use workload_plan::WorkloadPlan;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cache",
     question: "How much of a measured speed is RAM, and how much is the drive?",
@@ -43,23 +44,23 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheOptions {
-    /// How it is measured; one of each pattern at most.
+    /// The tests; one of each pattern at most.
     pub tests: Vec<Test>,
     /// Bytes of address space, from the start of the drive.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Times that everything is measured.
+    /// Passes of everything.
     pub passes: u32,
     /// Each test ends after this much time, or once it has moved as many bytes as the span has; random I/O a sixteenth
     /// of them.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
 impl Default for CacheOptions {
-    /// As `dd` does it: one I/O at a time, 1 MiB sequential and 4 KiB random.
+    /// Like `dd`: QD1, 1 MiB sequential and 4 KiB random.
     fn default() -> Self {
         let test = |pattern, block| Test { pattern, block, depth: 1 };
         Self {
@@ -72,11 +73,29 @@ impl Default for CacheOptions {
     }
 }
 
+impl CacheOptions {
+    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = test_arguments(&self.tests, &usual.tests);
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
+    }
+}
+
 /// The span is a multiple of this.
 pub const SPAN_STEP: u64 = 1 << 20;
 const BLOCK_MIN: u64 = 4 << 10;
 const BLOCK_MAX: u64 = 64 << 20;
-/// No test may take longer.
+/// Longest time of a test. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
@@ -85,7 +104,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -154,16 +173,15 @@ impl Procedure for Cache {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let workload_plan = WorkloadPlan::new(&self.options, evidence);
         let measured = CacheResults::from_evidence(&self.options, &workload_plan, evidence);
-        let mut findings = Findings {
-            answers: answers::answers(&measured, &self.options, &evidence.plan),
-            ..Findings::default()
-        };
+        let mut findings =
+            Findings { answers: answers::answers(&measured, &self.options, evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
         if run < workload_plan.workloads() {
             findings.answers.push(ended_early(run, workload_plan.workloads()));
         }
-        findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        findings.summary = answers::summary(&measured, &self.options).unwrap_or(first);
         add_overview(&mut findings, &measured);
         findings.tables.insert("levels".into(), measured.rows().map(row).collect());
         findings.series.extend(pictures::levels(&measured).map(|series| ("levels".to_owned(), series)));
@@ -172,10 +190,11 @@ impl Procedure for Cache {
     }
 }
 
-/// The table of levels, nearest to the drive last, and below the summary whatever else is a problem or open.
+/// The table of levels, of each pattern and operation nearest to the drive last, and below the summary whatever else is a problem or open.
 fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>) {
-    let drawn = measured.levels.iter().filter(|of| of.cell.level != Level::Null);
-    let rows = drawn.map(|of| wording::TableRow {
+    let mut drawn: Vec<_> = measured.levels.iter().filter(|of| of.cell.level != Level::Null).collect();
+    drawn.sort_by_key(|of| (of.test.pattern == Pattern::Random, of.cell.op == Op::Read));
+    let rows = drawn.into_iter().map(|of| wording::TableRow {
         pattern: of.test.pattern,
         op: of.cell.op,
         level: of.cell.level.name(),

@@ -15,7 +15,7 @@ use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::recorder::Stop;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use serde::{Deserialize, Serialize};
 
 use conclusion::{Conclusion, compressor};
@@ -24,6 +24,7 @@ use expected_speed::ExpectedSpeed;
 use files::FileScan;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed;
 use likenew_procedure_support::wording::{
@@ -31,7 +32,7 @@ use likenew_procedure_support::wording::{
 };
 use workload_plan::WorkloadPlan;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "data",
     question: "Does speed depend on how compressible the data is, and what do your files get?",
@@ -66,16 +67,16 @@ impl Test {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataOptions {
-    /// Classes of data from zeros to random, at equal distances. 0 measures nothing and only describes the files.
+    /// Classes of data from zeros to random, evenly spaced. 0 measures nothing and only describes the files.
     pub steps: u32,
-    /// Read and write, in order.
+    /// Read and write, in this order.
     pub ops: Vec<Op>,
     /// How each step is measured; one of each pattern at most.
     pub tests: Vec<Test>,
     /// Bytes of address space, from the start of the drive. Each step has an equal part of it for itself.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Times that everything is measured.
+    /// Passes of everything.
     pub passes: u32,
     /// A pass of one step ends after this much time, or once it has moved as many bytes as its part of the span has.
     #[serde(with = "duration_text")]
@@ -89,7 +90,7 @@ pub struct DataOptions {
     /// The rated speed of sequential writes, in bytes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_write_bytes_per_s: Option<u64>,
-    /// What a user's files are.
+    /// The user's files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<FileScan>,
 }
@@ -112,12 +113,58 @@ impl Default for DataOptions {
     }
 }
 
+impl DataOptions {
+    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = test_arguments(&self.tests, &usual.tests);
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        let ops: Vec<String> = self.ops.iter().map(Op::to_string).collect();
+        let rate = |rate: Option<u64>| exact_size(rate.unwrap_or_default());
+        add(self.steps != usual.steps, "steps", self.steps.to_string());
+        add(self.ops != usual.ops, "op", ops.join(","));
+        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.interval != usual.interval, "interval", exact_duration(self.interval));
+        let (read, write) = (self.advertised_read_bytes_per_s, self.advertised_write_bytes_per_s);
+        add(read.is_some(), "advertised-read", rate(read));
+        add(write.is_some(), "advertised-write", rate(write));
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
+    }
+}
+
+/// Patterns, blocks and depths of tests where they differ from the usual ones.
+pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> Vec<String> {
+    let patterns = |tests: &[Test]| tests.iter().map(|test| test.pattern).collect::<Vec<Pattern>>();
+    let known = |test: &Test| usual.iter().find(|known| known.pattern == test.pattern);
+    let differs = |part: fn(&Test) -> u64| {
+        tests.iter().any(|test| known(test).is_none_or(|known| part(known) != part(test)))
+    };
+    let list = |value: &dyn Fn(&Test) -> String| tests.iter().map(value).collect::<Vec<String>>().join(",");
+    let mut arguments = Vec::new();
+    if patterns(tests) != patterns(usual) {
+        arguments.push(format!("--pattern {}", list(&|test| test.pattern.to_string())));
+    }
+    if differs(|test| test.block) {
+        arguments.push(format!("--block {}", list(&|test| exact_size(test.block))));
+    }
+    if differs(|test| test.depth.into()) {
+        arguments.push(format!("--depth {}", list(&|test| test.depth.to_string())));
+    }
+    arguments
+}
+
 /// Each step's part of the span is a multiple of this, and of the longest block.
 pub const PART_MIN: u64 = 1 << 20;
 const STEPS_MAX: u32 = 101;
 const BLOCK_MIN: u64 = 512;
 const BLOCK_MAX: u64 = 64 << 20;
-/// No pass and no rest may take longer.
+/// Longest pass and longest rest. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
@@ -126,7 +173,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -172,7 +219,7 @@ impl Data {
         self.options.steps > 0
     }
 
-    /// Each operation of each test with what was measured of it.
+    /// The curve of each operation of each test.
     fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
         let workload_plan = WorkloadPlan::new(&self.options);
         let mut curves = Vec::new();
@@ -249,7 +296,7 @@ impl Procedure for Data {
         let files = self.options.files.as_ref();
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
-        // What matters first, then what is open.
+        // Significant ones first, then open ones.
         conclusions.sort_by_key(|(_, of)| (!of.is_significant(), !of.is_open()));
         let expected: Vec<ExpectedSpeed> = files
             .into_iter()
@@ -257,7 +304,8 @@ impl Procedure for Data {
             .collect();
         let compressor = compressor(&evidence.identity);
         let mut findings = Findings::default();
-        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &evidence.plan);
+        let again = |change: &dyn Fn(&mut DataOptions)| self.rerun(evidence, change);
+        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &again);
         findings.answers.extend(conclusions.iter().map(of_curve));
         findings.answers.extend(files.map(FileScan::answer));
         for (curve, _) in conclusions.iter().filter(|(_, of)| of.is_significant()) {
@@ -273,7 +321,7 @@ impl Procedure for Data {
     }
 }
 
-/// What the first answer says, and where the data matters, what that means for the files.
+/// The first answer in a sentence and, if the data matters, what that means for the files.
 fn summary(
     answers: &[Answer],
     conclusions: &[(&Curve, Conclusion)],
@@ -298,13 +346,22 @@ fn summary(
         };
     }
     let within = conclusions.iter().map(|(_, of)| of.indifference()).collect::<Option<Vec<f64>>>();
-    match within {
-        Some(within) => wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max))),
-        None => answer_as_summary(first),
+    if let Some(within) = within {
+        return wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max)));
     }
+    let decided = conclusions.iter().filter(|(_, of)| of.indifference().is_some());
+    let decided: Vec<wording::Subject> = decided.map(|(curve, _)| curve.subject()).collect();
+    if decided.is_empty() { answer_as_summary(first) } else { wording::summary_of_part(&decided, first) }
 }
 
 impl Data {
+    /// The same run with changed options; what the files of the folder compress to needs no second reading.
+    fn rerun(&self, evidence: &Evidence, change: &dyn Fn(&mut DataOptions)) -> Rerun {
+        let mut options = DataOptions { files: None, ..self.options.clone() };
+        change(&mut options);
+        Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
+    }
+
     /// Zeros against random data, and below the summary whatever else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
         let files = self.options.files.as_ref();

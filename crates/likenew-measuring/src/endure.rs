@@ -1,5 +1,5 @@
-//! Loops a benchmark over a drive until it was written many times over: knees, steady state, and what of the best speed is
-//! left.
+//! Loops a benchmark over a drive until it was written many times over: knees, steady state, and the share of
+//! the best speed that is left.
 
 mod answers;
 pub mod extent;
@@ -24,7 +24,7 @@ use loop_test::{LoopOptions, LoopTest};
 use snia::Snia;
 use snia_plan::{SniaOptions, SniaTest};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "endure",
     question: "How does speed change over many drive fills, and where does it settle?",
@@ -59,7 +59,7 @@ enum Test {
 }
 
 impl Endure {
-    /// Out of a plan. A plan that names no test is a loop.
+    /// From the settings of a plan. A plan that names no test is a loop.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.

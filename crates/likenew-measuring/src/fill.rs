@@ -1,5 +1,5 @@
-//! Writes the free space file by file: the speed of each file, the stalls, what the shape of the list says, and whether
-//! writing it again brings anything back.
+//! Writes the free space file by file: the speed of each file, the stalls, the pattern of the speeds, and
+//! whether writing it again restores anything.
 
 mod evenness;
 mod part;
@@ -13,21 +13,21 @@ use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
-use evenness::evenness;
+use evenness::{evenness, rises};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{answer_as_summary, out_of_range};
 use part::Unit;
@@ -35,7 +35,7 @@ use pass::{Pass, PassRow, convergence, stalls};
 pub use repeat::Repeat;
 use wording::Subject;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fill",
     question: "Is every part of the free space written equally fast, and without pauses?",
@@ -57,24 +57,24 @@ pub struct FillOptions {
     pub block: u64,
     /// Writes in flight.
     pub depth: u32,
-    /// Where the first file begins; in a folder that is its own start.
+    /// Address of the first file; in a folder each file starts at its own beginning.
     #[serde(with = "size_text")]
     pub from: u64,
-    /// Parts that a single file is measured in; 1 of several files.
+    /// Parts in which a single file is measured; 1 for several files.
     pub parts: u32,
-    /// How often all of it is written.
+    /// How often everything is written.
     pub passes: Repeat,
-    /// Whether all of it is read in the end.
+    /// Whether everything is read at the end.
     pub read_back: bool,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// No wait shorter than this is called a stall.
+    /// Shortest wait that is called a stall.
     #[serde(with = "duration_text")]
     pub stall: Nanos,
 }
 
 impl Default for FillOptions {
-    /// 100 files of 64 MiB, written 1 MiB at a time with 4 in flight: deep enough to keep a drive busy, shallow enough
+    /// 100 files of 64 MiB, written 1 MiB at a time at QD4: deep enough to keep a drive busy, shallow enough
     /// that a pause is not hidden in the queue.
     fn default() -> Self {
         Self {
@@ -92,9 +92,47 @@ impl Default for FillOptions {
     }
 }
 
-/// A plan of more workloads than this is taken for endless.
+/// Files of a space that nothing else is said of, at most and of at least so many bytes: those of the command.
+const FILES_USUAL: u64 = 1000;
+const FILE_BYTES_LEAST: u64 = 16 << 20;
+/// Files or parts that tell one speed from two; ten are the fewest that can.
+const PARTS_TO_DECIDE: u32 = 100;
+
+impl FillOptions {
+    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}").trim_end().to_owned());
+            }
+        };
+        let space = capacity.saturating_sub(self.from);
+        let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
+        // What a division into whole blocks leaves over is less than a block for each file.
+        let parts = u64::from(self.files.max(self.parts));
+        let rest = space.saturating_sub(u64::from(self.files) * self.file_size);
+        let fills_space = rest < parts * self.block;
+        add(self.parts > 1, "one-file", String::new());
+        add(self.parts > 1 && parts != usual_parts, "parts", parts.to_string());
+        add(self.parts == 1 && parts != usual_parts, "files", parts.to_string());
+        add(!fills_space, "file-size", exact_size(self.file_size));
+        add(self.from != usual.from, "from", exact_size(self.from));
+        add(self.block != usual.block, "block", exact_size(self.block));
+        add(self.depth != usual.depth, "depth", self.depth.to_string());
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.stall != usual.stall, "stall", exact_duration(self.stall));
+        add(self.read_back, "read-back", String::new());
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
+    }
+}
+
+/// A plan with more workloads than this is taken for endless.
 const FILES_MAX: u32 = 20_000;
-/// A wait is a stall when it takes this many times what the same file's writes typically take each.
+/// Latency over the typical one of the same file's writes, as a ratio, from which an I/O stalled (our
+/// choice).
 const STALL_FACTOR: f64 = 10.0;
 
 /// The procedure.
@@ -103,7 +141,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -183,7 +221,7 @@ impl Fill {
         Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
     }
 
-    /// The passes that wrote, and the one that read, if there was any of it.
+    /// The passes that wrote, and the one that read, if there are any.
     fn passes<'a>(&self, evidence: &'a Evidence) -> (Vec<Pass<'a>>, Option<Pass<'a>>) {
         let is_read = |segment: &Segment| segment.workload.streams.iter().all(|stream| !stream.op.writes());
         let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
@@ -210,7 +248,7 @@ impl Procedure for Fill {
         let (done, count) = (evidence.segments.len(), self.count());
         let seed = evidence.plan.seed_of(done);
         let run = |workload| Ok(Step::Run(Workload { seed, ..workload }));
-        // Only between passes has anything to be decided.
+        // Decisions are made only between passes.
         if !done.is_multiple_of(count) {
             let op = evidence.segments[done - 1].workload.streams[0].op;
             let op = if op == Mix::Only(Op::Read) { Op::Read } else { Op::Write };
@@ -231,7 +269,7 @@ impl Procedure for Fill {
         let (passes, read) = self.passes(evidence);
         let (unit, each) = (self.unit(), self.part_bytes());
         let mut findings =
-            Findings { answers: self.answers(&passes, read.as_ref(), &evidence.plan), ..Findings::default() };
+            Findings { answers: self.answers(&passes, read.as_ref(), evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(self.remainder(&passes, read.as_ref()));
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
@@ -274,20 +312,20 @@ impl Fill {
         Err(wording::does_not_fit(files, Size(file_size), Size(from), Size(geometry.capacity)))
     }
 
-    /// The last pass is judged; how the first one went stands beside it. Most important first: what is wrong, then how fast
-    /// it is.
-    fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, plan: &Plan) -> Vec<Answer> {
+    /// The answers for the last pass, with the first one beside it. Most important first: problems, then the
+    /// speed.
+    fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, evidence: &Evidence) -> Vec<Answer> {
         let (unit, each) = (self.unit(), self.part_bytes());
         let even = |pass: &Pass<'_>, subject| {
             let speeds = pass.speeds(each);
-            (!speeds.is_empty()).then(|| evenness(&speeds, unit, subject, plan))
+            (!speeds.is_empty()).then(|| evenness(&speeds, subject, self, evidence))
         };
         let mut answers = Vec::new();
         let Some((last, earlier)) = passes.split_last() else { return answers };
         if let Some(first) = earlier.first() {
             let whole = passes.iter().filter(|pass| pass.is_whole);
             let speeds: Vec<f64> = whole.filter_map(Pass::bytes_per_s).collect();
-            answers.push(convergence(&speeds, plan));
+            answers.push(convergence(&speeds, self, evidence));
             answers.extend(even(first, Subject::FirstPass));
         }
         answers.extend(even(last, Subject::Writes));
@@ -295,8 +333,37 @@ impl Fill {
             answers.push(stalls(last, unit, self.options.stall));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
+        let speeds = last.speeds(each);
+        if earlier.is_empty() && !speeds.is_empty() && rises(&speeds) {
+            answers.push(wording::effect_is_open(&self.with_passes(evidence, Repeat::Times(2))));
+        }
         answers.sort_by_key(|answer| answer.standing != Standing::Problem);
         answers
+    }
+
+    /// The same run with so many passes.
+    fn with_passes(&self, evidence: &Evidence, passes: Repeat) -> Rerun {
+        Self::rerun(evidence, FillOptions { passes, ..self.options.clone() })
+    }
+
+    /// The same space in so many files or parts that one speed can be told from two.
+    fn more_parts(&self, evidence: &Evidence) -> Rerun {
+        let options = &self.options;
+        if self.unit() == Unit::Part {
+            let step = options.block * u64::from(PARTS_TO_DECIDE);
+            let file_size = options.file_size - options.file_size % step;
+            return Self::rerun(
+                evidence,
+                FillOptions { parts: PARTS_TO_DECIDE, file_size, ..options.clone() },
+            );
+        }
+        let each = self.bytes() / u64::from(PARTS_TO_DECIDE);
+        let file_size = each - each % options.block;
+        Self::rerun(evidence, FillOptions { files: PARTS_TO_DECIDE, file_size, ..options.clone() })
+    }
+
+    fn rerun(evidence: &Evidence, options: FillOptions) -> Rerun {
+        Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
     }
 
     /// What was not written or read back when the run ended.
@@ -311,7 +378,7 @@ impl Fill {
         Some(wording::not_all_read(unit, count, moved(read)))
     }
 
-    /// The answers, the passes as a table where there are several, and the speed along the space.
+    /// The answers, a table of the passes if there are several, and the speed along the space.
     fn add_overview(&self, findings: &mut Findings, passes: &[Pass<'_>], read: Option<&Pass<'_>>) {
         let each = self.part_bytes();
         findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();

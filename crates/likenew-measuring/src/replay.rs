@@ -28,7 +28,7 @@ use pass::passes;
 pub use replay_mode::ReplayMode;
 pub use summary::TraceSummary;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "replay",
     question: "How long would the programs of a trace wait on this drive?",
@@ -38,9 +38,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// Longer reads and writes than this are split …
 const LENGTH_MAX: u64 = 1 << 20;
-/// … and buffers are no shorter than this.
+/// … and buffers are at least this long.
 const LENGTH_MIN: u64 = 64 << 10;
-/// The length of a folder's file where no span is given.
+/// Default length of a folder's file.
 const SPAN_USUAL: u64 = 1 << 30;
 
 /// The procedure.
@@ -49,7 +49,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -110,7 +110,7 @@ impl Replay {
         let prepares = timing == ReplayTiming::Prepare;
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
-            // Most of it is touched several times: this is the most that it comes to.
+            // Most addresses are written several times: this is the upper bound.
             let written_bytes = moved.min(span.unwrap_or(capacity));
             TraceTotals { ios: written_bytes.div_ceil(length_max), written_bytes, ..TraceTotals::default() }
         } else {
@@ -170,12 +170,8 @@ impl Procedure for Replay {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         let passes = passes(&evidence.segments);
-        let input = ReplayInput {
-            options: &self.options,
-            passes: &passes,
-            geometry: &evidence.geometry,
-            plan: &evidence.plan,
-        };
+        let input =
+            ReplayInput { options: &self.options, passes: &passes, geometry: &evidence.geometry, evidence };
         input.put(&mut findings);
         for answer in refusals(&evidence.segments) {
             findings.overview.answers.push(answer.id.clone());

@@ -1,4 +1,4 @@
-//! Any workload, as a plan describes it.
+//! Any workload that a plan describes.
 
 mod wording;
 
@@ -21,7 +21,7 @@ use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
 use wording::{TableRow, WorkloadSpeed};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "run",
     question: "How fast does this drive run the workload of a plan?",
@@ -33,13 +33,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOptions {
-    /// Files that a folder is laid out as.
+    /// Files in a folder.
     #[serde(default = "default_one")]
     pub files: u32,
     /// Bytes of each.
     #[serde(default = "gibibyte", with = "size_text")]
     pub file_size: u64,
-    /// One after the other.
+    /// The workloads, in the order they run.
     pub workload: Vec<Workload>,
 }
 
@@ -57,7 +57,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -72,7 +72,7 @@ impl Run {
         Ok(Self { options })
     }
 
-    /// In a folder, files that were never written cannot be read, so they are filled first.
+    /// In a folder, files without data cannot be read, so they are filled first.
     fn prepares(&self, evidence: &Evidence) -> bool {
         evidence.identity.kind == Kind::Folder
     }
@@ -149,8 +149,8 @@ struct WorkloadRow<'a> {
     elapsed_ns: u64,
 }
 
-/// Events a second; nothing of a segment that measured nothing, and of what took less than the clock can tell: fio's has
-/// milliseconds.
+/// Events per second; `None` for a segment without measurements, or shorter than the clock's resolution:
+/// fio's is a millisecond.
 fn per_second(segment: &Segment, events: u64) -> Option<f64> {
     let elapsed = segment.elapsed();
     let is_measured = segment.measurement_error().is_none() && elapsed > Nanos::ZERO;
@@ -180,7 +180,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
 fn overview_rows(segment: &Segment) -> Vec<TableRow<'_>> {
     let is_measured = segment.measurement_error().is_none();
     let overview = |tally: &Tally| {
-        // What another program measured may know the mean alone, or nothing.
+        // An imported measurement may have only the mean, or nothing.
         let spread = (is_measured && tally.latency.count() > 0).then_some(&tally.latency);
         let has_mean = is_measured && (spread.is_some() || tally.latency_ns_sum > 0);
         TableRow {
@@ -196,7 +196,7 @@ fn overview_rows(segment: &Segment) -> Vec<TableRow<'_>> {
     segment.tallies.iter().map(overview).collect()
 }
 
-/// Nothing where speed over time is not known: of rests, and of what another program measured.
+/// `None` if speed over time is unknown: for rests, and for imported measurements.
 fn seconds(segments: &[Segment]) -> Option<Series> {
     let origin = segments.first()?.started_at;
     let line = |segment: &Segment| Line::new(&segment.workload.name, speed_over_time(segment, origin));

@@ -18,7 +18,6 @@ use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Latency, Rate, Share, Size};
 use likenew_core::region::Region;
@@ -31,6 +30,7 @@ use curve::Curve;
 use ends::Ends;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{answer_as_summary, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
@@ -38,7 +38,7 @@ use slow_regions::{SlowRegions, suspects};
 pub use surface_options::SurfaceOptions;
 use surface_options::{POINTS_MAX, SPAN_OF_FOLDER};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "surface",
     question: "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?",
@@ -46,17 +46,17 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("surface.md"),
 };
 
-/// The names of workloads: what was measured is found by them.
+/// Names of workloads, by which their segments are found.
 const PROBES: &str = "probes";
 const SMALL: &str = "small, from memory";
 const BURST: &str = "burst";
-/// The probes may take so many times as long as a point.
+/// Time limit of the probes, as a multiple of that of a point.
 const PROBES_TIMES: u64 = 10;
-/// Bytes of the burst, and of one I/O of it; in flight at once.
+/// Bytes of the burst, bytes of one I/O of it, and queue depth.
 const BURST_BYTES: u64 = 64 << 20;
 const BURST_BLOCK: u64 = 128 << 10;
 const BURST_DEPTH: u32 = 4;
-/// Times that one small block is moved from the drive's cache.
+/// How often one small block is moved from the drive's cache.
 const SMALL_IOS: u64 = 200;
 
 /// The procedure.
@@ -65,7 +65,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -82,7 +82,7 @@ impl Surface {
         Ok(Self { options })
     }
 
-    /// The workload after so many, if there is one.
+    /// The workload after this many, if there is one.
     fn workload(&self, evidence: &Evidence, done: usize) -> Result<Option<Workload>, String> {
         let span = self.options.span_on(&evidence.geometry)?;
         let prepared = preparation_runs(evidence);
@@ -101,7 +101,7 @@ impl Surface {
             rest.push(self.small());
             rest.push(self.burst());
         }
-        // The second retest comes last, so that no cache of the drive still has what the first one brought.
+        // The second retest comes last, so that no cache of the drive still has what the first one read.
         rest.extend(self.retests(evidence, span, 2));
         Ok(rest.into_iter().nth(done - self.options.points as usize))
     }
@@ -110,7 +110,7 @@ impl Surface {
         let range = self.options.range(index, span);
         let elapsed = (!self.options.whole).then_some(self.options.time);
         let until = Until { elapsed, bytes: Some(range.end - range.start), ops: None };
-        self.in_sequence(point_name(index + 1), range, until)
+        self.in_sequence(point_name(index + 1, range.start), range, until)
     }
 
     fn retests(&self, evidence: &Evidence, span: u64, round: u32) -> Vec<Workload> {
@@ -128,7 +128,7 @@ impl Surface {
         retests.collect()
     }
 
-    /// The first I/O is kept, as its end parts the seek from the transfer.
+    /// The first I/O is kept as a sample, because its end separates the seek from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
         let stream =
@@ -170,15 +170,16 @@ impl Surface {
     }
 }
 
-fn point_name(point: usize) -> String {
-    format!("point {point}")
+/// With its address, by which the owner finds it.
+fn point_name(point: usize, start: u64) -> String {
+    format!("point {point} at {}", Size(start))
 }
 
 fn retest_name(point: usize, round: u32) -> String {
     format!("point {point} again {round}")
 }
 
-/// Temporary files have to be written before they can be read; any other target is read as it is.
+/// Temporary files must be written before they can be read; any other target is read as it is.
 fn preparation_runs(evidence: &Evidence) -> usize {
     usize::from(evidence.identity.kind == Kind::Folder)
 }
@@ -213,19 +214,27 @@ impl Procedure for Surface {
         let slow_regions = SlowRegions::new(&curve, &self.options, evidence);
         let ends = Ends::new(&curve, &slow_regions.points());
         let burst = evidence.segment_named(BURST).filter(|burst| burst.total().bytes > 0);
-        let actions = self.actions(&evidence.plan, span);
+        let actions = self.actions(evidence, span);
         let is_disk = access.as_ref().is_some_and(Access::is_disk);
         let answers = &mut findings.answers;
         answers.extend(self.speed(evidence, &curve, span));
-        answers.extend(slow_regions.answers(&actions));
+        let has_errors = evidence.segments.iter().any(|segment| segment.errors() > 0);
+        answers.extend(slow_regions.answers(&actions, has_errors));
+        let check = wording::check_old_data(&evidence.plan);
         answers.extend(
-            ends.iter().map(|ends| ends.answer(self.options.op, is_disk, actions.more_points.as_ref())),
+            ends.iter().map(|ends| {
+                ends.answer(self.options.op, is_disk, actions.more_points.as_ref(), check.as_ref())
+            }),
         );
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
         answers.extend(burst.and_then(|burst| burst::answer(burst, &curve, &self.options)));
         answers.extend(refusals(&evidence.segments));
-        // What is wrong comes first.
-        answers.sort_by_key(|answer| answer.standing != Standing::Problem);
+        // What is wrong comes first, then a start that may be old.
+        answers.sort_by_key(|answer| match answer.standing {
+            Standing::Problem => 0,
+            Standing::Unknown if wording::is_about_ends(answer) => 1,
+            _ => 2,
+        });
         findings.summary = self.summary(answers, &curve, access.as_ref());
         findings.overview.answers = shown(answers);
         findings.overview.series = (!curve.points.is_empty()).then(|| "curve".into());
@@ -249,20 +258,24 @@ impl Procedure for Surface {
 /// What would decide what a run leaves open.
 struct Actions {
     measure_again: Action,
-    /// Nothing where no more points fit the target.
+    /// `None` if no more points fit the target.
     more_points: Option<Action>,
-    /// Nothing where no larger ones do.
+    /// `None` if no larger ones do.
     larger_points: Option<Action>,
     more_accesses: Action,
 }
 
-/// Points that are advised where those measured decide nothing; never fewer than twice as many.
+/// Number of points to advise if those measured decide nothing; never fewer than twice as many.
 const POINTS_TO_DECIDE: u32 = 400;
-/// Bytes of a point that are advised where speeds vary too much.
+/// Bytes of a point to advise if speeds vary too much.
 const BYTES_TO_DECIDE: u64 = 64 << 20;
 
 impl Surface {
-    fn actions(&self, plan: &Plan, span: u64) -> Actions {
+    fn rerun(evidence: &Evidence, options: SurfaceOptions) -> Rerun {
+        Rerun::new(evidence, &options.arguments(), Self::new(options.clone()))
+    }
+
+    fn actions(&self, evidence: &Evidence, span: u64) -> Actions {
         let (options, usual) = (&self.options, SurfaceOptions::default());
         let again = SurfaceOptions { retests: usual.retests, ..options.clone() };
         let each = if options.whole { options.block } else { options.bytes };
@@ -275,15 +288,28 @@ impl Surface {
         let probes = options.probes.saturating_mul(2).clamp(usual.probes, SAMPLES_MAX);
         let more_accesses = SurfaceOptions { probes, ..options.clone() };
         let (has_more, has_larger) = (points > options.points, bytes > options.bytes && !options.whole);
+        let rerun = |options: SurfaceOptions| Self::rerun(evidence, options);
+        if options.points < usual.points && (1..usual.probes).contains(&options.probes) {
+            // Each of the two alone would leave the other question open.
+            let points = u64::from(usual.points).min(span / each) as u32;
+            let again = SurfaceOptions { points, probes: usual.probes, ..options.clone() };
+            let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
+            return Actions {
+                measure_again: wording::measure_again(&rerun(again)),
+                more_points: (points > options.points).then(|| action.clone()),
+                larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
+                more_accesses: action,
+            };
+        }
         Actions {
-            measure_again: wording::measure_again(plan, &again.arguments()),
-            more_points: has_more.then(|| wording::more_points(plan, &more_points.arguments())),
-            larger_points: has_larger.then(|| wording::larger_points(plan, &larger_points.arguments())),
-            more_accesses: wording::more_accesses(plan, &more_accesses.arguments()),
+            measure_again: wording::measure_again(&rerun(again)),
+            more_points: has_more.then(|| wording::more_points(&rerun(more_points))),
+            larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
+            more_accesses: wording::more_accesses(&rerun(more_accesses)),
         }
     }
 
-    /// What is wrong, if anything is, and how fast the drive is.
+    /// The problem, if there is one, and how fast the drive is.
     fn summary(&self, answers: &[Answer], curve: &Curve<'_>, access: Option<&Access>) -> String {
         let mut sentences = Vec::new();
         if let Some(problem) = answers.first().filter(|answer| answer.standing == Standing::Problem) {
@@ -306,11 +332,11 @@ impl Surface {
         let read: u64 = curve.points.iter().map(|point| point.segment.total().bytes).sum();
         let share = read as f64 / span as f64;
         if share < NEARLY_ALL {
-            let whole = SurfaceOptions { whole: true, ..self.options.clone() };
+            let whole = Self::rerun(evidence, SurfaceOptions { whole: true, ..self.options.clone() });
             let time = Nanos::from_secs_f64(span as f64 / speeds.mean.max(1.0));
             answer = answer
                 .caveat(wording::only_a_share_was_measured(Share(share), Size(read)))
-                .action(wording::measure_all(&evidence.plan, &whole.arguments(), time));
+                .action(wording::measure_all(&whole, time));
         }
         if matches!(evidence.identity.kind, Kind::Folder | Kind::File) {
             answer = answer.caveat(wording::ADDRESSES_OF_A_FILE);
@@ -319,7 +345,7 @@ impl Surface {
     }
 }
 
-/// From this share on, all addresses count as measured: the last block of a span may be cut.
+/// Share from which all addresses count as measured: the last block of a span may be cut.
 const NEARLY_ALL: f64 = 0.99;
 
 fn curve_speeds(curve: &Curve<'_>) -> Option<wording::CurveSpeeds> {

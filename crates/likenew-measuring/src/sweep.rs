@@ -1,4 +1,4 @@
-//! Block size × queue depth × operation × order of addresses × data, as a matrix, and what it says.
+//! Block size × queue depth × operation × pattern × data, as a matrix, and its answers.
 
 mod blocks;
 mod cell;
@@ -17,13 +17,13 @@ mod wording;
 
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use results::Matrix;
@@ -32,7 +32,7 @@ use schedule::Schedule;
 pub use preset::Preset;
 pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sweep",
     question: "How does speed depend on block size, queue depth, operation, pattern and data?",
@@ -40,15 +40,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("sweep.md"),
 };
 
-/// The name of the workload that writes the span beforehand.
+/// The name of the workload that writes the span first.
 const PREPARE: &str = "prepare";
-/// A smaller difference of speed, as a share, is no reason to choose another block or depth; our choice.
+/// Difference of speed, as a share, below which there is no reason to choose another block or depth; our
+/// choice.
 const DIFFERENCE: f64 = 0.05;
-/// So many cells are named in an answer; all of them are in the table.
+/// Most cells named in an answer; the table has all of them.
 const LISTED_MAX: usize = 6;
-/// Passes that vary too much are advised to be so many times as long; our choice.
+/// Passes that vary too much should be this many times as long; our choice.
 const LONGER: u64 = 4;
-/// Passes that are advised where the passes made decide nothing: twice the default.
+/// Number of passes to advise if those made decide nothing: twice the default.
 const PASSES_TO_DECIDE: u32 = 10;
 
 /// The procedure.
@@ -57,7 +58,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -88,19 +89,23 @@ impl Sweep {
     }
 
     /// Passes that move more in more time.
-    fn longer_passes(&self, plan: &Plan) -> Action {
+    fn longer_passes(&self, evidence: &Evidence) -> Action {
         let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(Nanos::from_secs(86_400));
         let bytes = self.options.bytes.saturating_mul(LONGER);
         let again = SweepOptions { time, bytes, ..self.options.clone() };
-        wording::longer_passes(plan, &again.arguments())
+        wording::longer_passes(&rerun(evidence, again))
     }
 
     /// More passes than were made of each cell.
-    fn more_passes(&self, plan: &Plan) -> Action {
+    fn more_passes(&self, evidence: &Evidence) -> Action {
         let passes = PASSES_TO_DECIDE.max(2 * self.options.passes).min(1000);
         let again = SweepOptions { passes, precise: None, ..self.options.clone() };
-        wording::more_passes(plan, &again.arguments())
+        wording::more_passes(&rerun(evidence, again))
     }
+}
+
+fn rerun(evidence: &Evidence, options: SweepOptions) -> Rerun {
+    Rerun::new(evidence, &options.arguments(), Sweep::new(options.clone()))
 }
 
 impl Procedure for Sweep {
@@ -126,7 +131,7 @@ impl Procedure for Sweep {
         let matrix = Matrix::from_evidence(&self.options, &schedule, evidence);
         let mut findings = Findings::default();
         if !matrix.cells.is_empty() {
-            let more_passes = self.more_passes(&evidence.plan);
+            let more_passes = self.more_passes(evidence);
             findings.summary = peaks::summary(&matrix);
             findings.answers.extend(peaks::peaks(&matrix));
             findings.answers.extend(depths::gains(&matrix, &more_passes));
@@ -138,7 +143,7 @@ impl Procedure for Sweep {
         }
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(coverage::precision(&matrix).map(|answer| match answer.standing {
-            Standing::Unknown => answer.action(self.longer_passes(&evidence.plan)),
+            Standing::Unknown => answer.action(self.longer_passes(evidence)),
             _ => answer,
         }));
         findings.answers.extend(coverage::complete(&matrix, &schedule));
@@ -158,14 +163,14 @@ impl Procedure for Sweep {
     }
 }
 
-/// The answers of the first screen: what queue depth brings, whether a larger block is ever slower, and what limits the
-/// rest.
+/// The answers of the first screen: what queue depth brings, larger blocks that are slower, and what limits the rest. That
+/// some comparisons of blocks stay open is in the details: nobody would run it again for that.
 fn shown(answers: &[Answer]) -> Vec<String> {
     const LIMITS: [&str; 5] = ["io_errors", "queue_fullness", "drift", "precision", "coverage"];
     let is_shown = |answer: &&Answer| {
         let is_good = answer.standing == Standing::Good;
         answer.id.starts_with("queue_depth_")
-            || answer.id == "block_growth" && !is_good
+            || answer.id == "block_growth" && answer.standing == Standing::Info
             || LIMITS.contains(&answer.id.as_str()) && !is_good
             || answer.standing == Standing::Problem
     };

@@ -1,4 +1,4 @@
-//! What a client is told of a request that has ended, with the bytes that it has asked for.
+//! The reply to a request that has ended, with the bytes that it read.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::request::{Command, ValidRequest};
 use crate::store::Store;
 
-/// Answers a request that has ended. Says what the store failed with, if it did.
+/// Answers a request that has ended. Returns the store's error, if it failed.
 pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
     if let Some((errno, at)) = job.error {
         reply.error(out, errno, reason(errno), at);
@@ -36,7 +36,8 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
     Some(error)
 }
 
-/// Says which parts of a range are allocated. Of a drive that keeps its bytes itself, nobody knows, and all of it counts.
+/// Reports which parts of a range are allocated. A drive that keeps its bytes itself does not say, so all of
+/// it counts.
 pub(crate) fn answer_status(
     out: &mut Outbox,
     reply: Reply,
@@ -62,7 +63,7 @@ pub(crate) fn answer_status(
     reply.extents(out, &extents);
 }
 
-/// What was read, in chunks where the client takes them: holes are named instead of sent.
+/// The bytes read, in chunks where the client takes them: holes are reported instead of sent.
 fn bring(
     out: &mut Outbox,
     reply: Reply,
@@ -97,7 +98,7 @@ fn bring(
     }
 }
 
-/// The head of an answer that brings all bytes in one.
+/// The header of an answer with all bytes in one chunk.
 fn head(out: &mut Outbox, reply: Reply, ask: &ValidRequest) {
     match (reply.structured, ask.length) {
         (false, _) => reply.simple_data(out),

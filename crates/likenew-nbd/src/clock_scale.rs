@@ -1,8 +1,8 @@
-//! How a drive's own time follows the wall's.
+//! Maps wall time to a drive's time.
 
 use likenew_core::units::Nanos;
 
-/// Who tells the time outside: a monotonic clock, or a test.
+/// The source of wall time: a monotonic clock, or a test.
 pub trait Clock {
     /// The time since it was started; never goes back.
     fn now(&self) -> Nanos;
@@ -29,12 +29,12 @@ impl ClockScale {
         Self { wall, drive, speed }
     }
 
-    /// What the drive's clock has to read then.
+    /// The drive's time at that wall time.
     pub(crate) fn drive_at(&self, wall: Nanos) -> Nanos {
         self.drive + Nanos((wall.since(self.wall).0 as f64 * self.speed) as u64)
     }
 
-    /// When the drive's clock has to read that: never a nanosecond early.
+    /// The wall time at which the drive's clock reads that: never a nanosecond early.
     pub(crate) fn wall_at(&self, drive: Nanos) -> Nanos {
         let span = drive.since(self.drive).0 as f64 / self.speed;
         let mut wall = self.wall + Nanos(span.ceil() as u64);

@@ -1,15 +1,15 @@
-//! What the bytes of a write are like, for a simulated drive that goes by that alone.
+//! Finds the data class of written bytes, for a simulated drive that needs only this.
 
 use likenew_core::io::DataClass;
 
 use crate::store::is_zero;
 
-/// So much of a write is compressed to know what the whole compresses to, in bytes.
+/// Bytes of a write that are compressed to estimate the whole.
 const SAMPLE_BYTES: usize = 16 << 10;
 /// The fastest of zstd's usual levels; a drive's own compressor has no more time.
 const LEVEL: i32 = 1;
 
-/// Finds out what bytes are like.
+/// Finds the data class of bytes.
 pub(crate) struct Content {
     /// `None` where the drive does not care.
     compressor: Option<zstd::bulk::Compressor<'static>>,

@@ -1,4 +1,5 @@
-//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the drive ends them.
+//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the
+//! drive ends them.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use crate::store::Store;
 
 /// Where the bytes are.
 pub(crate) enum DataOwner {
-    /// In a store beside the drive, which gives its time alone.
+    /// In a store beside the drive, which only gives the time.
     Store(Box<dyn Store>),
     /// In the drive itself.
     Drive,
@@ -35,11 +36,11 @@ pub(crate) struct Engine<'a> {
     lane: Lane<'a>,
     pub(crate) keeper: DataOwner,
     content: Content,
-    /// Whether zeros may be written by TRIM: where the store answers for what is read then.
+    /// Whether zeros may be written by TRIM: if the store answers reads.
     zeros_by_trim: bool,
     jobs: Vec<Option<Job>>,
     free_jobs: Vec<usize>,
-    /// Jobs of which the drive has not got everything that it could have.
+    /// Jobs with pieces that the drive has not taken yet.
     waiting: VecDeque<usize>,
     /// By slot: the job and its piece.
     pieces: Vec<Option<(usize, Piece)>>,
@@ -86,7 +87,7 @@ impl<'a> Engine<'a> {
         DEPTH - self.free_slots.len() as u32
     }
 
-    /// A simulated drive's own books.
+    /// Flash counters of a simulated drive.
     pub(crate) fn flash_counters(&self) -> Option<FlashCounters> {
         self.lane.flash_counters()
     }
@@ -104,7 +105,7 @@ impl<'a> Engine<'a> {
         self.zeros_by_trim && !keep_allocated
     }
 
-    /// Lets the drive's time pass until `until`, and hands over what ends by then in order of time.
+    /// Lets the drive's time pass until `until`, and returns what ends by then in order of time.
     ///
     /// # Errors
     /// The lab failed.
@@ -143,7 +144,7 @@ impl<'a> Engine<'a> {
         self.waiting.push_back(index);
     }
 
-    /// Gives the drive all that waits, as far as it takes that.
+    /// Gives the drive all waiting pieces that it takes.
     ///
     /// # Errors
     /// The lab failed.
@@ -233,7 +234,7 @@ fn payload(job: &Job, piece: Piece) -> Option<&[u8]> {
     (job.ask.command == Command::Write && piece.op == Op::Write).then(|| &job.ask.payload[range])
 }
 
-/// Does to the store what the drive has done.
+/// Applies to the store what the drive has done.
 fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io::Result<()> {
     match (piece.op, payload(job, piece)) {
         (Op::Read | Op::Flush, _) => Ok(()),

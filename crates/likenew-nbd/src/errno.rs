@@ -27,7 +27,8 @@ pub(crate) enum Errno {
 }
 
 impl Errno {
-    /// What a drive's error is to a client; `None` when all of it was done. What the protocol has no number for is EIO.
+    /// Maps a drive's outcome to the protocol; `None` when all of it was done. Errors without a number in the
+    /// protocol become EIO.
     pub(crate) fn of_outcome(outcome: Outcome) -> Option<Self> {
         match outcome {
             Outcome::Done => None,
@@ -40,7 +41,7 @@ impl Errno {
         }
     }
 
-    /// What the store's error is to a client.
+    /// Maps the store's error to the protocol.
     pub(crate) fn of_store(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull => Self::NoSpace,
@@ -49,7 +50,7 @@ impl Errno {
         }
     }
 
-    /// As it is sent.
+    /// The number that is sent.
     pub(crate) fn number(self) -> u32 {
         self as u32
     }

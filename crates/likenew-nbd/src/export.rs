@@ -17,7 +17,7 @@ pub struct Export {
     pub read_only: bool,
     /// Whether the drive takes TRIM.
     pub trims: bool,
-    /// Whether it is a disk that turns.
+    /// Whether it is a rotating disk.
     pub rotates: bool,
 }
 
@@ -27,8 +27,8 @@ impl Export {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// Transmission flags. Every connection meets the same drive, and a flush covers what all of them have written, so there may be
-    /// several.
+    /// Transmission flags. Every connection reaches the same drive, and a flush covers what all of them have
+    /// written, so there may be several.
     pub(crate) fn flags(&self, structured: bool) -> u16 {
         let when = |condition: bool, flag: u16| if condition { flag } else { 0 };
         let writable = !self.read_only;
@@ -46,7 +46,7 @@ impl Export {
             | when(structured, transmission::SEND_DF)
     }
 
-    /// What is better asked for: a page of the client's memory, or a block of the drive.
+    /// The preferred size of requests: a page of the client's memory, or a block of the drive.
     pub(crate) fn preferred_block(&self) -> u32 {
         const PAGE: u32 = 4096;
         self.block.max(PAGE)

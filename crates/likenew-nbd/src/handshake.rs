@@ -1,4 +1,5 @@
-//! The haggling before the first request: which export, which form of replies. One option at a time, each answered at once.
+//! The negotiation before the first request: which export, which form of replies. One option at a time, each
+//! answered at once.
 
 use crate::export::Export;
 use crate::limits::PAYLOAD_MAX;
@@ -12,7 +13,7 @@ pub(crate) const OPTION_BYTES: usize = 16;
 /// Zeros behind the answer to EXPORT_NAME, unless both sides leave them out.
 const ZEROES: [u8; 124] = [0; 124];
 
-/// What was agreed on so far.
+/// What was negotiated so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handshake {
     no_zeroes: bool,
@@ -21,14 +22,14 @@ pub(crate) struct Handshake {
     allocation: Option<Vec<u8>>,
 }
 
-/// How the handshake goes on after an option.
+/// How the handshake continues after an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HandshakeStep {
     /// With the next option.
     Continue,
     /// It is over, and requests follow; whether the client may ask what is allocated.
     Transmit { allocation: bool },
-    /// The client has had enough.
+    /// The client ends it.
     Abort,
     /// The client is to be dropped, and why.
     Drop(&'static str),
@@ -52,7 +53,7 @@ impl OptionHead {
     }
 }
 
-/// What a server says to whoever has connected.
+/// What a server sends to a client that has connected.
 pub(crate) fn greet(out: &mut Outbox) {
     out.put_u64(NBD_MAGIC);
     out.put_u64(OPTION_MAGIC);
@@ -113,7 +114,7 @@ impl Handshake {
         HandshakeStep::Continue
     }
 
-    /// The old way to choose an export: there is no answer that says no.
+    /// The old way to choose an export: it has no reply for a refusal.
     fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         if !export.is_named(name) {
             return HandshakeStep::Drop("it wants an export of another name");
@@ -220,7 +221,7 @@ fn read_contexts(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     rest.is_empty().then_some((name, queries))
 }
 
-/// Bytes that have their length in front of them, and what follows.
+/// Bytes after their length, and what follows.
 fn read_with_length(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = data.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)

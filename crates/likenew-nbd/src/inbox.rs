@@ -1,8 +1,9 @@
-//! What has come from a client and was not looked at so far.
+//! Bytes from a client that were not parsed yet.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes in order of arrival: those from `start` to `end`. The memory behind them is kept, so that it is cleared only once.
+/// Bytes in order of arrival: those from `start` to `end`. The memory behind them is kept, so that it is
+/// cleared only once.
 #[derive(Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -10,7 +11,7 @@ pub(crate) struct Inbox {
     end: usize,
 }
 
-/// What reading came to.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOutcome {
     /// So many bytes have come.

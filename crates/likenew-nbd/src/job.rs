@@ -1,4 +1,4 @@
-//! One request on its way through the drive, in pieces that the drive takes.
+//! One request to the drive, in pieces that it takes.
 
 use likenew_core::io::Op;
 
@@ -9,25 +9,25 @@ use crate::request::{Command, ValidRequest};
 /// A request under way.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// Whose it is.
+    /// Its client.
     pub(crate) client: u64,
     pub(crate) ask: ValidRequest,
     /// What the drive does for it; nothing for what is answered without the drive.
     op: Option<Op>,
     piece_max: u32,
-    /// Bytes of it that the drive has got.
+    /// Bytes of it that the drive has taken.
     submitted_bytes: u32,
-    /// Pieces that the drive has and has not ended.
+    /// Pieces that the drive has taken and not ended.
     pub(crate) in_flight: u32,
     /// Whether a flush still follows, or is all there is.
     flush_due: bool,
     /// The first thing that went wrong, and where.
     pub(crate) error: Option<(Errno, Option<u64>)>,
-    /// What was read, of a drive that keeps its bytes itself.
+    /// The bytes read from a drive that keeps its bytes itself.
     pub(crate) read: Vec<u8>,
 }
 
-/// What the drive gets next of a job.
+/// The next piece of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) op: Op,
@@ -81,7 +81,7 @@ impl Job {
         Some(piece)
     }
 
-    /// Whether the drive has more to get of it now.
+    /// Whether it has more pieces for the drive now.
     pub(crate) fn has_more(&self) -> bool {
         let left = self.op.is_some() && self.submitted_bytes < self.ask.length;
         self.error.is_none() && (left || (self.flush_due && self.in_flight == 0))
@@ -92,7 +92,7 @@ impl Job {
         self.in_flight == 0 && !self.has_more()
     }
 
-    /// Notes that something went wrong; what was first counts.
+    /// Records an error; the first one counts.
     pub(crate) fn fail(&mut self, errno: Errno, at: Option<u64>) {
         self.error.get_or_insert((errno, at));
     }

@@ -1,12 +1,13 @@
 //! A drive as a network block device: the NBD protocol, and a server that answers when the drive does.
 //!
-//! [`server::Server`] hands each request to a lane of a drive in virtual time at the moment at which it came, and answers it when
-//! the drive has. Time is told by a [`clock_scale::Clock`] that is handed in, bytes come and go through streams that never block, and
-//! what was written is kept in a [`store::Store`], so that all of it runs in tests without sockets and without waiting.
+//! [`server::Server`] passes each request to a lane of a drive in virtual time at the moment it arrived, and
+//! answers it when the drive has. A [`clock_scale::Clock`] that is passed in gives the time, bytes come and
+//! go through streams that never block, and written data is kept in a [`store::Store`], so all of it runs in
+//! tests without sockets and without waiting.
 //!
-//! It promises that nothing a client sends makes it panic, grow without bound, or change a byte that a valid request did not
-//! cover. It never answers early, never sleeps, reads no clock, and knows neither the simulator nor the terminal.
-//! The protocol: the NBD project's doc/proto.md.
+//! It guarantees that nothing a client sends makes it panic, grow without bound, or change a byte that a
+//! valid request did not cover. It never answers early, never sleeps, reads no clock, and knows neither the
+//! simulator nor the terminal. The protocol: the NBD project's doc/proto.md.
 
 pub mod clock_scale;
 pub mod export;

@@ -1,4 +1,4 @@
-//! Where clients come from: a Unix socket, or TCP. Everything on it is told to never block.
+//! Where clients come from: a Unix socket, or TCP. Nothing on it ever blocks.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What is listened to. A Unix socket is removed when this is dropped.
+/// A listening socket. A Unix socket is removed when this is dropped.
 #[derive(Debug)]
 pub enum Listener {
     /// A socket at a path, for its owner alone.
@@ -17,16 +17,16 @@ pub enum Listener {
     Tcp(TcpListener, SocketAddr),
 }
 
-/// Why nothing can be listened to there.
+/// Why listening there is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody answers there.
+    /// Another server is listening there.
     #[error("{} is served already: end that server, or give another path", .0.display())]
     Live(PathBuf),
-    /// What lies there is nobody's socket.
+    /// What is there is not a socket.
     #[error("{} is not a socket, so it is left alone: give another path", .0.display())]
     NoSocket(PathBuf),
-    /// The system's answer.
+    /// The system's error.
     #[error("could not listen on {place}: {source}")]
     System {
         /// Where.
@@ -37,10 +37,10 @@ pub enum ListenError {
 }
 
 impl Listener {
-    /// A socket at `path`. The socket of a server that was killed is replaced: nobody answers there.
+    /// A socket at `path`. The socket of a server that was killed is replaced: nothing listens there.
     ///
     /// # Errors
-    /// Somebody answers there, or it is no socket, or the system refuses.
+    /// Another server is listening there, or it is not a socket, or the system refuses.
     pub fn unix(path: &Path) -> Result<Self, ListenError> {
         let system = |source| ListenError::System { place: path.display().to_string(), source };
         let bound = match UnixListener::bind(path) {
@@ -77,10 +77,10 @@ impl Listener {
         Ok(Self::Tcp(listener, address))
     }
 
-    /// A client that has come, and who it is; `None` when nobody has.
+    /// A client that has connected, and who it is; `None` when there is none.
     ///
     /// # Errors
-    /// The system has no room for it.
+    /// The system has no resources left for it.
     pub fn accept(&self) -> io::Result<Option<(Stream, String)>> {
         let accepted = match self {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
@@ -99,7 +99,7 @@ impl Listener {
                 stream.make_ready()?;
                 Ok(Some((stream, peer)))
             }
-            // Who has gone before being let in is nobody.
+            // A client that disconnects before it is accepted does not count.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
                 Ok(None)
             }
@@ -132,7 +132,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // It is ours; that it cannot be removed only leaves a socket on which nobody answers.
+            // It is our own; if it cannot be removed, all that remains is a socket on which nothing listens.
             let _ = fs::remove_file(path);
         }
     }
@@ -188,7 +188,7 @@ impl Write for Stream {
     }
 }
 
-/// As URIs spell bytes.
+/// Percent-encoding of bytes in URIs.
 fn escape(bytes: &[u8]) -> String {
     let one = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {

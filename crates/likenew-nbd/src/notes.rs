@@ -1,4 +1,4 @@
-//! What is worth a line for whoever runs the server; only so many, whatever clients do.
+//! Lines for the operator of the server; a limited number, whatever clients do.
 
 use likenew_core::units::Nanos;
 
@@ -37,7 +37,7 @@ impl Notes {
         self.lines.push(line);
     }
 
-    /// Hands over the lines.
+    /// Returns the lines.
     pub(crate) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
     }

@@ -1,8 +1,8 @@
-//! What is on its way to a client and was not taken so far.
+//! Bytes for a client that were not sent yet.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Room that is kept for the next replies.
+/// Capacity that is kept for the next replies.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// Bytes in order of departure. Integers go with the highest byte first.
@@ -41,22 +41,22 @@ impl Outbox {
         self.bytes.len()
     }
 
-    /// Takes back what was put since the mark.
+    /// Removes what was added since the mark.
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.bytes.truncate(mark);
     }
 
-    /// How many were not taken.
+    /// How many were not sent.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.start
     }
 
-    /// Whether all of them were taken.
+    /// Whether all of them were sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sends as much as is taken now.
+    /// Sends as much as the stream takes now.
     ///
     /// # Errors
     /// The connection has failed.
@@ -75,7 +75,7 @@ impl Outbox {
             self.bytes.shrink_to(KEPT_BYTES);
             self.start = 0;
         } else if self.start > KEPT_BYTES {
-            // A client that never takes all of it must not make it grow.
+            // A client that never reads all of it must not make it grow.
             self.bytes.drain(..self.start);
             self.start = 0;
         }

@@ -1,16 +1,17 @@
-//! The numbers of the protocol, by the names that doc/proto.md gives them. All integers are sent with the highest byte first.
+//! The numbers of the protocol, by the names that doc/proto.md gives them. All integers are sent with the
+//! highest byte first.
 
-/// What a server says first.
+/// The first magic number of a server.
 pub(crate) const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// What begins every option, and what a server says second: it speaks the newstyle handshake.
+/// The magic number of every option, and the second one of a server: it speaks the newstyle handshake.
 pub(crate) const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
-/// What begins every reply to an option.
+/// The magic number of every reply to an option.
 pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
-/// What begins every request.
+/// The magic number of every request.
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
-/// What begins a simple reply.
+/// The magic number of a simple reply.
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
-/// What begins each chunk of a structured reply.
+/// The magic number of each chunk of a structured reply.
 pub(crate) const CHUNK_MAGIC: u32 = 0x668e_33ef;
 
 /// Handshake flags, of the server and of the client alike.
@@ -46,7 +47,7 @@ pub(crate) mod rep {
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
 }
 
-/// What can be told of an export.
+/// Information about an export.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -54,7 +55,7 @@ pub(crate) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Transmission flags of an export.
 pub(crate) mod transmission {
     pub(crate) const HAS_FLAGS: u16 = 1;
     pub(crate) const READ_ONLY: u16 = 1 << 1;

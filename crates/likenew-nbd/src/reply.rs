@@ -4,7 +4,7 @@ use crate::errno::Errno;
 use crate::outbox::Outbox;
 use crate::protocol::{CHUNK_MAGIC, SIMPLE_REPLY_MAGIC, allocation, chunk};
 
-/// To which request an answer belongs, and in which form it goes.
+/// The request that an answer belongs to, and the form of the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) cookie: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// It was done, and there is nothing to bring.
+    /// It was done, and there are no bytes to return.
     pub(crate) fn ok(self, out: &mut Outbox) {
         if self.structured { self.chunk(out, chunk::DONE, chunk::NONE, 0) } else { self.simple(out, 0) }
     }
@@ -33,12 +33,12 @@ impl Reply {
         at.into_iter().for_each(|at| out.put_u64(at));
     }
 
-    /// The head of a simple reply without an error; what was read follows.
+    /// The header of a simple reply without an error; the bytes read follow.
     pub(crate) fn simple_data(self, out: &mut Outbox) {
         self.simple(out, 0);
     }
 
-    /// The head of a chunk of so many bytes that lie at `offset`; they follow.
+    /// The header of a chunk of so many bytes from `offset` on; they follow.
     pub(crate) fn data_chunk(self, out: &mut Outbox, is_last: bool, offset: u64, length: u32) {
         self.chunk(out, last(is_last), chunk::OFFSET_DATA, length + 8);
         out.put_u64(offset);
@@ -51,7 +51,7 @@ impl Reply {
         out.put_u32(length);
     }
 
-    /// Which extents, in order, are allocated.
+    /// Which extents are allocated, from the start of the range on.
     pub(crate) fn extents(self, out: &mut Outbox, extents: &[(u32, bool)]) {
         self.chunk(out, chunk::DONE, chunk::BLOCK_STATUS, 4 + 8 * extents.len() as u32);
         out.put_u32(allocation::ID);

@@ -1,4 +1,5 @@
-//! What a client asks for once it has chosen the export: read from its bytes, and checked before anything is done.
+//! Requests of a client once it has chosen the export: parsed from its bytes, and checked before anything is
+//! done.
 
 use crate::errno::Errno;
 use crate::export::Export;
@@ -15,10 +16,10 @@ pub(crate) struct Header {
     pub(crate) length: u32,
 }
 
-/// What is to be done.
+/// The command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Read, in one chunk where that is said.
+    /// Read, in one chunk if requested.
     Read {
         single_reply: bool,
     },
@@ -32,13 +33,13 @@ pub(crate) enum Command {
         only_fast: bool,
     },
     Cache,
-    /// Which parts are allocated; one extent where that is said.
+    /// Report which parts are allocated; one extent if requested.
     Status {
         single_extent: bool,
     },
 }
 
-/// A request that is in order.
+/// A request that is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValidRequest {
     pub(crate) cookie: u64,
@@ -52,7 +53,7 @@ pub(crate) struct ValidRequest {
 }
 
 impl ValidRequest {
-    /// Bytes that are held for it until it is answered and the answer was taken.
+    /// Bytes that are held for it until it is answered and the answer was sent.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         match self.command {
             Command::Read { .. } | Command::Write => u64::from(self.length),
@@ -68,7 +69,7 @@ pub(crate) struct Refusal {
     pub(crate) reason: &'static str,
 }
 
-/// What the client has agreed on that requests depend on.
+/// The results of the negotiation that requests depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NegotiatedOptions {
     /// Structured replies.
@@ -107,10 +108,10 @@ impl Header {
         if self.kind == command::WRITE { self.length } else { 0 }
     }
 
-    /// What it asks for, if it may ask for that.
+    /// The valid request, if it is one.
     ///
     /// # Errors
-    /// It may not, or makes no sense.
+    /// It is not allowed, or invalid.
     pub(crate) fn command(
         &self,
         export: &Export,

@@ -1,4 +1,4 @@
-//! What a server has done so far, counted.
+//! Counters of a server.
 
 use hdrhistogram::Histogram;
 use likenew_core::units::Nanos;
@@ -6,18 +6,18 @@ use serde::Serialize;
 
 use crate::request::{Command, ValidRequest};
 
-/// What clients have asked for, and what became of it.
+/// Requests of clients and their results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ServeStats {
     /// Clients that have connected.
     pub connections: u64,
     /// Of them, those that have chosen the export.
     pub clients: u64,
-    /// Clients that were sent away or dropped for what they did, or did not do.
+    /// Clients that were rejected, or dropped for what they did or did not do.
     pub dropped: u64,
     /// Requests that were answered without an error.
     pub reads: u64,
-    /// Bytes that they brought.
+    /// Bytes that they read.
     pub bytes_read: u64,
     /// Writes that were answered without an error.
     pub writes: u64,
@@ -35,9 +35,9 @@ pub struct ServeStats {
     pub flushes: u64,
     /// Requests to read something ahead that were answered without an error.
     pub prefetches: u64,
-    /// Questions about what is allocated.
+    /// Requests for which parts are allocated.
     pub block_status: u64,
-    /// Requests that were refused before the drive got them.
+    /// Requests that were refused before they reached the drive.
     pub refused: u64,
     /// Requests that the drive or the store has answered with an error.
     pub failed: u64,
@@ -83,7 +83,7 @@ pub struct Lag {
     pub answers: u64,
     /// Their mean.
     pub mean_ns: f64,
-    /// 99 of 100 were not later than this.
+    /// The 99th percentile.
     pub p99_ns: u64,
     /// The latest.
     pub max_ns: u64,

@@ -1,4 +1,4 @@
-//! The server: clients on one side, the drive's lane on the other, and turns in which both go on.
+//! The server: clients on one side, the drive's lane on the other, and turns in which both advance.
 
 use std::io::{Read, Write};
 
@@ -24,19 +24,19 @@ use crate::store::Store;
 
 /// How a drive is served.
 pub struct Service {
-    /// What clients see.
+    /// The export.
     pub export: Export,
     /// Where the bytes are kept; `None` where the drive keeps them itself.
     pub store: Option<Box<dyn Store>>,
     /// Seconds of the drive in one of the wall's.
     pub speed: f64,
-    /// Whether what bytes compress to matters to the drive.
+    /// Whether the drive's speed depends on how far bytes compress.
     pub compresses: bool,
 }
 
 /// Serves one lane of a drive to any number of clients on streams that never block.
 ///
-/// Whoever owns it calls [`poll`](Self::poll) whenever a stream is ready or [`wake_at`](Self::wake_at) has come.
+/// Its owner calls [`poll`](Self::poll) whenever a stream is ready or [`wake_at`](Self::wake_at) has come.
 pub struct Server<'a, S, C> {
     engine: Engine<'a>,
     export: Export,
@@ -51,7 +51,7 @@ pub struct Server<'a, S, C> {
     closing_deadline: Option<Nanos>,
 }
 
-/// What a stream is waited for.
+/// The events to wait for on a stream.
 #[derive(Debug)]
 pub struct Interest<'s, S> {
     /// The client, for [`Server::poll`].
@@ -60,7 +60,7 @@ pub struct Interest<'s, S> {
     pub stream: &'s S,
     /// Whether it may send something.
     pub reads: bool,
-    /// Whether something waits to be sent to it.
+    /// Whether there are bytes to send to it.
     pub writes: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// A client has come; `peer` names it in notes. Too many are sent away.
+    /// A client has connected; `peer` names it in notes. Beyond the limit it is rejected.
     pub fn connect(&mut self, stream: S, peer: &str) {
         self.stats.connections += 1;
         let (id, now) = (self.stats.connections, self.clock.now());
@@ -107,7 +107,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.sessions.push(Session::new(id, peer, stream, now));
     }
 
-    /// What the streams are to be waited for.
+    /// The events to wait for on the streams.
     pub fn interests(&self) -> impl Iterator<Item = Interest<'_, S>> {
         let byte_count = self.buffered_bytes();
         self.sessions.iter().map(move |session| Interest {
@@ -127,10 +127,11 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         deadlines.chain(next).chain(farewell).fold(idle, Nanos::min)
     }
 
-    /// Takes in what the `readable` clients have sent, lets the drive's time come up to the wall's, and sends what is due.
+    /// Reads what the `readable` clients have sent, lets the drive's time catch up with the wall's, and sends
+    /// what is due.
     ///
     /// # Errors
-    /// The lab failed; a client's failure is its own.
+    /// The lab failed; a client's failure ends only its connection.
     pub fn poll(&mut self, readable: &[u64]) -> Result<(), LabError> {
         for session in self.sessions.iter_mut().filter(|session| readable.contains(&session.id)) {
             if session.read().is_err() {
@@ -150,18 +151,18 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         Ok(())
     }
 
-    /// Begins to end: what is under way is still answered, and nothing else.
+    /// Begins to shut down: requests under way are still answered, and no others.
     pub fn end(&mut self) {
         let until = self.clock.now() + FAREWELL;
         self.closing_deadline.get_or_insert(until);
     }
 
-    /// Whether it has ended: every client has got its answers, or had its time.
+    /// Whether it has ended: every client has received its answers, or its time is up.
     pub fn has_ended(&self) -> bool {
         self.closing_deadline.is_some() && self.sessions.is_empty()
     }
 
-    /// Whether somebody was served and nobody is there any more.
+    /// Whether there were clients and all have gone.
     pub fn has_no_clients(&self) -> bool {
         self.stats.clients > 0 && self.sessions.is_empty()
     }
@@ -171,7 +172,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.sessions.len()
     }
 
-    /// What was done so far.
+    /// The counters so far.
     pub fn stats(&self) -> ServeStats {
         ServeStats {
             depth_max: self.engine.depth_max,
@@ -186,12 +187,12 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.engine.now()
     }
 
-    /// A simulated drive's own books by now.
+    /// Flash counters of a simulated drive as of now.
     pub fn flash_counters(&self) -> Option<FlashCounters> {
         self.engine.flash_counters()
     }
 
-    /// Lines for whoever runs it, each once.
+    /// Lines for the operator, each once.
     pub fn notes(&mut self) -> Vec<String> {
         self.notes.take()
     }
@@ -200,7 +201,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.sessions.iter().map(Session::buffered_bytes).sum()
     }
 
-    /// Takes in what a client has sent, request by request, as far as there is room for it.
+    /// Reads what a client has sent, request by request, up to the limits.
     fn read_ready(&mut self, index: usize, now: Nanos) {
         loop {
             let byte_count = self.buffered_bytes();
@@ -252,10 +253,10 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// Answers what the drive has ended. A client that has gone gets nothing.
+    /// Answers the requests that the drive has ended. A client that has gone gets nothing.
     fn answer_all(&mut self) {
         let mut ended = std::mem::take(&mut self.completions);
-        // What the drive was simulated for until now is part of the lag.
+        // The time spent on simulation until now is part of the lag.
         let now = if ended.is_empty() { Nanos::ZERO } else { self.clock.now() };
         for CompletedRequest { job, at } in ended.drain(..) {
             let Some(index) = self.sessions.iter().position(|session| session.id == job.client) else {
@@ -294,7 +295,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// Lets go who has left, who says nothing, and at the end everybody.
+    /// Drops clients that have left or are silent, and at the end all of them.
     fn drop_closed(&mut self, now: Nanos) {
         for index in 0..self.sessions.len() {
             let session = &mut self.sessions[index];

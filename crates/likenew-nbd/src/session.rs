@@ -35,7 +35,7 @@ pub(crate) struct Session<S> {
     /// Bytes of requests under way.
     pub(crate) request_bytes: u64,
     notes: u32,
-    /// Whether the client sends nothing any more; what it has sent is still looked at.
+    /// Whether the client sends nothing more; what it has sent is still parsed.
     is_silent: bool,
     end: End,
 }
@@ -59,7 +59,7 @@ enum Phase {
     PayloadSkipped { header: Header, refusal: Refusal, remaining: u32 },
 }
 
-/// Whether it goes on.
+/// Whether the session continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// It does.
@@ -174,7 +174,7 @@ impl<S: Read + Write> Session<S> {
         Ok(())
     }
 
-    /// Whether there is room for more bytes of it.
+    /// Whether it may take more bytes.
     pub(crate) fn has_room(&self) -> bool {
         self.listens() && !self.is_silent && self.inbox.len() < TURN_BYTES
     }
@@ -184,7 +184,7 @@ impl<S: Read + Write> Session<S> {
         matches!(self.phase, Phase::Request)
     }
 
-    /// All that has come was looked at, and what is left is not whole: it never will be if nothing more comes.
+    /// All complete input was parsed, and the rest is incomplete: it stays so if nothing more comes.
     pub(crate) fn starve(&mut self) {
         if self.is_silent {
             self.hang_up();
@@ -284,7 +284,7 @@ impl<S: Read + Write> Session<S> {
                 Ok(ParseOutcome::NeedMore)
             }
             Ok(Command::Write) => {
-                // It grows as the bytes come: a client that promises much and sends nothing gets no memory.
+                // It grows as the bytes come: a client that announces much and sends nothing gets no memory.
                 self.phase = Phase::Payload { header, bytes: Vec::new() };
                 Ok(ParseOutcome::Step)
             }

@@ -11,7 +11,7 @@ pub use pages::Pages;
 
 /// Bytes by address.
 pub trait Store: Send {
-    /// Fills the buffer with what lies at `offset`.
+    /// Fills the buffer with the contents at `offset`.
     ///
     /// # Errors
     /// It cannot be read.
@@ -20,10 +20,11 @@ pub trait Store: Send {
     /// Keeps these bytes at `offset`.
     ///
     /// # Errors
-    /// It cannot be written; [`io::ErrorKind::StorageFull`] when there is no room. What the range holds then is not known.
+    /// It cannot be written; [`io::ErrorKind::StorageFull`] when there is no space. The contents of the range
+    /// are then unknown.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// The range reads as zeros from now on, and takes no room as far as whole pages go.
+    /// The range reads as zeros from now on, and its whole pages take no space.
     ///
     /// # Errors
     /// It cannot be written.

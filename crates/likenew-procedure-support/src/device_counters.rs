@@ -1,7 +1,8 @@
-//! Whether what was measured is what reached the device, for every procedure's evidence.
+//! Whether the measured I/O reached the device, for every procedure's evidence.
 //!
-//! Direct I/O moves as many bytes as the device counts. Where the device counts fewer, something above it answered; where
-//! it counts more, it did something else meanwhile. `docs/explanation/method.md` gives the reasons for the limits.
+//! Direct I/O moves as many bytes as the device counts. If the device counts fewer, something above it
+//! answered; if it counts more, it did other I/O as well. `docs/explanation/method.md` gives the reasons for
+//! the limits.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -10,16 +11,17 @@ use likenew_core::segment::Segment;
 
 use crate::wording;
 
-/// A file system moves up to so many bytes for its own metadata; less is too little to matter.
+/// A file system moves up to this many bytes for its own metadata; a smaller difference does not matter.
 const BYTES_MIN: u64 = 16 << 20;
-/// The device may count this share fewer of what a test moved …
+/// Share of the bytes of a test that the device may count less; `docs/explanation/method.md` gives the reason
+/// …
 const MISSING_MIN: f64 = 0.05;
-/// … or this share more.
+/// … or more. Same source.
 const EXTRA_MIN: f64 = 0.10;
-/// More tests than this are not named one by one.
+/// Most tests that are named one by one.
 const NAMED_MAX: usize = 3;
 
-/// What the counts say, if they say that something is wrong.
+/// Answers if the counts show a problem.
 pub fn answers(segments: &[Segment]) -> Vec<Answer> {
     let comparisons: Vec<CounterComparison<'_>> =
         segments.iter().filter_map(CounterComparison::from_segment).collect();
@@ -28,19 +30,19 @@ pub fn answers(segments: &[Segment]) -> Vec<Answer> {
     missing.into_iter().chain(extra).collect()
 }
 
-/// One test: what it moved, and what the device counted.
+/// The bytes that a test moved, and those that the device counted.
 struct CounterComparison<'a> {
     name: &'a str,
     bytes_moved: u64,
     device_bytes: u64,
-    /// Bytes that were moved and not counted, of reads and of writes.
+    /// Bytes moved and not counted, for reads and for writes.
     missing: u64,
-    /// Bytes that were counted and not moved.
+    /// Bytes counted and not moved.
     extra: u64,
 }
 
 impl<'a> CounterComparison<'a> {
-    /// Nothing of a rest, of what was asked to come from memory, and where nobody counted.
+    /// `None` for a rest, for I/O that should come from memory, and without device counters.
     fn from_segment(segment: &'a Segment) -> Option<Self> {
         let counted = segment.device_counters.filter(|_| segment.workload.access.is_direct())?;
         let moved = [Op::Read, Op::Write].map(|op| segment.bytes(op));
@@ -65,7 +67,7 @@ fn is_significant(difference: u64, bytes_moved: u64, share_min: f64) -> bool {
     difference >= BYTES_MIN && difference as f64 >= share_min * bytes_moved as f64
 }
 
-/// An answer about the tests whose difference matters, if that of any or of all together does.
+/// The answer about the tests with a significant difference, or about all of them together.
 fn answer(
     comparisons: &[CounterComparison<'_>],
     share_min: f64,
@@ -80,7 +82,7 @@ fn answer(
         return None;
     }
     if differ.is_empty() {
-        // Many small ones, of which none says much by itself.
+        // Many small ones, none of which shows much by itself.
         differ = comparisons.iter().filter(|of| difference(of) > 0).collect();
     }
     differ.sort_by_key(|of| std::cmp::Reverse(difference(of)));
@@ -107,7 +109,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A workload that has moved so many MiB by reads and by writes, of which so many were counted.
+    /// A workload with these MiB of reads and of writes, and the MiB that were counted.
     fn segment(bytes_moved: [u64; 2], device_bytes: [u64; 2]) -> Segment {
         let workload = Workload::new("w", Until::ops(1), Vec::new());
         let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
@@ -136,7 +138,7 @@ mod tests {
             // Metadata of the file system.
             ([0, 1000], [3, 1015]),
             ([0, 1000], [90, 1009]),
-            // Short by less than 5 %, or by little.
+            // Short by less than 5%, or by little.
             ([1000, 0], [951, 0]),
             ([15, 0], [0, 0]),
             ([0, 0], [500, 500]),
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(ids(&[segment([1000, 0], [1200, 0])]), ["device_bytes_extra"]);
         // Reads from memory while another program writes.
         assert_eq!(ids(&[segment([1000, 0], [0, 1000])]).len(), 2);
-        // Each is too short to say anything, and all together are not.
+        // Each is too short to show anything, and all together are not.
         let many: Vec<Segment> = (0..10).map(|_| segment([8, 0], [0, 0])).collect();
         assert_eq!(ids(&many), ["device_bytes_missing"]);
         let evidence = &answers(&many)[0].evidence;

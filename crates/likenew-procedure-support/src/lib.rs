@@ -1,5 +1,5 @@
 //! What every procedure uses: settings from plans, rows and series of findings, tests that could not be measured,
-//! device counters, and workloads that several procedures run.
+//! device counters, what running it again costs, and workloads that several procedures run.
 
 pub mod device_counters;
 pub mod options;
@@ -7,6 +7,7 @@ pub mod pattern;
 pub mod precision_goal;
 pub mod profile;
 pub mod refusals;
+pub mod rerun;
 pub mod rows;
 pub mod series;
 pub mod wording;

@@ -1,8 +1,8 @@
-//! A procedure's options out of a plan.
+//! Reads a procedure's options from a plan.
 
 use crate::wording;
 
-/// A procedure's options out of a plan.
+/// A procedure's options from a plan.
 ///
 /// # Errors
 /// A sentence that names the option that is unknown or wrong.

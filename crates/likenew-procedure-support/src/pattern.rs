@@ -1,4 +1,4 @@
-//! The order of addresses, as it is typed.
+//! The order of addresses, with its name on the command line.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How precisely a mean is wanted: passes are repeated until its interval is that narrow.
+//! The precision of a mean: passes are repeated until its interval is that narrow.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,14 +15,14 @@ use crate::wording;
 pub struct PrecisionGoal(pub f64);
 
 impl PrecisionGoal {
-    /// The rule by which passes are enough: at least so many, and at most.
+    /// The rule that ends the passes, with their smallest and largest number.
     pub fn goal(self, passes_min: usize, passes_max: usize) -> Goal {
         let passes_min = passes_min.max(Goal::PASSES_MIN);
         Goal { share: self.0, passes_min, passes_max: passes_max.max(passes_min), ..Goal::default() }
     }
 }
 
-/// The interval of the mean of some passes, and whether it is as narrow as was wanted.
+/// The interval of the mean of some passes, and whether it is narrow enough.
 pub fn interval(passes: &[f64], goal: Option<&Goal>) -> (Option<Interval>, Option<bool>) {
     let usual = || mean_interval(passes, CONFIDENCE_95);
     match goal.map(|goal| precision(passes, goal)) {
@@ -33,20 +33,20 @@ pub fn interval(passes: &[f64], goal: Option<&Goal>) -> (Option<Interval>, Optio
     }
 }
 
-/// How precise a mean became that was wanted precisely.
+/// The precision that a mean reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanPrecision {
-    /// What it is the mean of.
+    /// The name of the test.
     pub name: String,
     /// Passes that were made for it.
     pub passes: usize,
-    /// Half the width of its interval over the mean; infinite where the passes give no interval.
+    /// Half the width of its interval over the mean; infinite if the passes give no interval.
     pub share: f64,
-    /// Whether that is as narrow as was wanted.
+    /// Whether that is narrow enough.
     pub enough: bool,
 }
 
-/// Whether all means are as precise as they were wanted.
+/// Whether all means are precise enough.
 pub fn answer(goal: &Goal, means: &[MeanPrecision]) -> Answer {
     let wanted = PrecisionGoal(goal.share);
     let wide: Vec<&MeanPrecision> = means.iter().filter(|mean| !mean.enough).collect();
@@ -64,7 +64,7 @@ pub fn answer(goal: &Goal, means: &[MeanPrecision]) -> Answer {
 impl fmt::Display for PrecisionGoal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
-        // Rounded, as 7 % are 0.07 and a hundred times that is a little more than 7.
+        // Rounded, because 0.07 times a hundred is a little more than 7.
         let digits = if percent >= 10.0 { 1e1 } else { 1e2 };
         write!(f, "{}%", (percent * digits).round() / digits)
     }

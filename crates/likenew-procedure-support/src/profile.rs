@@ -15,13 +15,13 @@ pub enum Profile {
     #[default]
     #[serde(rename = "default")]
     Default,
-    /// The same with the many threads that fast drives want.
+    /// The same with the many threads that fast drives need.
     #[serde(rename = "nvme")]
     Nvme,
     /// Only the deep queues.
     #[serde(rename = "peak")]
     Peak,
-    /// Only the shallow queues, as one program at a time makes them.
+    /// Only the shallow queues, as single programs have.
     #[serde(rename = "real")]
     Real,
     /// Sequential, random 512 KiB, random 4 KiB, random 4 KiB deep.
@@ -29,14 +29,14 @@ pub enum Profile {
     Of2009,
 }
 
-/// One line of the table: a pattern, a block size, and how many I/Os are in flight on how many threads.
+/// One line of the table: pattern, block size, queue depth and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Test {
     /// Whether addresses are random rather than sequential.
     pub random: bool,
     /// Bytes of one I/O.
     pub block: u32,
-    /// I/Os in flight on each thread.
+    /// Queue depth of each thread.
     pub depth: u32,
     /// Threads.
     pub threads: u32,
@@ -54,7 +54,7 @@ const K: u32 = 1 << 10;
 const M: u32 = 1 << 20;
 
 impl Profile {
-    /// All profiles with the names they are typed by.
+    /// All profiles with their names on the command line.
     pub const ALL: [(&'static str, Self); 5] = [
         ("default", Self::Default),
         ("nvme", Self::Nvme),
@@ -63,7 +63,7 @@ impl Profile {
         ("2009", Self::Of2009),
     ];
 
-    /// Its tests, in order.
+    /// Its tests, in the order of the table.
     pub fn tests(self) -> &'static [Test] {
         match self {
             Self::Default => {

@@ -1,4 +1,4 @@
-//! I/Os that failed, and tests that were not measured because of it, for every procedure's evidence.
+//! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Outcome;
@@ -10,11 +10,11 @@ use crate::wording;
 
 /// `EILSEQ`, with which fio ends a job whose verify finds other data than it wrote.
 const DATA_DIFFERS: i32 = 84;
-/// More failed tests than this are not named one by one.
+/// Most failed tests that are named one by one.
 const NAMED_MAX: usize = 3;
 
-/// I/Os that failed, if any did, and failed jobs of another program. Only errors of the medium are problems of the drive:
-/// a file system that is full, or a drive that was unplugged, says nothing of its health.
+/// Failed I/Os, and failed jobs of another program. Only errors of the medium are problems of the drive: a
+/// full file system, or an unplugged drive, says nothing of its health.
 pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
     let failures = segments.iter().filter_map(|segment| match segment.stop {
         Stop::JobFailed { errno } => failed_job(segment, errno),
@@ -23,8 +23,8 @@ pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
     failures.chain(failed_ios(segments)).collect()
 }
 
-/// What an error of another program's job says of the drive: that its medium failed, or that it returned other data than
-/// was written. Any other error only means that the job was not measured.
+/// What the error of another program's job shows about the drive: that its medium failed, or that it returned
+/// other data than was written. Any other error only means that the job was not measured.
 fn failed_job(segment: &Segment, errno: i32) -> Option<Answer> {
     let job = &segment.workload.name;
     if errno == DATA_DIFFERS {
@@ -43,11 +43,11 @@ fn failed_ios(segments: &[Segment]) -> Option<Answer> {
     if let Some(first) = samples().next() {
         return Some(wording::system_refused_ios(errors, first.into()));
     }
-    // Another program may record no more than how many failed.
+    // Another program may record only how many failed.
     (errors > 0).then(|| wording::failed_ios_without_reason(errors))
 }
 
-/// Whether two tests failed alike, so that one of them explains both.
+/// Whether two tests failed alike, so that one error explains both.
 fn is_same_error(one: &MeasurementError, other: &MeasurementError) -> bool {
     let outcome = |first: &Option<RefusedIo>| first.map(|io| io.outcome);
     match (one, other) {
@@ -59,12 +59,12 @@ fn is_same_error(one: &MeasurementError, other: &MeasurementError) -> bool {
     }
 }
 
-/// How many tests were run, failed ones included.
+/// Number of tests run, failed ones included.
 pub fn tests_run(segments: &[Segment]) -> usize {
     segments.iter().filter(|segment| !segment.workload.is_rest()).count()
 }
 
-/// Which tests were not measured and why, if any: no table states rates of them.
+/// The tests that were not measured, and why; tables have no rates for them.
 pub fn unmeasured_workloads(segments: &[Segment]) -> Option<Answer> {
     let failures: Vec<(&str, MeasurementError)> = segments
         .iter()

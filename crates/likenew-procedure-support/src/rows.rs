@@ -1,10 +1,10 @@
-//! Rows of tables from typed structs, and the figures that every table of I/O shares.
+//! Rows of tables from typed structs, and the columns that every table of I/O shares.
 
 use likenew_core::findings::Row;
 use likenew_core::tally::Tally;
 use serde::Serialize;
 
-/// A struct as a row: its fields are the columns, in order.
+/// A struct as a row: its fields are the columns, in the order of declaration.
 pub fn row(columns: impl Serialize) -> Row {
     match serde_json::to_value(columns) {
         Ok(serde_json::Value::Object(row)) => row,
@@ -12,7 +12,7 @@ pub fn row(columns: impl Serialize) -> Row {
     }
 }
 
-/// Latency as tables show it, in nanoseconds. What was measured elsewhere may know the mean alone, or nothing.
+/// Latency columns of tables, in nanoseconds. An imported measurement may have only the mean, or nothing.
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct LatencyColumns {
     latency_ns_mean: Option<f64>,

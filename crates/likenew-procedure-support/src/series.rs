@@ -1,4 +1,4 @@
-//! Pictures that several procedures draw.
+//! Charts that several procedures draw.
 
 use likenew_core::findings::Axis;
 use likenew_core::segment::Segment;
@@ -14,7 +14,7 @@ pub fn axis(label: &str, unit: &str) -> Axis {
     Axis::new(label, unit)
 }
 
-/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment; nothing of what
+/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment; empty if it
 /// failed.
 pub fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
     if segment.measurement_error().is_some() {
@@ -32,7 +32,7 @@ pub fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Speed along what was moved: `[bytes, bytes/s]` in the middle of each window of a segment; nothing of what failed.
+/// Speed by bytes moved: `[bytes, bytes/s]` in the middle of each window of a segment; empty if it failed.
 pub fn speed_over_bytes(segment: &Segment) -> Vec<[f64; 2]> {
     if segment.measurement_error().is_some() {
         return Vec::new();

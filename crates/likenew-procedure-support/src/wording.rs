@@ -1,4 +1,4 @@
-//! The sentences of this crate: what failed, what was not measured, what the device counted, how precise means are.
+//! The sentences of this crate: failed I/Os and tests, device counters, and precision of means.
 
 use std::fmt::Display;
 use std::io;
@@ -8,6 +8,7 @@ use likenew_core::measurement_error::RefusedIo;
 use likenew_core::plan::Plan;
 use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::shell::shell_quote;
+use likenew_core::suggest::nearest;
 
 /// The same text with a capital first letter, to begin a sentence with.
 pub fn capitalize(text: &str) -> String {
@@ -37,21 +38,17 @@ pub fn list(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, as it can be pasted into a shell.
-/// Nothing of a plan that leaves the target open.
+/// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, ready to paste into
+/// a shell. `None` for a plan without a target.
 pub fn command(plan: &Plan, options: &str) -> Option<String> {
     let target = shell_quote(plan.target.as_deref()?);
     let command = format!("likenew {} {target} {options}", plan.procedure);
     Some(command.trim_end().to_owned())
 }
 
-/// An action that runs the plan's procedure again with these options.
-pub fn rerun(id: &str, why: &str, plan: &Plan, options: &str) -> Action {
-    let action = Action::new(id, why);
-    match command(plan, options) {
-        Some(command) => action.command(command),
-        None => action,
-    }
+/// `likenew recondition TARGET`, which restores the drive of a plan; nothing of a plan that leaves the target open.
+pub fn recondition_command(plan: &Plan) -> Option<String> {
+    command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")
 }
 
 /// The error of an option outside of its range.
@@ -84,7 +81,7 @@ pub fn patterns_once() -> String {
     "pattern: name sequential, random or both, once each".into()
 }
 
-/// The error of a procedure that would write to a target that may only be read.
+/// The error of a procedure that would write to a read-only target.
 pub fn target_is_read_only() -> String {
     "this target is read-only; add --op read, or test a folder on it".into()
 }
@@ -94,9 +91,47 @@ pub fn no_operation() -> String {
     "op: name read, write or a mix such as mix:70".into()
 }
 
-/// The error of an option of a procedure.
+/// The error of a name that does not exist; the nearest one is offered where one is near, and all where none is.
+pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
+    match nearest(typed, known.iter().copied()) {
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"?"),
+        None => format!("unknown {what} \"{typed}\"; use {}", known.join(", ")),
+    }
+}
+
+/// The error of an option of a procedure, from what the parser says of it.
 pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
-    format!("invalid option for {procedure}: {reason}")
+    if let Some((typed, known)) = unknown_field(reason) {
+        return unknown_name(&format!("option of {procedure}"), typed, &known);
+    }
+    match reason.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected ")) {
+        Some((found, expected)) => {
+            format!("{procedure} expects {} here, not {}", toml_type(expected), toml_type(found))
+        }
+        None => format!("invalid option of {procedure}: {reason}"),
+    }
+}
+
+/// The name in "unknown field `a`, expected one of `b`, `c`", and those that exist.
+fn unknown_field(reason: &str) -> Option<(&str, Vec<&str>)> {
+    let mut quoted = reason.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    Some((quoted.next()?, quoted.collect()))
+}
+
+/// A type as the parser names it, in the words of TOML.
+fn toml_type(name: &str) -> String {
+    match name {
+        "map" | "a map" => "a table".into(),
+        "sequence" | "a sequence" => "a list".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number".into(),
+        "f64" => "a number".into(),
+        name if name.starts_with("integer") => name.replace("integer ", "the number "),
+        name if name.starts_with("floating point ") => name.replace("floating point ", "the number "),
+        name if name.starts_with("string ") => name.replace("string ", "the text "),
+        name if name.starts_with("boolean ") => name.replace("boolean ", ""),
+        name if name.starts_with("struct ") => "a table".into(),
+        name => name.to_owned(),
+    }
 }
 
 pub(crate) fn no_such_pattern(text: &str) -> String {
@@ -109,8 +144,13 @@ pub(crate) fn no_such_precision(text: &str) -> String {
 
 /// I/Os that failed for a reason of the drive.
 pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
-    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}", count(errors, "I/O")))
+    let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
+    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
         .with_evidence(first_error(first))
+        .action(Action::new(
+            "back_up",
+            "Back up what you need now, then read SMART attributes 5, 197 and 198",
+        ))
 }
 
 /// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
@@ -187,7 +227,7 @@ pub fn nothing_measured_yet() -> String {
     "Nothing was measured.".into()
 }
 
-/// The summary that an answer makes by itself.
+/// An answer as the summary.
 pub fn answer_as_summary(answer: &Answer) -> String {
     format!("{}: {}.", answer.question, answer.answer)
 }
@@ -210,7 +250,7 @@ pub(crate) fn device_was_busy(extra: Share) -> Answer {
     )
 }
 
-/// How many tests differ so.
+/// How many tests differ in this way.
 pub(crate) fn tests_differ(differ: usize, of: usize) -> String {
     format!("The counts differ in {differ} of {}.", count(of as u64, "test"))
 }
@@ -220,20 +260,20 @@ pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) -> String {
     format!("\"{name}\" moved {moved}; the device counted {counted}.")
 }
 
-/// All means are as precise as was asked for.
+/// All means are as precise as asked.
 pub(crate) fn means_are_precise(goal: impl Display, passes_most: usize) -> Answer {
     let answer = format!("every mean is known to ±{goal} after at most {}", passes(passes_most));
     Answer::good("precision", "Precision", answer)
 }
 
-/// Some means are not as precise as was asked for.
+/// Some means are not as precise as asked.
 pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, of: usize) -> Answer {
     let verb = if wide == 1 { "is" } else { "are" };
     let answer = format!("{wide} of {} {verb} known less precisely than ±{goal}", count(of as u64, "mean"));
     Answer::unknown("precision", "Precision", answer)
 }
 
-/// How precisely one mean is known; nothing where its passes give no interval.
+/// The precision of one mean; `None` if its passes give no interval.
 pub(crate) fn precision_of_mean(name: &str, reached: Option<impl Display>, passes_run: usize) -> String {
     let after = passes(passes_run);
     match reached {
@@ -258,7 +298,10 @@ mod tests {
         let first = RefusedIo { op: Op::Read, offset: 8192, length: Some(4096), outcome: Outcome::Error(5) };
         let text = |answer: &Answer| answer_as_summary(answer);
         let failed = drive_failed_ios(12, first);
-        assert_eq!(text(&failed), "I/O errors: the drive failed 12 I/Os.");
+        assert_eq!(
+            text(&failed),
+            "I/O errors: the drive failed 12 I/Os, the first at offset 8 KiB (Input/output error)."
+        );
         assert_eq!(
             failed.evidence,
             ["The first was a read of 4096 bytes at offset 8192: Input/output error (os error 5)."]

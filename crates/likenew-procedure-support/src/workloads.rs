@@ -7,12 +7,12 @@ use likenew_core::region::Region;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-/// Blocks of a preparation are as long as this where a file's size is a multiple of it.
+/// Block of a preparation, if a file's size is a multiple of it.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 8;
 
-/// Writes the first `bytes` of a drive once in sequence, so that reads meet data and writes meet no address for the first
-/// time. `file_bytes` is the size of a folder's files: no I/O crosses its multiples.
+/// Writes the first `bytes` of a drive once sequentially, so that reads meet data and no write is the first
+/// at its address. `file_bytes` is the size of a folder's files: no I/O crosses its multiples.
 pub fn prepare(bytes: u64, file_bytes: u64, data: DataClass) -> Workload {
     let block = BLOCK.min(1 << file_bytes.trailing_zeros().min(31));
     let place = AccessPattern::Sequential(Region::bytes(0..bytes));

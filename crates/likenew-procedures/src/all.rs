@@ -1,4 +1,4 @@
-//! The list of all questions.
+//! The list of all procedures.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
@@ -25,7 +25,7 @@ use crate::trim::Trim;
 use crate::verify::Verify;
 use crate::xray::Xray;
 
-/// What each asks and costs, in the order in which a newcomer should meet them.
+/// Every procedure, in the order in which a newcomer should meet them.
 pub const DESCRIPTORS: &[&Descriptor] = &[
     &crate::check::DESCRIPTOR,
     &crate::recondition::DESCRIPTOR,
@@ -47,7 +47,7 @@ pub const DESCRIPTORS: &[&Descriptor] = &[
     &crate::run::DESCRIPTOR,
 ];
 
-/// The procedure a plan names, with its settings.
+/// The procedure that a plan names, with its settings.
 ///
 /// # Errors
 /// A sentence: the plan is of a newer form, names no procedure that exists, or its settings are wrong.
@@ -76,20 +76,20 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
-            Err(format!("there is no procedure \"{other}\"; there are {}", names.join(", ")))
+            Err(wording::unknown_name("procedure", other, &names))
         }
     }
 }
 
-/// The findings of a run, and of one that is judged again: the procedure's own, what was not measured, and whether the
-/// device did what was measured.
+/// The findings of a run, also of one that is judged again: the procedure's own, tests that failed, and
+/// whether the I/O reached the device.
 pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     let mut findings = procedure.judge(evidence);
     let segments = &evidence.segments;
     lead_with_errors(&mut findings);
     if let Some(answer) = refusals::unmeasured_workloads(segments) {
         let mut tests = segments.iter().filter(|segment| !segment.workload.is_rest());
-        // Where nothing else was measured, that is the answer; otherwise it limits the answer.
+        // If nothing else was measured, that is the answer; otherwise it limits the answer.
         let is_all = tests.all(|segment| segment.measurement_error().is_some());
         if is_all {
             findings.summary = wording::nothing_was_measured(refusals::tests_run(segments));
@@ -109,7 +109,7 @@ pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     findings
 }
 
-/// Puts errors of the drive first, unless the procedure itself begins with something that is wrong.
+/// Puts errors of the drive first, unless the procedure's own first answer is a problem.
 fn lead_with_errors(findings: &mut Findings) {
     let is_error = |answer: &Answer| {
         answer.standing == Standing::Problem && ["io_errors", "job_errors"].contains(&answer.id.as_str())
@@ -124,7 +124,7 @@ fn lead_with_errors(findings: &mut Findings) {
     findings.answers.insert(0, answer);
 }
 
-/// Puts an answer among those of the first screen, if these were chosen at all.
+/// Adds an answer to those of the first screen, if the procedure chose any.
 fn show(findings: &mut Findings, answer: &Answer, place: usize) {
     let shown = &mut findings.overview.answers;
     if !shown.is_empty() || findings.overview.table.is_some() {

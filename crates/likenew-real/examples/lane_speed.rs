@@ -1,9 +1,9 @@
 //! How fast one lane is: random 4 KiB reads in the smallest loop there can be.
 //!
-//! `cargo run --release -p likenew-real --example lane_speed -- PATH DEPTH SECONDS [uring|posix]`, where PATH is a file, a
-//! block device, or `nop`. Prints I/Os a second, and the user and system time of one I/O. The same on fio, for comparison:
-//! `fio --name=x --filename=PATH --rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=DEPTH --runtime=SECONDS
-//! --time_based --fixedbufs --registerfiles --norandommap`.
+//! `cargo run --release -p likenew-real --example lane_speed -- PATH DEPTH SECONDS [uring|posix]`, where PATH
+//! is a file, a block device, or `nop`. Prints IOPS, and the user and system time of one I/O. The same on
+//! fio, for comparison:
+//! `fio --name=x --filename=PATH --rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=DEPTH --runtime=SECONDS --time_based --fixedbufs --registerfiles --norandommap`.
 
 use std::path::Path;
 

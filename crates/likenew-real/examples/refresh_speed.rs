@@ -1,4 +1,5 @@
-//! How fast a file is refreshed, by the length of chunks, with and without reading back: `refresh_speed FILE JOURNAL`, the journal in the folder that it is run in.
+//! How fast a file is refreshed, by the length of chunks, with and without reading back:
+//! `refresh_speed FILE JOURNAL`, the journal in the folder that it is run in.
 //!
 //! The file is rewritten with what it holds. The journal must not exist; it is removed after each pass.
 

@@ -1,4 +1,5 @@
-//! What this instrument adds to the latency of an I/O on this machine: measured on a ring of its own, without any drive.
+//! The latency that this program adds to an I/O on this machine, measured on a separate ring, without any
+//! drive.
 
 use io_uring::{opcode, types};
 use likenew_core::instrument::AddedLatency;
@@ -11,7 +12,8 @@ use crate::ring::Ring;
 const CALLS: usize = 501;
 /// Waits, each until a timer fires.
 const WAITS: usize = 201;
-/// How far ahead a timer is set, the same for a drive that answers in 100 µs: long enough for the core to fall asleep.
+/// How far ahead a timer is set, as for a drive that answers in 100 µs. Chosen: long enough for the core to
+/// fall asleep.
 const AHEAD: Nanos = Nanos::from_micros(100);
 
 /// Measures for about 25 ms; nothing where this system has no io_uring.
@@ -60,7 +62,7 @@ fn wake(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     Some(ended.since(due).0)
 }
 
-/// Of some values: the one that this share of them does not exceed.
+/// The quantile of some values.
 fn quantile(mut values: Vec<u64>, share: f64) -> u64 {
     values.sort_unstable();
     values[((values.len() - 1) as f64 * share).round() as usize]

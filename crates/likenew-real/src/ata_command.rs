@@ -1,4 +1,5 @@
-//! Commands to an ATA drive, of those that only read: as the kernel kept the answer, or through SCSI (SAT-3, ATA PASS-THROUGH (16)).
+//! Commands to an ATA drive, of those that only read: as the kernel kept the answer, or through SCSI (SAT-3,
+//! ATA PASS-THROUGH (16)).
 
 use std::os::fd::AsFd;
 
@@ -12,10 +13,10 @@ pub(crate) const ANSWER_BYTES: usize = 512;
 /// `HDIO_GET_IDENTITY` of linux/hdreg.h, and `SG_IO` of scsi/sg.h.
 const HDIO_GET_IDENTITY: Opcode = 0x030D;
 const SG_IO: Opcode = 0x2285;
-/// A drive that sleeps takes so long to wake at most.
+/// Time limit of a command: a sleeping drive wakes within it.
 const TIMEOUT_MS: u32 = 15_000;
 
-/// What is read. There is nothing here that writes.
+/// The commands. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadCommand {
     /// SMART READ DATA.
@@ -99,15 +100,15 @@ pub(crate) fn read(device: impl AsFd, what: ReadCommand) -> Result<Vec<u8>, Errn
         duration_ms: 0,
         info: 0,
     };
-    // SAFETY: the kernel reads the header and the command, and writes the header, at most `data_length` bytes of data and
-    // `sense_length` of sense, all of which live until it returns.
+    // SAFETY: the kernel reads the header and the command, and writes the header, at most `data_length` bytes
+    // of data and `sense_length` of sense, all of which live until it returns.
     unsafe { ioctl(device, Updater::<SG_IO, Header>::new(&mut header)) }?;
     let refused = header.status != 0 || header.host_status != 0 || header.driver_status & 0xF != 0;
     if refused { Err(Errno::IO) } else { Ok(answer) }
 }
 
-/// The command block: protocol 4 (data come in), one block of 512 bytes counted in the field of sectors, then features, count, address
-/// and the command of ATA (SAT-3, table 170; ACS-3 for the commands).
+/// The command block: protocol 4 (data come in), one block of 512 bytes counted in the field of sectors, then
+/// features, count, address and the command of ATA (SAT-3, table 170; ACS-3 for the commands).
 fn command(what: ReadCommand) -> [u8; 16] {
     const PIO_IN: u8 = 4 << 1;
     const EXTENDED: u8 = 1;

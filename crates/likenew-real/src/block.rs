@@ -1,4 +1,4 @@
-//! What /sys says of a block device.
+//! What /sys reports of a block device.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ pub(crate) struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The device with these numbers; none for what is no device, such as a memory or network file system.
+    /// The device with these numbers; `None` if there is no such device, as for a memory or network file
+    /// system.
     pub(crate) fn by_number(number: DeviceNumber) -> Option<Self> {
         let link = format!("/sys/dev/block/{}:{}", number.major, number.minor);
         Some(Self { folder: fs::canonicalize(link).ok()? })
@@ -56,14 +57,15 @@ impl BlockDevice {
         children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
-    /// What a disk is known by on whatever path it is reached; none of a partition.
+    /// The identity of a disk, the same on all of its paths; `None` for a partition.
     pub(crate) fn world_wide_name(&self) -> Option<String> {
         self.attribute("wwid").or_else(|| self.attribute("device/wwid")).filter(|_| !self.is_partition())
     }
 
     /// Where a partition begins on its disk, and its length, in bytes.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
-        // The kernel counts in sectors of 512 bytes here, whatever the disk's are (Documentation/ABI/stable/sysfs-block).
+        // The kernel counts in sectors of 512 bytes here, whatever the disk's are
+        // (Documentation/ABI/stable/sysfs-block).
         let bytes = |name: &str| self.attribute(name)?.parse::<u64>().ok()?.checked_mul(512);
         Some((bytes("start")?, bytes("size")?))
     }
@@ -94,7 +96,7 @@ impl BlockDevice {
         Some(text.trim().to_owned())
     }
 
-    /// One of its attributes that is no text.
+    /// One of its binary attributes.
     pub(crate) fn binary_attribute(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.folder.join(name)).ok()
     }
@@ -114,8 +116,8 @@ impl BlockDevice {
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
-    /// The first line of one of its attributes, if there is one that says something. A name of a file in it need not be text: it is good for being
-    /// shown, and for nothing else.
+    /// The first line of one of its attributes, if there is one that says something. A name of a file in it
+    /// need not be text: it is good for being shown, and for nothing else.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read(self.folder.join(name)).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -126,7 +128,7 @@ impl BlockDevice {
     /// Maker and model, where known.
     pub(crate) fn model(&self) -> Option<String> {
         let model = self.attribute("device/model")?;
-        // Disks behind a SATA translation give their bus for a maker.
+        // Disks behind a SATA translation report their bus as maker.
         let vendor =
             self.attribute("device/vendor").filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x"));
         Some(match vendor {
@@ -135,13 +137,14 @@ impl BlockDevice {
         })
     }
 
-    /// What kind of bus or driver it hangs on, if that says more than its name: `nvme`, `virtio`, `scsi`.
+    /// Its kind of bus or driver, if that says more than its name: `nvme`, `virtio`, `scsi`.
     pub(crate) fn bus(&self) -> Option<String> {
         let link = fs::read_link(self.folder.join("device/subsystem")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// The bus of a hypervisor that it hangs on, itself or by a controller of SCSI: `virtio`, `xen`, `vmbus`.
+    /// The bus of the hypervisor that it is connected to, itself or by a SCSI controller: `virtio`, `xen`,
+    /// `vmbus`.
     pub(crate) fn hypervisor(&self) -> Option<&'static str> {
         let bus = self.bus();
         let hangs_on = |name: &str| bus.as_deref() == Some(name) || self.is_behind(name);

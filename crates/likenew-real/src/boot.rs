@@ -1,4 +1,4 @@
-//! Which start of the machine this is: whoever finds something cut off asks whether the power has gone since.
+//! An id of this boot of the machine: after an interruption it shows whether the power has been off since.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,7 +26,7 @@ impl Boot {
         (!id.is_empty()).then_some(Self { id, started_at })
     }
 
-    /// One of this name that begins now, for tests that cannot start the machine anew.
+    /// A boot of this name that begins now, for tests that cannot restart the machine.
     pub fn from_id(id: &str) -> Self {
         Self { id: id.to_owned(), started_at: SystemTime::now() }
     }

@@ -13,7 +13,7 @@ const TOUCHED_BYTES_MAX: usize = 256 << 20;
 
 /// Page-aligned memory for `slots` buffers.
 ///
-/// It is handed to the kernel by address: whoever drops it makes sure that no I/O is in flight any more.
+/// The kernel gets its address: before it is dropped, no I/O may be in flight any more.
 pub(crate) struct Buffers {
     start: NonNull<u8>,
     stride: usize,
@@ -69,8 +69,9 @@ impl Buffers {
     #[inline]
     pub(crate) fn slot_mut(&mut self, slot: Slot) -> &mut [u8] {
         let address = self.address(slot);
-        // SAFETY: `length` bytes from there are mapped, initialised (to zero at first) and borrowed through `self`; the
-        // lanes hand out buffers only of slots that are not in flight, so nobody else writes to them.
+        // SAFETY: `length` bytes from there are mapped, initialized (to zero at first) and borrowed through
+        // `self`; the lanes hand out buffers only of slots that are not in flight, so nothing else writes to
+        // them.
         unsafe { std::slice::from_raw_parts_mut(address, self.length) }
     }
 
@@ -94,7 +95,8 @@ impl Drop for Buffers {
         if self.is_leaked {
             return;
         }
-        // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the type's contract.
+        // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the
+        // type's contract.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes()) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }

@@ -9,8 +9,8 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// `CLOCK_MONOTONIC` since a drive was opened. Copies share the epoch, so all lanes of a drive read one clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Monotonic {
-    /// The machine's own reading when this clock read zero, in nanoseconds; before the machine was started, for the
-    /// clock of a run that goes on.
+    /// The system clock when this clock read zero, in nanoseconds; for a resumed run that can be before the
+    /// machine was started.
     epoch_ns: i64,
 }
 

@@ -14,10 +14,10 @@ use crate::{processors, stat};
 /// Where btrfs lists the devices of each of its file systems, as links (`FSID/devices/NAME`).
 const BTRFS: &str = "/sys/fs/btrfs";
 
-/// The devices below a drive; none where nobody counts.
+/// The devices below a drive; none where no device counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CounterSource {
-    /// Folders of devices in /sys. A partition has counts of its own.
+    /// Folders of devices in /sys. A partition has its own counters.
     devices: Vec<PathBuf>,
     /// The folder of the disk that all of them lie on, if it is one.
     disk: Option<PathBuf>,
@@ -37,7 +37,7 @@ impl CounterSource {
         Self { devices, disk }
     }
 
-    /// Of what a mount lies on. Memory, networks, layers and pools of other file systems have no device of their own.
+    /// For the device below a mount. Memory, networks, layers and pools of other file systems have none.
     pub(crate) fn of_mount(mount: &Mount) -> Self {
         let by_number = BlockDevice::by_number(mount.device);
         if let Some(device) = by_number {
@@ -46,7 +46,7 @@ impl CounterSource {
         if mount.kind != "btrfs" {
             return Self::default();
         }
-        // btrfs has a number of its own, and names one of its devices.
+        // btrfs has a device number that no device has, and names one of its devices.
         let source = DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
         source.map_or_else(Self::default, |device| Self::of_btrfs(Path::new(BTRFS), &device))
     }
@@ -85,7 +85,7 @@ impl CounterSource {
     }
 }
 
-/// The disk of a partition, and what a mapping lies on; none below several.
+/// The disk of a partition, or the one device below a mapping; none if there are several.
 fn disk_below(device: BlockDevice) -> Option<PathBuf> {
     match &device.devices_below()[..] {
         [] => Some(device.folder().to_owned()),

@@ -1,4 +1,5 @@
-//! A block device as a store, held exclusively by a consent: nobody can mount or claim it while this lives.
+//! A block device as a store, held exclusively by a consent: no program can mount or claim it while this
+//! lives.
 
 use std::io;
 use std::ops::Range;
@@ -45,7 +46,8 @@ impl DeviceStore {
         Ok(Self { raw: RawStore::new(fd, direct, bytes - bytes % u64::from(block)), marks, _claims: claims })
     }
 
-    /// The beginnings of its partitions: they change whenever somebody uses it, and nobody knows their places but the system.
+    /// The beginnings of its partitions: they change whenever the device is used, and only the system knows
+    /// where.
     pub fn marks(&self) -> &[Range<u64>] {
         &self.marks
     }

@@ -55,7 +55,7 @@ impl DirectIo {
         Self { flags: OFlags::DIRECT, block }
     }
 
-    /// What has to be said of numbers measured this way.
+    /// The caveat for numbers measured this way.
     pub(crate) fn caveat(self) -> Option<String> {
         (!self.flags.contains(OFlags::DIRECT)).then(|| {
             "the file system refuses direct I/O, so everything went through the page cache: these numbers may be those of \

@@ -1,4 +1,4 @@
-//! Whether what is to be kept safe lies on other blocks than what is rewritten.
+//! Whether what is to be kept safe is on other blocks than what is rewritten.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -10,17 +10,18 @@ use crate::block::BlockDevice;
 use crate::in_use::{add_with_lower_devices, lower_device};
 use crate::mounts::{DeviceNumber, Mount};
 
-/// File systems that may lie on several devices and of which /sys does not say on which.
+/// File systems that may span several devices, which /sys does not list.
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
-/// Memory: it is apart from everything, and a journal there is lost with the power.
+/// Memory: it shares nothing with a drive, but a journal there is lost with the power.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 /// Files on other machines.
 const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];
 
-/// Checks that the folder or file `kept` lies durably, and on other blocks than the block device `device`, however many layers lie between.
+/// Checks that the folder or file `kept` is durable and on other blocks than the block device `device`,
+/// through any number of layers.
 ///
 /// # Errors
-/// A refusal: it does not, or nobody can tell.
+/// A refusal: it is not, or that cannot be determined.
 pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
     let refuse = |reason: String| {
         Err(LabError::Refused(format!(

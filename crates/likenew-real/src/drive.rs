@@ -1,4 +1,4 @@
-//! A real drive: a medium, what carries its I/O, and what is known of it.
+//! A real drive: a medium, its I/O engine, and its facts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::medium::Medium;
 use crate::nop;
 use crate::old_files::{OldFiles, OpenOldFiles};
 
-/// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
+/// A medium that can be measured. Lanes share the medium, so it is released when the drive and all lanes are
 /// gone.
 pub(crate) struct RealDrive<M> {
     name: String,
@@ -28,7 +28,7 @@ pub(crate) struct RealDrive<M> {
     clock: Monotonic,
     info: DeviceInfo,
     access: Access,
-    /// The owner's old files, once they were looked for.
+    /// The owner's old files, once they were searched for.
     old: Option<OldFiles>,
     /// The same, open for as long as they are what is measured.
     open_old: Option<Arc<OpenOldFiles>>,
@@ -63,7 +63,7 @@ impl<M: Medium> RealDrive<M> {
         Ok(self.old.insert(old))
     }
 
-    /// Opens the old files that were found, or looks for others if one of them is not there any more.
+    /// Opens the old files that were found, or searches for others if one of them has disappeared.
     fn open_old(&mut self) -> Result<OpenOldFiles, String> {
         match self.old.as_ref().map(OldFiles::open) {
             Some(Ok(open)) => Ok(open),
@@ -177,7 +177,8 @@ mod tests {
         drive.wall = || wall_seconds() + 40 * 86_400;
         let result = drive.probe(&Probe::OldFiles).unwrap();
         assert!(matches!(&result, ProbeResult::OldFiles(found) if found.files == 1), "{result:?}");
-        // To look for them holds none; to measure them does; afterwards each can be rewritten, and measured again.
+        // Searching keeps none of them open; measuring does; afterward each can be rewritten, and measured
+        // again.
         for _ in 0..2 {
             FileStore::take(&film).unwrap().give_back().unwrap();
             drive.use_old_files(true).unwrap();

@@ -1,4 +1,4 @@
-//! What /sys and /proc say of a device that changes seldom: for somebody who watches it.
+//! Facts about a device from /sys and /proc that seldom change, for watching it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::block::BlockDevice;
 use crate::loop_device::Store;
 use crate::mounts::{DeviceNumber, Mount, swaps};
 
-/// More layers than this are no stack but a mistake in it.
+/// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
 
 /// What is mounted and swapped to, read once for all devices.
@@ -27,7 +27,7 @@ impl Uses {
             let of_source = source.starts_with("/dev").then(|| DeviceNumber::at(source)).flatten();
             (of_source.unwrap_or(mount.device), mount.point)
         };
-        // For a report only, which says of what it knows.
+        // Only for a report, so gaps are acceptable.
         let mounts = crate::mounts::all().unwrap_or_default();
         Self { mounts: mounts.into_iter().map(uses).collect(), swaps: swaps().unwrap_or_default() }
     }
@@ -116,7 +116,7 @@ impl Devices<'_> {
         above
     }
 
-    /// From the drives at the bottom to everything that lies on them.
+    /// From the drives at the bottom to everything above them.
     fn stack(&self, device: &BlockDevice) -> Vec<Layer> {
         let mut stack = Vec::new();
         let mut bottoms = Vec::new();
@@ -194,7 +194,7 @@ fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
     caveats
 }
 
-/// Names come from drives and file systems: what a terminal would act on is taken out.
+/// Names come from drives and file systems: control characters are removed.
 pub(crate) fn clean(text: &str) -> String {
     text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// A drive with two partitions; the second is encrypted, and a volume lies on that.
+    /// A drive with two partitions; the second is encrypted, with a volume on it.
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let block = root.path().join("class/block");

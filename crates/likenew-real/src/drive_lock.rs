@@ -1,20 +1,27 @@
-//! A lock on the drives below a path, so that two runs never meet on one drive, whatever way each comes: by a folder, a file, a partition, a
-//! mapped device, a loop device over a file, or the disk itself. Two measurements side by side would spoil each other; two that change a drive, worse.
+//! A lock on the drives below a path, so that two runs never share a drive, whatever path each uses: a
+//! folder, a file, a partition, a mapped device, a loop device over a file, or the disk itself. Two
+//! measurements at once would spoil each other; two runs that change a drive could do worse.
 //!
-//! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of an NVMe drive its controller's
-//! `serial`, as one namespace slows the others. This place was chosen against three others:
-//! - A folder of lock files, such as /run/lock, does not exist everywhere, and who made a file may remove it: then two runs lock two files. Root and
-//!   users would have to share it, and whoever came first could keep the others out.
-//! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock another meaning.
-//! - The name of a socket (abstract, unix(7)) can be taken by anybody who wants to keep others out, without being named.
+//! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of
+//! an NVMe drive its controller's `serial`, as one namespace slows the others. This place was chosen against
+//! three others:
+//! - A folder of lock files, such as /run/lock, does not exist everywhere, and the owner of a file may remove
+//!   it: then two runs lock two files. Root and users would have to share it, and the first of them could
+//!   keep the others out.
+//! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock
+//!   another meaning.
+//! - The name of a socket (abstract, unix(7)) can be taken by any program that wants to keep others out,
+//!   without a trace of which.
 //!
-//! A file in /sys is there for every user, can be made and removed by none, and needs no right but to read. Whoever holds its lock stands in
-//! /proc/locks, so that the process is named, also one that only wants to be in the way. It ends with the program that holds it, however
-//! that ends. Containers that share the host's network share its /sys and meet; others have a /sys of their own, and do not.
+//! A file in /sys exists for every user, cannot be made or removed, and needs only the right to read.
+//! /proc/locks shows who holds its lock, so that the process can be named, even one that only wants to block
+//! others. The lock ends with its program, however that ends. Containers that share the host's network share
+//! its /sys and its locks; others have their own /sys, and do not.
 //!
-//! Below a loop device lies the drive that holds its file; one over memory is a drive of its own. A disk that is reached by several paths is locked by
-//! all of them. Below layers (overlayfs) lie the drives of the folders that they are made of. In a container those have no name, and nobody tells on
-//! which drives ZFS lies: then the root folder of the file system is what is locked, so that two runs in it meet, and no others.
+//! Below a loop device is the drive that holds its file; a loop device over memory counts as a drive. A disk
+//! with several paths is locked by all of them. Below layers (overlayfs) are the drives of their folders. In
+//! a container those have no name, and the drives below ZFS cannot be determined: then the root folder of the
+//! file system is locked, which separates two runs in it, but no others.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -37,15 +44,17 @@ use crate::in_use::below_loop;
 use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{DeviceNumber, Mount, all};
 
-/// So often, and so long apart, a lock is tried before somebody is said to hold it: a program that is just being started holds copies of all
-/// descriptors of the one that starts it.
+/// How many times a lock is tried before another program is said to hold it: one that is just being started
+/// has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
 const TRIES: u32 = 40;
+/// Time between two tries. Chosen: short beside the start of a program.
 const PAUSE: Nanos = Nanos::from_millis(25);
-/// How often it is looked whether a drive that is waited for has become free.
+/// How often a run that waits for a drive checks whether it is free. Chosen: a delay of 200 ms is not felt,
+/// and costs nothing.
 const WAITING_PAUSE: Nanos = Nanos::from_millis(200);
-/// A file that was made anew while it was locked is locked again, so often.
+/// How many times a file is locked again that was replaced while it was locked.
 const RENEWALS: u32 = 10;
-/// A command is told up to this length.
+/// A command is shown up to this length.
 const COMMAND_CHARS: usize = 120;
 
 /// Where locks are.
@@ -61,19 +70,20 @@ pub struct DriveLock {
     files: Vec<File>,
 }
 
-/// Somebody holds a drive.
+/// Another program holds a drive.
 struct LockHolder {
     drive: String,
     holder: String,
 }
 
 impl Locks {
-    /// Those that all users of this machine share.
+    /// The locks that all users of this machine share.
     pub fn system() -> Self {
         Self { folder: None }
     }
 
-    /// Those in a folder, for tests, which run side by side on one drive: whoever has another folder is not met.
+    /// Locks in a folder, for tests that run side by side on one drive: locks in another folder do not
+    /// conflict.
     pub fn in_folder(folder: PathBuf) -> Self {
         Self { folder: Some(folder) }
     }
@@ -81,7 +91,7 @@ impl Locks {
     /// Locks every drive below these folders, files or block devices.
     ///
     /// # Errors
-    /// A refusal that says who holds one and what to do; or a path cannot be looked at.
+    /// A refusal that says who holds one and what to do; or a path cannot be examined.
     pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, LabError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
@@ -94,11 +104,11 @@ impl Locks {
         self.try_all(&keys)?.map_err(|busy| LabError::Refused(refusal(paths, &busy)))
     }
 
-    /// The same, and waits for as long as somebody holds one of them. `goes_on` is asked again and again, with who that is; nothing comes of it
-    /// once it says no.
+    /// The same, but waits for as long as another program holds one of them. `goes_on` is called repeatedly
+    /// with who that is; when it returns false, the result is `None`.
     ///
     /// # Errors
-    /// A path cannot be looked at.
+    /// A path cannot be examined.
     pub fn wait(
         &self,
         paths: &[&Path],
@@ -107,7 +117,7 @@ impl Locks {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
-            // All or none: who waits keeps nobody waiting.
+            // All or none: a run that waits must not block others.
             match self.try_all(&keys)? {
                 Ok(lock) => return Ok(Some(lock)),
                 Err(LockHolder { drive, holder }) => {
@@ -142,7 +152,7 @@ impl Locks {
             let mut options = File::options();
             options.read(true).write(self.folder.is_some()).create(self.folder.is_some());
             options.truncate(false).mode(0o644);
-            // A link that somebody has put there is followed nowhere.
+            // A link that another user has put there is never followed.
             options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed());
             let file = options.open(&at).map_err(LabError::system(doing()))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -151,7 +161,8 @@ impl Locks {
                 }
                 locked => locked.map_err(io_error(doing()))?,
             }
-            // A drive that was unplugged takes its file along, and the next one of that name has another.
+            // The file of a drive disappears when it is unplugged, and the next drive of that name has
+            // another.
             let number = |found: fs::Metadata| (found.dev(), found.ino());
             if file.metadata().map(number).ok() == fs::metadata(&at).map(number).ok() {
                 return Ok(Ok(file));
@@ -171,7 +182,8 @@ impl Locks {
 }
 
 impl DriveLock {
-    /// The kernel's names of what is locked; the file system, where it does not say on what that lies; nothing for what has no drive of its own, such as memory and networks.
+    /// The kernel's names of what is locked; the file system, where it does not say which drive it is on;
+    /// nothing for what has no drive, such as memory and networks.
     pub fn drives(&self) -> &[String] {
         &self.drives
     }
@@ -195,7 +207,7 @@ fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String
     )
 }
 
-/// Who holds the lock of an open file, as /proc/locks tells everybody.
+/// Who holds the lock of an open file, as /proc/locks shows to all users.
 fn holder(file: &File) -> String {
     let locks = fs::read("/proc/locks").unwrap_or_default();
     let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
@@ -207,7 +219,8 @@ fn holder(file: &File) -> String {
     if command.is_empty() { format!("process {process}") } else { format!("process {process}: {command}") }
 }
 
-/// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); who waits for one has an arrow in it.
+/// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); a waiting process has an
+/// arrow in its line.
 pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     let stat = fstat(file).ok()?;
     let number = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
@@ -223,7 +236,7 @@ pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
 /// What is locked. All runs lock in the same order.
 type Keys = BTreeMap<PathBuf, Lockable>;
 
-/// The file that carries a lock, and what it stands for: the kernel's name of a drive, or a file system.
+/// The file that carries a lock, and what it locks: the kernel's name of a drive, or a file system.
 struct Lockable {
     at: PathBuf,
     drive: String,
@@ -305,7 +318,7 @@ fn disks() -> Vec<BlockDevice> {
     devices.filter(|device| !device.is_partition()).collect()
 }
 
-/// A file system of which it is not known on which drives it lies, or not from everywhere.
+/// A file system whose drives are not known, or not from everywhere.
 struct FileSystem {
     number: DeviceNumber,
     kind: String,
@@ -313,7 +326,8 @@ struct FileSystem {
     points: Vec<PathBuf>,
 }
 
-/// Adds the devices that carry an open file or folder, and tells its file system where these are not known, or not known to everybody who uses it.
+/// Adds the devices that carry an open file or folder, and tells its file system where these are not known,
+/// or not known to everybody who uses it.
 fn add_carriers(
     opened: impl AsFd,
     layers_most: u32,
@@ -335,7 +349,7 @@ fn add_carriers(
     }
     let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
     if devices.is_empty() {
-        // One with a number of its own names its devices, with colons between (bcachefs).
+        // One without a device of its number names its devices, with colons between (bcachefs).
         let names = mount
             .source
             .as_bytes()
@@ -349,8 +363,8 @@ fn add_carriers(
         return Ok(None);
     }
     for layer in mount.layers().iter().filter(|_| layers_most > 0) {
-        // Where it was mounted, this may have been another folder, and there may be none of that name here: one lock too many keeps somebody waiting,
-        // and that of the file system itself is taken besides.
+        // Where it was mounted, this may have been another folder, or there may be none of that name here. A
+        // lock too many only makes a run wait, and the file system itself is locked as well.
         if let Ok(layer) = rustix::fs::open(layer, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             add_carriers(layer, layers_most - 1, add)?;
         }
@@ -362,7 +376,7 @@ fn add_carriers(
 }
 
 impl FileSystem {
-    /// What to lock for it: its root folder, where this user may read that.
+    /// What to lock for it: its root folder, if this user may read that.
     fn lockable(self, path: &Path) -> std::io::Result<(PathBuf, Lockable)> {
         let Self { number: DeviceNumber { major, minor }, kind, points } = self;
         let is_it = |point: &PathBuf| {
@@ -394,7 +408,7 @@ fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, visite
 }
 
 fn add_key(device: &BlockDevice, keys: &mut Keys) {
-    // What is done to one namespace of an NVMe drive goes through the one controller, and is felt in all of them.
+    // All namespaces of an NVMe drive share one controller, and slow each other down.
     let is_nvme = device.bus().is_some_and(|bus| bus.starts_with("nvme"));
     let controller = is_nvme.then(|| fs::canonicalize(device.folder().join("device/serial")).ok()).flatten();
     let at = controller.unwrap_or_else(|| device.folder().join("dev"));

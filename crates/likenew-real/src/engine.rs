@@ -1,4 +1,4 @@
-//! What carries the I/O, and the lanes it makes.
+//! The I/O engine and its lanes.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::uring::UringLane;
 /// Lanes that a real drive has at once, at most.
 pub(crate) const LANES_MAX: u32 = 256;
 
-/// What is to carry the I/O.
+/// The requested engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// io_uring, or blocking calls on threads where it is refused.
@@ -29,11 +29,11 @@ pub enum Engine {
     Posix,
 }
 
-/// What carries the I/O of one open drive.
+/// The engine of one open drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Carrier {
     uring: bool,
-    /// Why it is not what would have been best.
+    /// Why it is not the best one.
     pub(crate) caveat: Option<String>,
     /// Whether all lanes opened last had their buffers registered; nothing before the first.
     fixed_buffers: Option<bool>,
@@ -43,7 +43,7 @@ impl Carrier {
     /// Decides once, when a drive is opened.
     ///
     /// # Errors
-    /// io_uring was demanded and is not to be had.
+    /// io_uring was requested and is not available.
     pub(crate) fn choose(engine: Engine) -> Result<Self, LabError> {
         Self::choose_by(engine, || Ring::open(1).map(drop))
     }
@@ -70,7 +70,7 @@ impl Carrier {
         }
     }
 
-    /// As reports call it.
+    /// Its name in reports.
     pub(crate) fn name(&self) -> &'static str {
         if self.uring { "io_uring" } else { "posix" }
     }
@@ -85,7 +85,7 @@ impl Carrier {
     /// Opens the lanes that a workload needs.
     ///
     /// # Errors
-    /// There are not the means for so many or so deep, or the medium is gone.
+    /// The system cannot provide so many lanes or such a depth, or the medium is gone.
     pub(crate) fn lanes<'a, M: Medium>(
         &mut self,
         medium: &Arc<M>,

@@ -1,9 +1,10 @@
-//! What the system and the drive say of the whole way from a folder to its medium.
+//! What the system and the drive report of the whole path from a folder to its medium.
 //!
-//! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading; devices are opened
-//! read-only and asked by the commands that `queries::Question` lists, none of which changes anything in a drive; a bridge of USB is
-//! asked nothing by us beyond what the kernel has asked it already: what it takes, smartctl knows, if it is installed. Whatever is missing, unreadable or nonsense becomes an unknown fact with
-//! its reason, and no error.
+//! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading;
+//! devices are opened read-only and queried with the commands that `queries::Question` lists, none of which
+//! changes anything in a drive. We send a USB bridge nothing that the kernel has not sent already; smartctl,
+//! if installed, knows what each bridge takes. Whatever is missing, unreadable or nonsense becomes an unknown
+//! fact with its reason, and no error.
 
 mod ata;
 mod card;
@@ -50,8 +51,8 @@ pub use facts_drive::FactsDrive;
 use roots::Roots;
 use system::System;
 
-/// Answers the look for facts, about what holds `fd`: a folder, a file, or a device. `sample` is the folder or file whose files are
-/// looked at, if any.
+/// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
+/// are examined, if any.
 pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };

@@ -38,7 +38,7 @@ pub(crate) fn open_writable(consent: Consent, engine: Engine) -> Result<impl Dri
     drive(&path, fd, direct, Some(claims), engine)
 }
 
-/// What is held against others may be written.
+/// A drive that can be written; the consent holds it against other programs.
 fn drive(
     path: &Path,
     fd: OwnedFd,

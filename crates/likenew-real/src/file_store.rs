@@ -1,8 +1,9 @@
-//! One of the owner's files as a block store: the bytes that lie alone on the medium can be written again where they are.
+//! One of the owner's files as a block store: blocks that belong to it alone can be rewritten in place.
 //!
-//! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched, holes stay holes, and what
-//! it shares with other files (reflinks, snapshots) stays shared, since such ranges are not offered. Its times are put back after each write; only the time of
-//! change of the inode (ctime) cannot be. Nobody else has it open: it is held by a lease, which ends when somebody wants it.
+//! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched,
+//! holes stay holes, and what it shares with other files (reflinks, snapshots) stays shared, since such
+//! ranges are not offered. Its times are restored after each write; only the inode's change time (ctime)
+//! cannot be. No other program has it open: it is held by a lease, which ends when another program wants it.
 
 mod ranges;
 pub(crate) mod times;
@@ -31,14 +32,14 @@ use crate::lease::{Lease, LeaseError, patience};
 use crate::raw_store::RawStore;
 use crate::scratch::open_folder;
 
-/// A file that nobody else has open, for as long as this lives.
+/// A file that no other program has open, for as long as this lives.
 #[derive(Debug)]
 pub struct FileStore {
     path: PathBuf,
     // Given back before the file is closed.
     lease: Lease,
     clock: Monotonic,
-    /// When the lease was last seen to be held with nobody waiting, or a moment before.
+    /// When the lease was last known to be held with no program waiting, or a moment before.
     held_at: Nanos,
     raw: RawStore,
     identity: String,
@@ -57,8 +58,9 @@ pub struct SkippedRange {
 }
 
 impl FileStore {
-    /// Takes the regular file at `path`, once every check has passed: it is no link, its attributes allow it, nobody else has it open,
-    /// runs it or has it mapped, and its file system tells what of it lies alone on the medium.
+    /// Takes the regular file at `path`, once every check has passed: it is no link, its attributes allow it,
+    /// no other program has it open, runs it or has it mapped, and its file system reports which of its
+    /// blocks belong to it alone.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -68,14 +70,16 @@ impl FileStore {
         Self::take_from(open_folder(folder)?, folder, Path::new(name))
     }
 
-    /// The same of the file of this name beneath a folder that is open, whose path is only shown: no part of the name may be a link, lead up, or
-    /// lie on another file system. So nobody who may write to the folder has another file written to.
+    /// The same for the file of this name below an open folder, whose path is only for messages: no part of
+    /// the name may be a link, lead up, or be on another file system. So a user who may write to the folder
+    /// cannot redirect us to another file.
     ///
     /// # Errors
     /// As [`FileStore::take`].
     pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, LabError> {
         let path = &shown.join(name);
-        // To open a device or a pipe may do something: what is there is looked at first, and that very thing is opened then.
+        // Opening a device or a pipe may have effects: so first find out what is there, then open exactly
+        // that.
         let found =
             openat2(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), STAY)
                 .map_err(|errno| not_found(path, errno))?;
@@ -95,7 +99,7 @@ impl FileStore {
             return Err(refusal(path, &refusal_text));
         }
         let clock = Monotonic::start();
-        // From here on it cannot be opened or cut off without our being asked.
+        // From here on no program can open or truncate it without our being asked.
         let lease = lease(&fd, clock).map_err(|reason| refusal(path, reason))?;
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
@@ -117,12 +121,13 @@ impl FileStore {
         })
     }
 
-    /// What it is known by, whatever its name: its inode, when and as which generation that was made, and its length.
+    /// Its identity, whatever its name: its inode, when and as which generation that was made, and its
+    /// length.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// What can be written again: data that has blocks of its own, in whole blocks.
+    /// What can be rewritten: data that has blocks of its own, in whole blocks.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
@@ -132,12 +137,12 @@ impl FileStore {
         &self.skips
     }
 
-    /// Its times as a text, for whoever goes on after a cut.
+    /// Its times as text, for resuming after an interruption.
     pub fn times(&self) -> String {
         self.times.to_string()
     }
 
-    /// When it was written to last.
+    /// When it was last written.
     pub fn modified(&self) -> SystemTime {
         self.times.modified()
     }
@@ -153,12 +158,13 @@ impl FileStore {
         Ok(times.modified == self.times.modified)
     }
 
-    /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
+    /// Whether another program is waiting to open it: if so, stop and give it back. It waits for up to 45 s
+    /// (/proc/sys/fs/lease-break-time).
     pub fn is_wanted(&mut self) -> bool {
         self.lease_state() != LeaseState::Active
     }
 
-    /// Lets go of it, with everything that was written durable. Its times were put back after each write.
+    /// Releases it, with everything that was written durable. Its times were restored after each write.
     ///
     /// # Errors
     /// The system's.
@@ -166,30 +172,31 @@ impl FileStore {
         self.finish().map_err(LabError::system(format!("flush {}", self.path.display())))
     }
 
-    /// Whether nobody else can have opened it yet: the system has others wait for a while before it takes the lease away, and that while began
-    /// after the lease was last seen to be held.
+    /// Whether no other program can have opened it yet: the system makes others wait before it breaks the
+    /// lease, and that wait began after the lease was last known to be held.
     fn is_ours(&self) -> bool {
         let Some(patience) = patience() else { return true };
         let safe = patience.saturating_sub(MARGIN.min(patience / 4));
         Duration::from_nanos((self.clock.now() - self.held_at).0) < safe
     }
 
-    /// Puts the times back after a write of ours. A file that somebody else may have written to keeps the time that it has, or gets the present
-    /// one: whoever looks for changes by times (rsync, make) has to see theirs.
+    /// Restores the times after our own write. A file that another program may have written to keeps its
+    /// present time, or gets the current one: programs that look for changes by time (rsync, make) must
+    /// notice.
     fn restore_times(&mut self) -> io::Result<()> {
         self.lease_state();
         if !self.is_ours() {
             return Ok(());
         }
         self.times.put_back(&self.raw)?;
-        // The system may have let somebody in while that was being done.
+        // Another program may have opened it in the meantime.
         if !self.is_ours() {
             times::touch(&self.raw)?;
         }
         Ok(())
     }
 
-    /// Takes over times that somebody has set since, which needs no opening of the file.
+    /// Adopts times that another program has set since, which does not need the file to be open.
     fn follow_times(&mut self) -> io::Result<()> {
         let stat = statx(&self.raw, "", AtFlags::EMPTY_PATH, FLAGS)?;
         self.times = Times::from_stat(&stat);
@@ -210,7 +217,8 @@ impl BlockStore for FileStore {
         self.raw.read_at(offset, into)
     }
 
-    /// Refuses with [`io::ErrorKind::ResourceBusy`], and writes nothing, once somebody wants to open the file.
+    /// Refuses with [`io::ErrorKind::ResourceBusy`], and writes nothing, once another program wants to open
+    /// the file.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.lease_state() != LeaseState::Active {
             let reason = format!("another program wants to open {}", self.path.display());
@@ -218,7 +226,8 @@ impl BlockStore for FileStore {
         }
         self.follow_times()?;
         let written = self.raw.write_at(offset, bytes);
-        // Put back each time, so that whoever kills us leaves them as they were; also after a write that failed in the middle.
+        // Restored each time, so that a kill leaves them as they were; also after a write that failed in the
+        // middle.
         let restored = self.restore_times();
         written.and(restored)
     }
@@ -228,7 +237,7 @@ impl BlockStore for FileStore {
     }
 
     fn lease_state(&mut self) -> LeaseState {
-        // The clock first: whoever comes after the answer comes after it, too.
+        // The clock first: a program that comes after the answer then also comes after this time.
         let now = self.clock.now();
         if self.lease.is_held() {
             self.held_at = now;
@@ -253,10 +262,13 @@ const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
-/// So long before the system lets others in a file counts as theirs: longer than any system call for times should take.
+/// A file counts as another program's this long before the system breaks the lease. Chosen: longer than any
+/// system call for times should take.
 const MARGIN: Duration = Duration::from_secs(2);
-/// A program that is about to be started holds copies of our descriptors for a moment.
+/// How many times a lease is tried: a program that is just being started has copies of our descriptors for a
+/// moment. Chosen: ten milliseconds in all.
 const LEASE_TRIES: u32 = 5;
+/// Time between two tries. Chosen: about what fork and exec take.
 const LEASE_REST: Nanos = Nanos::from_millis(2);
 
 fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, LabError> {

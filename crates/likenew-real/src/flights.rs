@@ -1,4 +1,4 @@
-//! What is in flight on a lane, and the checks that keep a mistake of ours from reaching the kernel.
+//! The I/Os in flight on a lane, and checks that keep our bugs from reaching the kernel.
 
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
@@ -56,7 +56,8 @@ impl Flights {
     /// It would change a drive that may only be read.
     ///
     /// # Panics
-    /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them mistakes of the caller.
+    /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them bugs of the
+    /// caller.
     #[inline]
     pub(crate) fn leave(&mut self, io: &Io) -> Result<(), LabError> {
         if !self.writable && matches!(io.op, Op::Write | Op::Trim) {

@@ -1,4 +1,5 @@
-//! A folder as a drive of files: what is measured is what a user of that folder meets, and nothing of the user's is touched.
+//! A folder as a drive of files: it measures what a user of that folder gets, and touches nothing of the
+//! user's.
 
 use std::path::Path;
 

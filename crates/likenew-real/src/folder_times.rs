@@ -1,8 +1,9 @@
-//! When a folder of the owner's was changed last, put back after files of our own have come and gone in it.
+//! When a folder of the owner's last changed, restored after files of our own have come and gone in it.
 //!
-//! No call puts a time back only if nobody has changed the folder since. So the kernel is asked to tell every change of it (inotify): it tells
-//! one before it lets the next one in, and putting a time back is such a change, too. Whatever somebody else has done until then is known
-//! right after it, and the folder then gets the present time instead: nobody's change is ever hidden from who looks for changes by times.
+//! No system call sets a time back only if the folder has not changed since. So the kernel is asked to report
+//! every change (inotify): it reports one before it allows the next, and setting a time back is such a
+//! change, too. A change by another program until then is known right after it, and the folder then gets the
+//! current time instead. So no change is ever hidden from programs that look for changes by time.
 
 use std::collections::HashSet;
 use std::mem::MaybeUninit;
@@ -15,9 +16,9 @@ use rustix::io::Errno;
 use crate::mounts::Mount;
 use crate::scratch::DIRECTORY;
 
-/// Names of our own in a folder besides the scratch directory begin so.
+/// The prefix of our own names in a folder, besides the scratch directory.
 const OWN_PREFIX: &[u8] = b".likenew-refresh-";
-/// File systems that nobody changes but by way of this kernel, which then tells.
+/// File systems that change only through this kernel, which then reports it.
 const LOCAL: [&str; 17] = [
     "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuseblk", "jfs", "msdos", "nilfs2",
     "ntfs3", "overlay", "tmpfs", "vfat", "xfs", "zfs",
@@ -36,7 +37,8 @@ pub struct FolderTimes {
 }
 
 impl FolderTimes {
-    /// Of a folder, before anything of ours is made in it. None where nobody tells of its changes, such as on network file systems.
+    /// Watches a folder, before anything of ours is made in it. `None` where changes are not reported, such
+    /// as on network file systems.
     pub fn watch(folder: impl AsFd) -> Option<Self> {
         let folder = folder.as_fd().try_clone_to_owned().ok()?;
         let kind = Mount::containing(&folder)?.kind;
@@ -44,12 +46,12 @@ impl FolderTimes {
             return None;
         }
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        // Whoever sets one time of two modifies, and whoever sets both changes attributes.
+        // Setting one time of two counts as a modification, setting both as a change of attributes.
         let times = WatchFlags::ATTRIB | WatchFlags::MODIFY;
         let changes = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE | times;
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
         inotify::add_watch(&events, path, changes | WatchFlags::ONLYDIR).ok()?;
-        // What comes before this is in it, and told besides.
+        // A change before this call is included in the result, and reported as well.
         let stat = statx(&folder, "", AtFlags::EMPTY_PATH, StatxFlags::MTIME).ok()?;
         let modified = Timespec { tv_sec: stat.stx_mtime.tv_sec, tv_nsec: stat.stx_mtime.tv_nsec.into() };
         Some(Self { folder, events, modified, own_names: HashSet::new(), is_foreign: false })
@@ -78,7 +80,7 @@ impl FolderTimes {
         false
     }
 
-    /// Takes in what has happened; `has_set` says that we have set a time ourselves.
+    /// Reads the events so far; `has_set` says that we have set a time ourselves.
     fn read_events(&mut self, has_set: bool) {
         let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
         let mut reader = Reader::new(&self.events, &mut buffer);
@@ -94,7 +96,7 @@ impl FolderTimes {
             };
             let (what, name) = (event.events(), event.file_name());
             let Some(name) = name.map(|name| name.to_bytes().to_vec()) else {
-                // The folder itself: its time, its rights, or more than could be told.
+                // The folder itself: its time or its rights; or the queue overflowed.
                 self.is_foreign |= !(has_set && (ReadFlags::MODIFY | ReadFlags::ISDIR).contains(what));
                 continue;
             };
@@ -127,7 +129,7 @@ mod tests {
         fs::metadata(path).unwrap().modified().unwrap()
     }
 
-    /// A folder that was changed last long ago; none where nobody tells of changes.
+    /// A folder that last changed long ago; `None` where changes are not reported.
     fn folder() -> Option<(tempfile::TempDir, SystemTime)> {
         let folder = tempfile::tempdir().unwrap();
         let long_ago = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_007, 123_000_000);

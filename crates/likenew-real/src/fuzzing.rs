@@ -1,5 +1,5 @@
-//! What fuzzers call: the parsers of this room that nobody else may use. Each takes the parts of an input, does with them what the program
-//! would, and says whether they were accepted.
+//! Entry points for fuzzers: the private parsers of this crate. Each takes the parts of an input, does with
+//! them what the program would, and says whether they were accepted.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -123,8 +123,9 @@ pub fn fiemap(parts: &[Vec<u8>]) -> bool {
     fuzzed_extents(part(parts, 0))
 }
 
-/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions. A table is read as it is, and again with sums
-/// that are right: without these, next to no damage would get past the first check.
+/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions. A table is read
+/// as it is, and again with sums that are right: without these, next to no damage would get past the first
+/// check.
 pub fn disk(parts: &[Vec<u8>]) -> bool {
     const BYTES: usize = 1 << 20;
     let mut disk = image(part(parts, 0), part(parts, 1), BYTES);
@@ -138,7 +139,8 @@ pub fn disk(parts: &[Vec<u8>]) -> bool {
     if carries.contains(&"gpt") { gpt || mended } else { dos && !carries.is_empty() }
 }
 
-/// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second list of entries, and its header.
+/// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second
+/// list of entries, and its header.
 pub(crate) fn image(head: &[u8], tail: &[u8], bytes: usize) -> Vec<u8> {
     let mut disk = vec![0; bytes];
     let head = &head[..head.len().min(bytes)];

@@ -1,4 +1,4 @@
-//! What the system knows of a drive's state without asking the drive to do anything.
+//! What the system knows about a drive's state without any command to the drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl HealthSource {
         self.temperature.is_some()
     }
 
-    /// What can be known now.
+    /// What is known now.
     pub(crate) fn read(&self) -> Health {
         let millidegrees = self.temperature.as_ref().and_then(|path| fs::read_to_string(path).ok());
         let temperature_c = millidegrees

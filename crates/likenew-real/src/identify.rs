@@ -1,4 +1,4 @@
-//! What is being measured: facts for a report, and what limits the trust in numbers from there.
+//! What is measured: facts for a report, and what limits the trust in its numbers.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ impl DeviceInfo {
         if info.counters.names().len() > 1 {
             info.fact("devices", &info.counters.names().join(", "));
         }
-        // A file system of several devices has a number of its own; its source is then one of them.
+        // A file system of several devices has a number that none of them has; its source is then one of
+        // them.
         let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
         if let Some(device) = BlockDevice::by_number(mount.device).or_else(by_source) {
             info.add_device(&device);
@@ -148,7 +149,7 @@ pub(crate) fn compresses(options: &str) -> bool {
 const VIRTUAL_MODELS: [&str; 8] =
     ["QEMU", "VBOX", "VMware", "Virtual", "Elastic Block Store", "PersistentDisk", "BlockVolume", "LIO-ORG"];
 
-/// By whom a disk is shown, if it is a virtual one: the bus of the hypervisor, or the words of its model.
+/// What presents a virtual disk: the bus of the hypervisor, or the words of its model.
 pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let of_model = || model.filter(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
     hypervisor.or_else(of_model).map(crate::drive_facts::clean)

@@ -1,17 +1,21 @@
-//! Who else uses bytes that are about to be written: one question, asked the same of a block device, a partition, a loop device, a file, and a
-//! part of a disk.
+//! Who else uses bytes that are about to be written: one check, the same for a block device, a partition, a
+//! loop device, a file, and a part of a disk.
 //!
-//! Bytes have many names. The answer is looked for in two steps. First everything that the target's bytes lie in: the disk of a partition, the file
-//! or device below a loop device, what a mapping is built on, the same disk by another path. Then everything that reaches any of these bytes from there:
-//! partitions and loop devices whose windows overlap them, and what is built on those. Each of these may be mounted (here, in another
-//! mount namespace, or as one of several devices of a file system), serve as swap, carry another device, or be open for writing. Windows that
-//! share no byte with the target are nobody's business.
+//! Bytes have many names. The answer is found in two steps. First everything that contains the target's
+//! bytes: the disk of a partition, the file or device below a loop device, what a mapping is built on, the
+//! same disk by another path. Then everything that reaches any of these bytes from there: partitions and loop
+//! devices whose windows overlap them, and what is built on those. Each of these may be mounted (here, in
+//! another mount namespace, or as one of several devices of a file system), serve as swap, carry another
+//! device, or be open for writing. Windows that share no byte with the target do not matter.
 //!
-//! What the kernel does not show in /sys, it keeps in its claims: ZFS, file systems mounted out of sight. So whoever writes claims all ways to these bytes
-//! ([`Claims`]), as the target itself is claimed, and asks again afterwards. The file system that holds a backing file is no user of it. A
-//! loop device that is attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to others do.
+//! What the kernel does not show in /sys is covered by its claims: ZFS, file systems mounted out of sight. So
+//! before a write all ways to these bytes are claimed ([`Claims`]), as the target itself is, and the check is
+//! repeated afterwards. The file system that holds a backing file is no user of it. A loop device that is
+//! attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to
+//! others do.
 //!
-//! What cannot be found out is taken for use: a list that cannot be read, and a loop device that does not say what it stands on.
+//! What cannot be found out counts as use: a list that cannot be read, and a loop device that does not report
+//! its backing file.
 
 mod claims;
 mod overlaps;
@@ -27,7 +31,7 @@ pub(crate) use self::system_devices::{add_with_lower_devices, below_loop, lower_
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
 
-/// What is about to be written.
+/// The bytes that are about to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     store: Store,
@@ -54,7 +58,7 @@ impl Target {
     }
 }
 
-/// Why these bytes must not be written, if anybody uses them: who, by which way, and what to do.
+/// Why these bytes must not be written, if they are in use: by whom, by which way, and what to do.
 pub(crate) fn use_of(target: &Target) -> Option<String> {
     let snapshot = match Snapshot::now() {
         Ok(snapshot) => snapshot,
@@ -64,7 +68,7 @@ pub(crate) fn use_of(target: &Target) -> Option<String> {
     overlaps.structural_use().or_else(|| overlaps.program())
 }
 
-/// The same of what no program can have open: it is held against all of them.
+/// The same for what no program can have open, as it is held against all of them.
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
     match Snapshot::now() {
         Ok(snapshot) => Overlaps::find(&snapshot, target).structural_use(),

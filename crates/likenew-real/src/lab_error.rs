@@ -1,11 +1,11 @@
-//! The system's refusals in words.
+//! The system's errors in words.
 
 use std::path::Path;
 
 use likenew_core::lab_error::LabError;
 use rustix::io::Errno;
 
-/// Wraps the system's answer with what was being done.
+/// Adds the attempted operation to the system's error.
 pub(crate) fn io_error(doing: impl Into<String>) -> impl FnOnce(Errno) -> LabError {
     let doing = doing.into();
     move |errno| LabError::system(doing)(errno.into())

@@ -4,7 +4,7 @@ use likenew_core::facts::LayerKind;
 
 use crate::block::BlockDevice;
 
-/// Told by its name, its identifier, and what it hangs on.
+/// Determined from its name, its identifier, and its parents.
 pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     let name = device.name();
     let by_number = |prefix: &str| {
@@ -33,7 +33,8 @@ pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     }
 }
 
-/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with what they are for.
+/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with
+/// what they are for.
 fn mapping_kind(device: &BlockDevice) -> LayerKind {
     let uuid = device.attribute("dm/uuid").unwrap_or_default();
     let is_pool = |uuid: &str| ["-tpool", "-tdata", "-tmeta"].iter().any(|end| uuid.ends_with(end));

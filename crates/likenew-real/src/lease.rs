@@ -1,8 +1,10 @@
-//! A lease for writing: nobody else has the file open, and whoever wants to open it or cut it off waits until the lease is given back.
+//! A lease for writing: no other program has the file open, and a program that wants to open or truncate it
+//! waits until the lease is given back.
 //!
-//! The system tells the holder of a lease by a signal that somebody waits. By default that is SIGIO, which ends a process that does not expect it;
-//! and any handler or mask belongs to the whole process, whose other threads and libraries know nothing of it. So every lease is told by SIGURG, which a
-//! process ignores unless it asks for it, and who holds one asks the system instead (F_GETLEASE).
+//! The system signals the holder of a lease when another program waits. By default that is SIGIO, which ends
+//! a process that does not expect it, and any handler or mask belongs to the whole process, whose other
+//! threads and libraries know nothing of it. So every lease uses SIGURG, which a process ignores by default,
+//! and the holder asks the system instead (F_GETLEASE).
 
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::time::Duration;
@@ -17,7 +19,7 @@ pub(crate) struct Lease(OwnedFd);
 /// Why there is no lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseError {
-    /// Somebody else has the file open, runs it or has it mapped.
+    /// Another program has the file open, runs it or has it mapped.
     Taken,
     /// Only the owner of the file and root are given one.
     NotOwner,
@@ -33,7 +35,8 @@ impl Lease {
     pub(crate) fn take(file: impl AsFd) -> Result<Self, LeaseError> {
         // A copy of the descriptor is the same open file, so the lease is held as long as either.
         let copy = file.as_fd().try_clone_to_owned().map_err(|_| LeaseError::Unknown)?;
-        // First the signal: whoever comes right after the lease was given would send the default one.
+        // First the signal: a program that comes right after the lease was given would trigger the default
+        // one.
         let taken =
             call(&copy, F_SETSIG, libc::SIGURG).and_then(|_| call(&copy, libc::F_SETLEASE, libc::F_WRLCK));
         match taken {
@@ -44,7 +47,7 @@ impl Lease {
         }
     }
 
-    /// Whether it is held and nobody wants the file.
+    /// Whether it is held and no program waits for the file.
     pub(crate) fn is_held(&self) -> bool {
         call(&self.0, libc::F_GETLEASE, 0) == Ok(libc::F_WRLCK)
     }
@@ -52,12 +55,13 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Before the last descriptor is closed, so that whoever waits need not wait for that.
+        // Before the last descriptor is closed, so that a waiting program need not wait for that.
         let _ = call(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
     }
 }
 
-/// How long the system has others wait for the holder of a lease before it takes the lease away; none where they wait for ever.
+/// How long the system makes other programs wait for the holder of a lease before it breaks the lease; `None`
+/// if for ever.
 pub(crate) fn patience() -> Option<Duration> {
     // What the kernel begins with, where it does not say (fcntl(2)).
     const DEFAULT_S: u64 = 45;
@@ -79,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The signal by which a lease of this file is told (0 is SIGIO).
+    /// The signal for a break of this file's lease (0 is SIGIO).
     fn signal(file: &File) -> libc::c_int {
         const F_GETSIG: libc::c_int = 11;
         call(file, F_GETSIG, 0).unwrap()

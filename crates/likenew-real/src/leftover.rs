@@ -1,4 +1,4 @@
-//! What a run has left behind that was killed, or could not remove it.
+//! Scratch files of a run that was killed, or could not remove them.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -29,17 +29,18 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// Looks for one in `folder`.
+    /// Searches for one in `folder`.
     ///
     /// # Errors
-    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch directory at
-    /// all.
+    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch
+    /// directory at all.
     pub fn find(folder: &Path) -> Result<Option<Self>, LabError> {
         Ok(Self::open(folder)?.map(|open| open.leftover))
     }
 
-    /// Removes the files that bear our names and are regular files, then the marker and the directory. Follows no link. If
-    /// there is anything foreign in it, that stays, and the directory and its marker with it.
+    /// Removes the files that bear our names and are regular files, then the marker and the directory.
+    /// Follows no link. If there is anything foreign in it, that stays, and the directory and its marker with
+    /// it.
     ///
     /// # Errors
     /// Another run holds it by now, or something could not be removed.
@@ -81,7 +82,8 @@ impl Leftover {
             directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
         };
         let found = match open_marker(&directory, &path) {
-            // Whoever was cut off between making the directory and its marker, or between removing one and the other, leaves it empty.
+            // A kill between making the directory and its marker, or between removing one and the other,
+            // leaves it empty.
             Err(_) if is_empty(&directory).map_err(io_error(format!("list {}", path.display())))? => None,
             found => Some(found?),
         };
@@ -117,12 +119,13 @@ const NO_MARKER: &str = "has no Likenew marker in it";
 /// Longer than any marker of ours.
 const MARKER_BYTES_MAX: usize = 4096;
 
-/// A leftover while it is looked at: nobody else can take it.
+/// A leftover that is locked while it is examined, so that no other process can take it.
 struct LockedLeftover {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
-    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which is removed only as long as it is.
+    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which
+    /// is removed only as long as it is.
     locked: Option<OwnedFd>,
 }
 
@@ -160,7 +163,7 @@ fn marker_text(bytes: &[u8]) -> Option<String> {
     (text.is_empty() || text.lines().next() == Some(MARKER_LINE)).then_some(text)
 }
 
-/// Reads a marker and what is told of it, for fuzzers.
+/// Reads a marker and formats its contents, for fuzzers.
 pub(crate) fn fuzzed_marker(bytes: &[u8]) -> bool {
     let Some(text) = marker_text(bytes) else { return false };
     [PROCESS, "started: "].into_iter().filter_map(|key| line_after(&text, key)).for_each(|line| {

@@ -1,12 +1,13 @@
 //! A real drive in wall time: folders, files and block devices over io_uring or threads, and a drive that does nothing.
 //!
-//! This is the only room with `unsafe`, clocks, /sys and ioctls. [`open::examine`] says what a path is and
-//! [`open::open`] makes it a drive; what comes out keeps the laws of `likenew_core::laws`.
+//! This is the only crate with `unsafe`, clocks, /sys and ioctls. [`open::examine`] says what a path is and
+//! [`open::open`] makes it a drive that keeps the laws of `likenew_core::laws`.
 //!
-//! It promises that nothing of the user's is ever changed. In a folder everything it writes lies in one marked
-//! directory, [`scratch`], removed on every way out; files and block devices are only read, unless there is a
-//! [`consent::Consent`], which only that module can make, or a file is taken as a [`file_store::FileStore`] to have its own bytes written again. It never decides what to measure, never judges what came out,
-//! and never prints.
+//! It guarantees that nothing of the user's is ever changed. In a folder everything it writes is in one
+//! marked directory, [`scratch`], removed on every way out; files and block devices are only read, unless
+//! there is a [`consent::Consent`], which only that module can make, or a file is taken as a
+//! [`file_store::FileStore`] to have its own bytes rewritten. It never decides what to measure, never judges
+//! results, and never prints.
 
 #[allow(unsafe_code, reason = "submission entries carry addresses that the kernel uses")]
 pub mod added_latency;

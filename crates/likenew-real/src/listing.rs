@@ -1,4 +1,4 @@
-//! The block devices of this machine, for somebody who looks for a name to give.
+//! The block devices of this machine, to choose a target from.
 
 use std::fs;
 
@@ -17,7 +17,8 @@ pub struct DriveListing {
     pub model: Option<String>,
     /// Its size.
     pub capacity_bytes: u64,
-    /// Whether nothing else lies below it: neither a file, as under a loop device, nor memory, nor other devices.
+    /// Whether it has nothing below it: neither a file, as under a loop device, nor memory, nor other
+    /// devices.
     pub is_drive: bool,
     /// What uses it, as far as can be seen: where it or a partition is mounted, swap, or a layer on top.
     pub used_by: Option<String>,

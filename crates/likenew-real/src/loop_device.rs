@@ -1,4 +1,4 @@
-//! What a loop device stands on: which bytes of which file or block device.
+//! What a loop device is attached to: which bytes of which file or block device.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    /// What lies at a path, if it is a block device or a regular file.
+    /// The block device or regular file at a path, if it is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         let kind = found.file_type();
@@ -36,19 +36,22 @@ impl Store {
     }
 }
 
-/// The bytes that a loop device stands on. Without a limit they reach as far as the store does, now and when it grows.
+/// The bytes that a loop device is attached to. Without a limit they reach as far as the store does, now and
+/// when it grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backing {
     pub(crate) store: Store,
     pub(crate) window: Range<u64>,
 }
 
-/// A loop device stands on something that cannot be found out, as users without rights cannot where its path is longer than /sys shows.
+/// The backing file of a loop device cannot be found out, as by users without rights if its path is longer
+/// than /sys shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownBacking {
     File,
     FileOrDevice,
-    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop device any more.
+    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop
+    /// device any more.
     Dead,
 }
 
@@ -56,8 +59,9 @@ pub(crate) enum UnknownBacking {
 pub(crate) const LOOP_MAJOR: u32 = 7;
 
 impl Backing {
-    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is asked: names mean other files in other
-    /// mount namespaces, and /sys shows only those that are not too long for it. Where the device may not be opened, /sys has to do.
+    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is
+    /// asked: names mean other files in other mount namespaces, and /sys shows only those that are not too
+    /// long for it. Where the device may not be opened, /sys has to do.
     ///
     /// # Errors
     /// Neither says.
@@ -76,7 +80,8 @@ impl Backing {
             match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
                 Ok(backing) => return Ok(Some(backing)),
                 Err(Some(Errno::NXIO)) => return Ok(None),
-                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of fs/fuse/dev.c of the Linux sources).
+                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of
+                // fs/fuse/dev.c of the Linux sources).
                 Err(Some(Errno::NOTCONN)) if path.as_deref().is_some_and(is_in_fuse) => {
                     return Err(UnknownBacking::Dead);
                 }
@@ -93,7 +98,7 @@ impl Backing {
             // It may have been detached while it was asked.
             None if !folder.is_dir() => Ok(None),
             None => {
-                // All that is known of devices elsewhere than in /dev is that nobody puts them there.
+                // All we know about device nodes outside of /dev is that nothing creates them there.
                 let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
                 Err(if may_be_device { UnknownBacking::FileOrDevice } else { UnknownBacking::File })
             }
@@ -103,7 +108,7 @@ impl Backing {
     /// Of an open loop device.
     ///
     /// # Errors
-    /// Nothing is attached to it (ENXIO), or it is no loop device.
+    /// It is attached to nothing (ENXIO), or is not a loop device.
     pub(crate) fn of_open(device: impl AsFd) -> rustix::io::Result<Self> {
         let LoopInfo { device, inode, number, offset, limit, rest: _ } = status(device)?;
         let store = match number {
@@ -114,7 +119,8 @@ impl Backing {
     }
 }
 
-/// The path of what a loop device stands on, as it is called where it was attached; none where it is too long for /sys.
+/// The path of a loop device's backing file, as it was called when it was attached; `None` where it is too
+/// long for /sys.
 pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
     let mut path = device.binary_attribute("loop/backing_file")?;
     // The kernel ends it with a line feed, and does nothing to those that belong to the name.
@@ -143,7 +149,7 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 struct LoopInfo {
     device: u64,
     inode: u64,
-    /// Of a block device that it stands on; 0 for a file.
+    /// Of a block device that it is attached to; 0 for a file.
     number: u64,
     offset: u64,
     limit: u64,

@@ -1,4 +1,4 @@
-//! What a lane needs to know of the thing it drives, whichever engine carries the I/O.
+//! What a lane needs to know about its medium, with any engine.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::lab_error::io_error;
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
 pub(crate) trait Medium: Send + Sync + 'static {
-    /// What the drive's lanes say of it.
+    /// The geometry of the drive's lanes.
     fn geometry(&self) -> &Geometry;
 
-    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help (a file to be
-    /// made or deleted) or more than one call, which is for [`Medium::perform`].
+    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help
+    /// (a file to be made or deleted) or more than one call, which is for [`Medium::perform`].
     fn spot(&self, io: &Io) -> Option<Spot<'_>>;
 
-    /// Does an I/O from start to end and blocks meanwhile.
+    /// Does an I/O from start to end, and blocks until then.
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome;
 
     /// An I/O has ended that did not go through [`Medium::perform`].
@@ -35,7 +35,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
         None
     }
 
-    /// Finds something out about it otherwise than by timing I/O.
+    /// Finds something out about it other than by timing I/O.
     ///
     /// # Errors
     /// The lab failed.
@@ -43,7 +43,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
         Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
     }
 
-    /// I/Os go past the page cache from here on, or through it. Nothing is in flight.
+    /// Makes I/Os go past the page cache from now on, or through it. Nothing is in flight.
     ///
     /// # Errors
     /// The file system does not let one change.
@@ -52,7 +52,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// Makes durable what was written and drops it from the page cache. Nothing is in flight.
     ///
     /// # Errors
-    /// It is not ours to drop, or could not be made durable.
+    /// It may not be dropped, or could not be made durable.
     fn make_cold(&self) -> Result<(), LabError>;
 
     /// The path that was found to be gone, if it was.

@@ -78,11 +78,13 @@ impl Mount {
         lines.split(|byte| *byte == b'\n').filter_map(Self::of_line).collect()
     }
 
-    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as they are called where it was mounted.
+    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as
+    /// they are called where it was mounted.
     pub(crate) fn layers(&self) -> Vec<PathBuf> {
         let mut layers = Vec::new();
         for option in self.options.split(',') {
-            // What stands between colons has its own colons behind backslashes, and the kernel spells backslashes in octal.
+            // What stands between colons has its own colons behind backslashes, and the kernel spells
+            // backslashes in octal.
             let (name, value) = option.split_once('=').unwrap_or_default();
             let value = unescape(value);
             match name {
@@ -110,8 +112,8 @@ impl Mount {
         Self::find(fd).ok().flatten()
     }
 
-    /// The same for whoever must not take a list that cannot be read for one without this mount. None where it is not among those that this process
-    /// sees, as in a changed root.
+    /// The same for callers that must distinguish a list that cannot be read from one without this mount.
+    /// `None` where it is not among the mounts that this process sees, as in a changed root.
     ///
     /// # Errors
     /// The list cannot be read.
@@ -146,7 +148,7 @@ pub(crate) fn is_swap(device: DeviceNumber) -> bool {
 /// Devices and files that serve as swap.
 ///
 /// # Errors
-/// The list cannot be read. A kernel that knows no swap has none, and that is no error.
+/// The list cannot be read. A kernel without swap has none, which is not an error.
 pub(crate) fn swaps() -> io::Result<Vec<Store>> {
     match fs::read("/proc/swaps") {
         // Without /proc, what is mounted cannot be read either.

@@ -1,4 +1,4 @@
-//! A drive that does nothing, in wall time: what is measured on it is the instrument.
+//! A null drive, in wall time: measuring it measures this program.
 
 use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Outcome, Slot};

@@ -56,8 +56,8 @@ struct AdminCommand {
 /// The system's; `EIO` where the drive refused.
 pub(crate) fn read(device: impl AsFd, what: ReadCommand) -> Result<(Vec<u8>, u32), Errno> {
     const { assert!(size_of::<AdminCommand>() == 72) };
-    // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138; a log page is asked for in
-    // units of four bytes, less one.
+    // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138;
+    // a log page is asked for in units of four bytes, less one.
     let log = |page: u8, bytes: u32| u32::from(page) | (bytes / 4).saturating_sub(1) << 16;
     let (opcode, namespace, word_10, bytes) = match what {
         ReadCommand::Namespace => (6, number(&device)?, 0, IDENTIFY_BYTES),
@@ -77,8 +77,8 @@ pub(crate) fn read(device: impl AsFd, what: ReadCommand) -> Result<(Vec<u8>, u32
         timeout_ms: TIMEOUT_MS,
         ..AdminCommand::default()
     };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, writes its result into it, and writes `data_length` bytes to `address`,
-    // which is the answer's own memory.
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, writes its result into it, and writes
+    // `data_length` bytes to `address`, which is the answer's own memory.
     let status = unsafe { ioctl(&device, AdminUpdater::new(&mut command)) };
     status?;
     Ok((answer, command.result))
@@ -104,7 +104,8 @@ pub(crate) fn format(device: impl AsFd, what: Format) -> Result<u16, Errno> {
         timeout_ms: what.timeout_ms,
         ..AdminCommand::default()
     };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which names no memory of data, and writes its result into it.
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which names no memory of data, and writes its
+    // result into it.
     let answer =
         unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
     // What is positive is the drive's own word.

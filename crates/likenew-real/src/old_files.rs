@@ -1,7 +1,7 @@
-//! Pieces of the owner's old files, opened for reading alone, as a range of addresses of its own.
+//! Pieces of the owner's old files, opened only for reading, as one range of addresses.
 //!
-//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are left out. Nothing is changed: not even
-//! the time of the last access, where that may be left alone.
+//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are
+//! left out. Nothing is changed: not even the time of the last access, where that may be left alone.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -23,24 +23,33 @@ use crate::direct_io::DirectIo;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::is_scratch_directory;
+use crate::trim::{Flush, extents};
 
-/// How far a folder is looked through.
+/// Limits for searching a folder.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Shorter files are passed over.
+    /// Shorter files are skipped.
     bytes_least: u64,
-    /// Names that are looked at at most, and files that are remembered.
+    /// Younger files, by seconds since they were written, are skipped.
+    age_s_least: u64,
+    /// Limits: names examined, and files remembered.
     names_max: usize,
     files_max: usize,
     time: Nanos,
 }
 
 /// For a few pieces of a few files.
-const SAMPLE: Bounds =
-    Bounds { bytes_least: OLD_PIECE_BYTES, names_max: 200_000, files_max: 4096, time: OLD_SEARCH };
+const SAMPLE: Bounds = Bounds {
+    bytes_least: OLD_PIECE_BYTES,
+    age_s_least: OLD_AGE_S,
+    names_max: 200_000,
+    files_max: 4096,
+    time: OLD_SEARCH,
+};
 /// For all that may be worth being written again: opening a shorter one takes as long as reading it.
 const ALL: Bounds = Bounds {
     bytes_least: 1 << 20,
+    age_s_least: OLD_AGE_S,
     names_max: 20_000_000,
     files_max: 2_000_000,
     time: Nanos::from_secs(1800),
@@ -50,8 +59,8 @@ const STAT_BLOCK: u64 = 512;
 /// Pieces begin at multiples of this within a file.
 const STEP: u64 = 1 << 20;
 
-/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes
-/// pieces of, and shorter ones.
+/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those
+/// that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes pieces of, and shorter ones.
 ///
 /// # Errors
 /// A sentence without a full stop, when the folder cannot be looked through.
@@ -62,8 +71,35 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
 }
 
-/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being rewritten, and their file system
-/// from being unmounted.
+/// A file, and where on the drive it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedFile {
+    /// Its first byte on the device of the file system, where that tells; 0 where it does not.
+    pub address: u64,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// All of the owner's files in a folder of 1 MiB and more, in the order in which they lie on the drive.
+///
+/// # Errors
+/// A sentence without a full stop, when the folder cannot be looked through.
+pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> {
+    let clock = Monotonic::start();
+    let mut search = Search::new(&clock, wall_seconds(), Bounds { age_s_least: 0, ..ALL });
+    search.scan(folder)?;
+    let placed = |Candidate { path, bytes, .. }: Candidate| {
+        let extents = open_checked(&path).and_then(|(fd, ..)| extents(&fd, bytes, Flush::First));
+        let first = extents.ok().and_then(|extents| extents.first().map(|extent| extent.physical));
+        PlacedFile { address: first.unwrap_or(0), path }
+    };
+    let mut files: Vec<PlacedFile> = search.by_age().into_iter().map(placed).collect();
+    files.sort_by(|one, other| one.address.cmp(&other.address).then_with(|| one.path.cmp(&other.path)));
+    Ok(files)
+}
+
+/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
+/// rewritten, and their file system from being unmounted.
 pub(crate) struct OldFiles {
     files: Vec<OldFile>,
     /// What was found, for reports.
@@ -100,7 +136,7 @@ struct Candidate {
 }
 
 impl OldFiles {
-    /// Looks through a folder, `now_s` seconds after the beginning of 1970.
+    /// Searches a folder, `now_s` seconds after the beginning of 1970.
     ///
     /// # Errors
     /// A sentence without a full stop, when there is none.
@@ -111,7 +147,7 @@ impl OldFiles {
         let candidates = search.by_age();
         let (mut files, mut ages_s) = (Vec::new(), Vec::new());
         for (candidate, count) in deal(&candidates) {
-            // What was just there and is not any more is nobody's loss.
+            // A file that has disappeared since is no loss.
             let Ok((_, _, id)) = open_checked(&candidate.path) else { continue };
             let room = candidate.bytes - OLD_PIECE_BYTES;
             let offsets = (1..=count as u64).map(|index| room / (count as u64 + 1) * index);
@@ -257,7 +293,7 @@ impl<'a> Search<'a> {
         self.candidates
     }
 
-    /// Folders that cannot be entered are passed over, but for the first.
+    /// Folders that cannot be entered are skipped, except for the first.
     fn run(&mut self, top: &Path) -> rustix::io::Result<()> {
         let started_at = self.clock.now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -316,7 +352,7 @@ impl<'a> Search<'a> {
         let made = if has_birth { times.stx_btime } else { times.stx_ctime };
         let written_s = made.tv_sec.max(times.stx_mtime.tv_sec).max(0).cast_unsigned();
         let age_s = self.now_s.saturating_sub(written_s);
-        if age_s >= OLD_AGE_S {
+        if age_s >= self.bounds.age_s_least {
             self.candidates.push(Candidate { path, bytes, age_s });
         }
     }
@@ -359,7 +395,7 @@ mod tests {
         assert_eq!((old.pieces.files, days, old.pieces.is_part), (1, vec![31, 31], false));
         let old = old.open().unwrap();
         assert_eq!(old.geometry.capacity, 2 * OLD_PIECE_BYTES);
-        // Two pieces of 8 MiB divide the 12 MiB of room into thirds.
+        // Two pieces of 8 MiB divide the 12 MiB of space into thirds.
         let mut buffer = vec![0; 4096];
         for (offset, byte) in [(0, 4), (OLD_PIECE_BYTES, 8), (OLD_PIECE_BYTES + 3 * MIB as u64, 11)] {
             let io = Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero };

@@ -38,7 +38,7 @@ pub enum PathKind {
     Folder {
         /// How much there is of it.
         space: Space,
-        /// What a killed run left; has to be removed before anything can be measured.
+        /// The leftovers of a killed run, which have to be removed before anything can be measured.
         leftover: Option<Leftover>,
     },
     /// An existing file: only read.
@@ -55,10 +55,10 @@ pub enum PathKind {
     },
 }
 
-/// Looks at a path without changing anything.
+/// Examines a path without changing anything.
 ///
 /// # Errors
-/// It is nothing that can be measured, and the text says what would be; or it cannot be looked at.
+/// It is nothing that can be measured, and the text says what would be; or it cannot be examined.
 pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();
@@ -94,7 +94,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
 /// Opens a folder, file or block device as a drive.
 ///
 /// # Errors
-/// As [`examine`]; what was asked does not suit what is there; or a safety check refused.
+/// As [`examine`]; the options do not suit the target; or a safety check refused.
 pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
     let Options { engine, layout, consent, reserve } = options;
     match (examine(path, reserve)?, layout, consent) {

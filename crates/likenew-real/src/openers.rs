@@ -1,4 +1,5 @@
-//! Which other programs have a file or device open, as /proc shows it to whoever asks: all of them to root, else one's own.
+//! Which other programs have a file or device open, as /proc shows it to this user: all of them to root,
+//! otherwise the user's own.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -73,8 +74,8 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     }
 }
 
-/// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its own program, it holds
-/// copies of all descriptors.
+/// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its
+/// own program, it holds copies of all descriptors.
 fn other_processes() -> impl Iterator<Item = PathBuf> {
     let own = std::process::id();
     let image = fs::read_link("/proc/self/exe").ok();
@@ -116,7 +117,7 @@ fn opened_store(folder: &Path, descriptor: &str, candidates: &[Store], access: A
     (access == Access::Any || writes(folder, descriptor)).then_some(store)
 }
 
-/// Asks nobody but the kernel's memory: a file on a network that does not answer must not stop this.
+/// Asks only the kernel's memory: a file on a network that does not answer must not block this.
 fn store_of(link: &Path) -> Option<Store> {
     let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
     match FileType::from_raw_mode(found.stx_mode.into()) {
@@ -131,8 +132,8 @@ fn store_of(link: &Path) -> Option<Store> {
     }
 }
 
-/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). What does not say so, and was not closed
-/// meanwhile, is taken for one that writes.
+/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). One
+/// without that line, that was not closed in the meantime, counts as open for writing.
 fn writes(folder: &Path, descriptor: &str) -> bool {
     let Ok(text) = fs::read(folder.join("fdinfo").join(descriptor)) else {
         return folder.join("fd").join(descriptor).symlink_metadata().is_ok();
@@ -146,8 +147,8 @@ pub(crate) fn is_for_writing(text: &str) -> bool {
     flags.is_none_or(|flags| flags & 0o3 != 0)
 }
 
-/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells them, and its name (proc(5)).
-/// Such memory outlives the descriptor that it was made by.
+/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells
+/// them, and its name (proc(5)). Such memory outlives the descriptor that it was made by.
 fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
     // Of a program of another user, and of one that has ended, nothing is shown.
     let text = fs::read(folder.join("maps")).unwrap_or_default();

@@ -17,7 +17,8 @@ use crate::workers::Workers;
 /// More I/Os in flight over all lanes of a drive would need more threads than is sensible.
 pub(crate) const THREADS_MAX: u32 = 1024;
 
-/// How long a lane that is dropped waits for what is still in flight. The loop has waited before.
+/// How long a lane that is dropped waits for what is still in flight. Chosen: the loop has already waited for
+/// what ends at all.
 pub(crate) const LAST_WAIT: Nanos = Nanos::from_secs(1);
 
 /// One thread for each slot; an I/O leaves when it is handed to a thread and ends when that thread's call returns.
@@ -37,7 +38,7 @@ impl<M: Medium> PosixLane<M> {
     /// A lane of `depth` threads.
     ///
     /// # Errors
-    /// There is no memory, or there are no threads, for so much depth.
+    /// There are too little memory or too few threads for this depth.
     pub(crate) fn open(
         medium: &Arc<M>,
         clock: Monotonic,
@@ -67,7 +68,7 @@ impl<M: Medium> PosixLane<M> {
 impl<M: Medium> Drop for PosixLane<M> {
     fn drop(&mut self) {
         if !self.workers.end(self.clock, self.clock.now() + LAST_WAIT) {
-            // A call that does not return still uses its buffer: lost rather than used again.
+            // A call that does not return still uses its buffer, which is therefore leaked.
             self.buffers.leak();
         }
     }
@@ -92,8 +93,8 @@ impl<M: Medium> Target for PosixLane<M> {
         let sent = self.clock.now();
         for io in batch {
             self.flights.leave(io)?;
-            // SAFETY: `leave` has checked that the I/O fits the slot's buffer, which is handed out to nobody while the slot
-            // is in flight, and which outlives the workers.
+            // SAFETY: `leave` has checked that the I/O fits the slot's buffer, which is never handed out
+            // while the slot is in flight, and which outlives the workers.
             unsafe { self.workers.hand_over(io, self.buffers.address(io.slot)) };
         }
         Ok(sent)

@@ -6,7 +6,8 @@ use likenew_core::units::Nanos;
 
 /// Where the kernel counts it (proc_stat(5)).
 const STAT: &str = "/proc/stat";
-/// Of the first line, the fields of time in the kernel: on behalf of programs and its own threads, in interrupts, and in what they put off.
+/// Of the first line, the fields of time in the kernel: on behalf of programs and its own threads, in
+/// interrupts, and in what they put off.
 const KERNEL: [usize; 3] = [3, 6, 7];
 
 /// Time that all processors together have spent in the kernel since it started, in steps of a tick, mostly 10 ms.

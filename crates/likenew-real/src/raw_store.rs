@@ -131,8 +131,8 @@ impl BlockStore for RawStore {
 
     fn flush(&mut self) -> io::Result<()> {
         fdatasync(&self.fd)?;
-        // So that what is read back comes from the drive also where a file system takes direct I/O through the page cache after all,
-        // as btrfs does to files with checksums.
+        // So that what is read back comes from the drive also where a file system takes direct I/O through
+        // the page cache after all, as btrfs does to files with checksums.
         let _ = fadvise(&self.fd, 0, None, Advice::DontNeed);
         Ok(())
     }

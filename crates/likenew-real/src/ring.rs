@@ -21,9 +21,9 @@ pub(crate) struct Ring {
     disabled: bool,
 }
 
-/// Settings from the best to the plainest, with the first kernel that has them. One issuer and deferred task work mean that
-/// completions are processed only while we wait for them, never in the middle of something else; the ring then belongs to
-/// the thread that enables it.
+/// Settings from the best to the most basic, with the first kernel that has them. One issuer and deferred
+/// task work mean that completions are processed only while we wait for them, never in the middle of
+/// something else; the ring then belongs to the thread that enables it.
 const SETTINGS: [fn(&mut Builder); 4] = [
     |builder| {
         // Linux 6.6
@@ -74,13 +74,13 @@ impl Ring {
         Err(refusal)
     }
 
-    /// Registers the descriptor that all I/Os go to. A refusal is no loss but of speed.
+    /// Registers the descriptor that all I/Os go to. A refusal only costs speed.
     pub(crate) fn register_file(&self, fd: BorrowedFd<'_>) -> bool {
         self.uring.submitter().register_files(&[fd.as_raw_fd()]).is_ok()
     }
 
-    /// Registers buffers, so that the kernel need not look up and pin their pages for every I/O. A refusal (the limit of
-    /// locked memory, mostly) is no loss but of speed.
+    /// Registers buffers, so that the kernel need not look up and pin their pages for every I/O. A refusal
+    /// (the limit of locked memory, mostly) only costs speed.
     ///
     /// # Safety
     /// The buffers outlive the ring.
@@ -118,13 +118,14 @@ impl Ring {
 
     /// Calls the kernel: hands over what is queued and waits for `want` completions, until `until` on `clock` at most.
     ///
-    /// Where none is wanted, none is fetched either: that is work for the call that waits, and here it would hold up whoever serves the
-    /// device. Fetching them cost a loop device 4 to 13 % of its IOPS at QD32 (docs/explanation/method.md).
+    /// If no completion is wanted, none is fetched: that is work for the call that waits, and here it would
+    /// hold up the thread that serves the device. Fetching them cost a loop device 4 to 13% of its IOPS at
+    /// QD32 (docs/explanation/method.md).
     ///
-    /// A return means no more than that it is time to look again: for completions, for entries not yet taken, at the clock.
+    /// After it returns, check again: for completions, for entries not yet taken, the clock.
     ///
     /// # Errors
-    /// The kernel refuses to go on with this ring.
+    /// The kernel refuses to continue with this ring.
     #[inline]
     pub(crate) fn enter(&mut self, want: u32, until: Nanos, clock: Monotonic) -> io::Result<()> {
         let entered = if until == Nanos::NEVER {
@@ -206,7 +207,7 @@ impl Queue<'_> {
     /// Queues an entry.
     ///
     /// # Safety
-    /// What the entry points to stays valid, and is used by nobody else, until its completion was taken.
+    /// What the entry points to stays valid, and is used by nothing else, until its completion was taken.
     #[inline]
     pub(crate) unsafe fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: by this function's contract.

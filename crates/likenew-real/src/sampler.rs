@@ -1,6 +1,7 @@
 //! Reads the kernel's counters of every block device, again and again.
 //!
-//! Nothing here asks a drive to do anything, but for its temperature, and nothing waits for one: what hangs is still seen.
+//! Nothing here sends a command to a drive, except for its temperature, and nothing waits for one: a drive
+//! that hangs is still shown.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,9 +21,10 @@ use crate::mounts::{DeviceNumber, Mount};
 use crate::stat;
 use crate::thermometer::Thermometer;
 
-/// Mounts, sizes and stacks are looked at this often.
+/// How often mounts, sizes and stacks are read again. Chosen: they seldom change, and reading them costs more
+/// than the counters.
 const FACTS_EVERY: Nanos = Nanos::from_secs(5);
-/// A signal is noticed after this time, however long a wait is.
+/// A signal is noticed within this time, however long a wait is. Chosen: a delay of 100 ms is not felt.
 const SLICE: Nanos = Nanos::from_millis(100);
 /// No file that is read here is longer.
 const LINE_MAX: usize = 512;
@@ -34,12 +36,12 @@ pub struct Sampler {
     clock: Monotonic,
     temperatures: bool,
     devices: BTreeMap<String, KnownDevice>,
-    /// Names and instances of all disks when their facts were looked at.
+    /// Names and instances of all disks when their facts were read.
     disks: Vec<(String, u64)>,
     facts_due: Nanos,
 }
 
-/// What is kept of a device between two readings.
+/// The state of a device between two readings.
 #[derive(Debug)]
 struct KnownDevice {
     /// Its folder in /sys.
@@ -97,10 +99,11 @@ impl Sampler {
         Ok(Reading { at: self.now(), drives })
     }
 
-    /// The kernel's name of what somebody calls a drive: `sda`, `/dev/sda1`, `/dev/mapper/home`, or a file or folder on it.
+    /// The kernel's name of a drive by any of its names: `sda`, `/dev/sda1`, `/dev/mapper/home`, or a file or
+    /// folder on it.
     ///
     /// # Errors
-    /// `LabError::Unsuitable`: there is no such drive, or what was named lies on none.
+    /// `LabError::Unsuitable`: there is no such drive, or the named file is on none.
     pub fn find(&self, text: &str) -> Result<String, LabError> {
         if !text.contains('/') && !text.starts_with('.') && self.sys.join("class/block").join(text).exists() {
             return Ok(text.to_owned());
@@ -135,7 +138,7 @@ impl Sampler {
         Ok(names)
     }
 
-    /// Keeps up with devices that come and go, and looks at their facts when that is due.
+    /// Follows devices that come and go, and reads their facts when that is due.
     fn find_devices(&mut self, now: Nanos) -> Result<(), LabError> {
         let with_instance = |name: String| {
             let instance = instance(&self.sys.join("block").join(&name));
@@ -201,7 +204,8 @@ fn pair(text: &str) -> Option<[u64; 2]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// The number that the kernel gives every disk that it meets, in their order; a loop device gets a new one with each file.
+/// The number that the kernel gives every disk in order of appearance; a loop device gets a new one with each
+/// file.
 fn instance(folder: &Path) -> u64 {
     let mut line = [0; LINE_MAX];
     read_line(&folder.join("diskseq"), &mut line).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
@@ -212,7 +216,7 @@ fn read_line<'a>(path: &Path, line: &'a mut [u8; LINE_MAX]) -> Option<&'a str> {
     std::str::from_utf8(&line[..length]).ok()
 }
 
-/// What a file or folder lies on.
+/// The device below a file or folder.
 fn device_below(path: &Path) -> Result<Option<BlockDevice>, LabError> {
     let open = File::open(path).map_err(LabError::system(format!("look at {}", path.display())))?;
     let Some(mount) = Mount::containing(open) else { return Ok(None) };

@@ -1,8 +1,9 @@
-//! Looks through folders of the user's: what kinds of files are there, and how far do they compress?
+//! Scans folders of the user's: what kinds of files are there, and how far do they compress?
 //!
-//! It only reads: all names, sizes and kinds, and of the contents a sample. It follows no symbolic link, enters no other
-//! file system unless asked, counts a file of several names once and a file with holes by its data. What comes out are
-//! kinds, counts and shares; the names of what could not be read are for the person at the terminal alone.
+//! It only reads: all names, sizes and kinds, and of the contents a sample. It follows no symbolic link,
+//! enters no other file system unless asked, counts a file of several names once and a file with holes by its
+//! data. What comes out are kinds, counts and shares; the names of what could not be read are for the person
+//! at the terminal alone.
 
 mod content;
 mod group;
@@ -28,7 +29,7 @@ use walk::{FileEntry, GroupSample, Walk};
 pub use content::Shares;
 pub use group::Group;
 
-/// What to look through, and for how long.
+/// What to scan, and for how long.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The folders.
@@ -37,13 +38,13 @@ pub struct Request {
     pub sample_bytes: u64,
     /// It ends after this time with what it has.
     pub time: Nanos,
-    /// Whether to go on into file systems that are mounted below.
+    /// Whether to enter file systems that are mounted below.
     pub cross: bool,
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
-/// How far it is.
+/// The progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Files seen.
@@ -69,7 +70,7 @@ pub struct Scan {
     pub out_of_time: bool,
 }
 
-/// What was found of one group.
+/// The results of one group.
 #[derive(Clone, Debug)]
 pub struct GroupScan {
     /// Which.
@@ -78,9 +79,9 @@ pub struct GroupScan {
     pub files: u64,
     /// Their bytes, without holes.
     pub bytes: u64,
-    /// Bytes of them that were looked into.
+    /// Bytes of them that were sampled.
     pub sampled_bytes: u64,
-    /// What each piece that was read came to. Every byte of the group had the same chance to be in one.
+    /// The shares of each piece that was read. Every byte of the group was equally likely to be in one.
     pub pieces: Vec<Shares>,
 }
 
@@ -94,7 +95,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// More than this nobody reads.
+    /// A longer list would not be read.
     pub const NAMED_MAX: usize = 5;
 
     fn add(&mut self, path: &Path, errno: Errno) {
@@ -108,9 +109,9 @@ impl Refusals {
 /// Why there is no result.
 #[derive(Debug)]
 pub enum ScanError {
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     Interrupted,
-    /// What was named cannot be looked through.
+    /// The named folder cannot be scanned.
     LabError(LabError),
 }
 
@@ -119,7 +120,7 @@ const PIECES_MIN: u64 = 32;
 /// The part of the time that may be spent before any content is read.
 const WALK_PART: f64 = 0.75;
 
-/// Looks through folders. `watch` is called many times a second, and `Break` ends it.
+/// Scans folders. `watch` is called many times a second, and `Break` ends it.
 ///
 /// # Errors
 /// A folder that is none, that cannot be read, or that shows the kernel's state and holds no files; or an interruption.
@@ -155,7 +156,7 @@ pub fn scan(
     Ok(sampler.finish())
 }
 
-/// The folder that was meant, and the device it lies on.
+/// The folder that was meant, and the number of its device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     let path = std::fs::canonicalize(folder).map_err(|error| match Errno::from_io_error(&error) {
         Some(errno) => not_possible("look through", folder, errno),
@@ -232,7 +233,7 @@ impl Sampler {
                 Ok(0) => {}
                 Ok(read) => {
                     let group = &mut self.scan.groups[index];
-                    // Two spots of a small group may lie in one piece, and its bytes are there only once.
+                    // Two spots of a small group may be in one piece, which counts only once.
                     group.sampled_bytes = group.bytes.min(group.sampled_bytes + read as u64);
                     group.pieces.push(compressor.shares(&piece[..read]));
                     sampled_bytes += read as u64;

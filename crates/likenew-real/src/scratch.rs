@@ -1,8 +1,8 @@
 //! The one directory that holds everything we write into a user's folder: marked, locked, and removed on every way out.
 //!
-//! `FOLDER/likenew-scratch/` holds a marker that explains it to whoever finds it and carries a lock that the system
-//! releases when its process ends, however it ends. Nothing else in a user's folder is ever touched, and of what is
-//! inside, nothing is ever removed that does not bear a name of ours.
+//! `FOLDER/likenew-scratch/` holds a marker that explains it to anyone who finds it and carries a lock that
+//! the system releases when its process ends, however it ends. Nothing else in a user's folder is ever
+//! touched, and inside it nothing is ever removed that does not have one of our names.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -64,22 +64,22 @@ pub struct UnremovedScratch {
     pub reason: String,
 }
 
-/// Those of which nobody has been told.
+/// Those that were not reported yet.
 static UNREMOVED_DIRECTORIES: Mutex<Vec<UnremovedScratch>> = Mutex::new(Vec::new());
 
-/// Scratch directories that were to be removed when they were dropped, and could not be: each is told once.
+/// Scratch directories that could not be removed when they were dropped; each is reported once.
 pub fn unremoved_directories() -> Vec<UnremovedScratch> {
     std::mem::take(&mut lock(&UNREMOVED_DIRECTORIES))
 }
 
-/// What a removal came to.
+/// The result of a removal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovalReport {
     /// Files of ours that were removed, without the marker.
     pub files: u64,
     /// Bytes that they took up.
     pub bytes: u64,
-    /// What was found there that is not ours. It was left alone, and so the directory and its marker stay, too.
+    /// Foreign entries in it. They were left alone, so the directory and its marker stay, too.
     pub foreign: Vec<String>,
 }
 
@@ -87,10 +87,11 @@ impl Scratch {
     /// Makes the scratch directory of `folder` and takes its lock.
     ///
     /// # Errors
-    /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
-    /// has that name, or the folder cannot be written.
+    /// Refusals, each with what to do: a run before this one has left files there, another run is using it,
+    /// something else has that name, or the folder cannot be written.
     pub fn create(folder: &Path) -> Result<Self, LabError> {
-        // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
+        // Some file systems make a file durable but not the files beside it: without its marker, it would be
+        // unclear whose these are.
         Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
     }
 
@@ -179,7 +180,7 @@ impl Scratch {
         self.inner.directory.as_fd()
     }
 
-    /// Whether somebody has deleted it under us.
+    /// Whether it was deleted while we use it.
     pub(crate) fn is_gone(&self) -> bool {
         fstat(&self.inner.directory).is_ok_and(|stat| stat.st_nlink == 0)
             || statat(&self.inner.directory, MARKER, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
@@ -200,14 +201,15 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such as
-/// `std::process::exit`. Lanes that are still open go on with files that have no name any more.
+/// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such
+/// as `std::process::exit`. Lanes that are still open continue with files that no longer have a name.
 pub fn remove_all() -> Vec<Result<RemovalReport, LabError>> {
     let all = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
     all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
-/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of device and inode.
+/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of
+/// device and inode.
 pub(crate) fn holds_file(device: u64, inode: u64) -> bool {
     let inner: Vec<_> = lock(&OPEN_DIRECTORIES).iter().filter_map(Weak::upgrade).collect();
     inner.iter().filter(|inner| lock(&inner.marker).is_some()).any(|inner| {
@@ -229,8 +231,8 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The caller holds the
-/// lock of the marker.
+/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The
+/// caller holds the lock of the marker.
 pub(crate) fn remove_ours(
     folder: &OwnedFd,
     directory: &OwnedFd,
@@ -257,7 +259,8 @@ pub(crate) fn remove_ours(
             Err(errno) => return Err(not_possible("remove likenew's own", &path.join(MARKER), errno)),
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
-            // Somebody may have put something there, or taken it all away, this very moment: both are theirs to do.
+            // Another program may have put something there, or removed it all, at this very moment, which is
+            // its right.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
             Err(errno) => return Err(not_possible("remove the folder", path, errno)),
         }
@@ -265,7 +268,7 @@ pub(crate) fn remove_ours(
     Ok(removed)
 }
 
-/// What lies in a scratch directory besides the marker.
+/// What is in a scratch directory besides the marker.
 #[derive(Default)]
 pub(crate) struct Listing {
     /// Files of ours, by name, with their status.
@@ -392,7 +395,7 @@ mod tests {
         let lab_error =
             Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
         assert!(lab_error.contains("durable") && is_empty(), "{lab_error}");
-        // Somebody takes its place meanwhile, with what is not ours to remove.
+        // Another program takes its place in the meantime, with files that we must not remove.
         let foreign = folder.path().join(DIRECTORY).join(MARKER);
         let lab_error = Scratch::create_durably(folder.path(), |_, _| {
             std::fs::remove_file(&foreign).unwrap();

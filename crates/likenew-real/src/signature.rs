@@ -1,4 +1,5 @@
-//! What a drive carries, by the marks that file systems, partition tables, volume managers and encryption leave on it.
+//! What is on a drive, by the marks that file systems, partition tables, volume managers and encryption leave
+//! on it.
 
 use std::os::fd::AsFd;
 
@@ -58,8 +59,8 @@ const MARKS: &[Mark] = &[
     mark("dos", 510, &[0x55, 0xAA]),
 ];
 
-/// Other names that people know what is found by, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so that nobody
-/// agrees to lose more than is meant.
+/// Other names for what is found, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so
+/// that no user agrees to lose more than is meant.
 const ALIASES: &[(&str, &[&str])] = &[
     ("ext", &["ext2", "ext3", "ext4"]),
     ("vfat", &["fat", "fat12", "fat16", "fat32"]),
@@ -76,7 +77,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("ceph_bluestore", &["bluestore"]),
 ];
 
-/// Whether somebody who typed this name means what is found under that one.
+/// Whether a user who typed this name means what is found under that one.
 pub(crate) fn is_called(found: &str, typed: &str) -> bool {
     let aliases = ALIASES.iter().filter(|(name, _)| *name == found).flat_map(|(_, aliases)| *aliases);
     std::iter::once(&found).chain(aliases).any(|name| name.eq_ignore_ascii_case(typed.trim()))
@@ -90,7 +91,8 @@ const RAID: [u8; 4] = [0xFC, 0x4E, 0x2B, 0xA9];
 const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
 const DDF: &[u8] = &[0xDE, 0x11, 0xDE, 0x11];
 
-/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the order of a fixed list.
+/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the
+/// order of a fixed list.
 ///
 /// What cannot be read there counts as carrying nothing that could be named; an error of the drive is an error here.
 ///
@@ -125,7 +127,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     if ends_with(512, DDF) {
         found.push("ddf_raid_member");
     }
-    // Version 0.90 lies 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
+    // Version 0.90 is 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
     let oldest = (bytes & !0xFFFF).saturating_sub(0x1_0000);
     let version_1_0 = (bytes / 512).saturating_sub(16) / 8 * 8 * 512;
     if bytes > 0x2_0000 && [oldest, version_1_0].iter().any(|at| ends_with(bytes - at, &RAID)) {
@@ -147,7 +149,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     Ok(visited)
 }
 
-/// Whether a ZFS label's ring of uberblocks, one to a KiB, lies in this.
+/// Whether this contains a ZFS label's ring of uberblocks, one per KiB.
 fn has_uberblock(part: &[u8]) -> bool {
     part.chunks_exact(1024).any(|block| {
         let word = u64::from_le_bytes(block[..8].try_into().expect("eight bytes"));

@@ -1,4 +1,4 @@
-//! A medium that never answers a read, and what becomes of a lane that is dropped meanwhile.
+//! A medium that never answers a read, and what becomes of a lane that is dropped while it waits.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;

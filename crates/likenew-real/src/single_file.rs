@@ -65,7 +65,7 @@ impl Medium for SingleFile {
     }
 
     fn make_cold(&self) -> Result<(), LabError> {
-        // What may be written is nobody else's.
+        // A file that may be written is held against other programs.
         if self.geometry.writable {
             return drop_cached(&self.fd);
         }

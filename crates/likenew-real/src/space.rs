@@ -22,11 +22,11 @@ const RESERVE_BYTES_MAX: u64 = 8 << 30;
 pub struct Space {
     /// Size of the file system.
     pub total_bytes: u64,
-    /// What an ordinary user may still write.
+    /// Bytes that an ordinary user may still write.
     pub free_bytes: u64,
     /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB, unless given explicitly.
     pub reserve_bytes: u64,
-    /// What may be filled: free space without the reserve.
+    /// Bytes that may be filled: free space without the reserve.
     pub usable_bytes: u64,
     /// Whether the file system is mounted read-only.
     pub is_read_only: bool,
@@ -36,7 +36,7 @@ impl Space {
     /// The space of the file system that holds `fd`.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system's error.
     pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, LabError> {
         let of = fstatvfs(fd).map_err(io_error(format!("ask for the free space of {}", path.display())))?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);

@@ -1,4 +1,4 @@
-//! What a drive is known by, whatever the kernel calls it today.
+//! The stable name of a drive, whatever the kernel calls it today.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::block::BlockDevice;
 use crate::standards::scsi;
 
-/// The words by which one drive is told from all others.
+/// The words that distinguish one drive from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StableId {
     /// What it is: `serial number`, `backing file` …
@@ -16,9 +16,10 @@ pub struct StableId {
 }
 
 impl StableId {
-    /// Of a block device: its serial number; of one that is made of something else, that; of one that has nothing of the kind,
-    /// its name and exact size. A namespace of an NVMe drive other than the first adds its number, as they all have the drive's serial
-    /// number; a partition adds its number to its disk's, as udev does.
+    /// Of a block device: its serial number; of one that is made of something else, that; of one that has
+    /// nothing of the kind, its name and exact size. A namespace of an NVMe drive other than the first adds
+    /// its number, as they all have the drive's serial number; a partition adds its number to its disk's, as
+    /// udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
         let namespace = disk.attribute("nsid").filter(|number| number != "1");

@@ -1,6 +1,8 @@
-//! What drives answer, decoded: one module per standard, and the only place that knows where a field stands in an answer.
+//! Decoders of drives' answers: one module per standard, and the only place that knows where a field is in an
+//! answer.
 //!
-//! An answer is bytes of a drive, which may be short, empty or wrong. A decoder gives a value or nothing; it never panics.
+//! An answer is bytes of a drive, which may be short, empty or wrong. A decoder gives a value or nothing; it
+//! never panics.
 
 pub(crate) mod ata;
 pub(crate) mod bytes;

@@ -1,9 +1,9 @@
-//! The one line in which the kernel counts what a block device does.
+//! The line in which the kernel counts a block device's I/O.
 
 use likenew_core::stat::{OpStat, Stat};
 
-/// Reads a line of `/sys/block/DEVICE/stat`: 11 fields, 15 since Linux 4.18 (discards), 17 since 5.5 (flushes). More than
-/// that is left for newer kernels to mean something by.
+/// Reads a line of `/sys/block/DEVICE/stat`: 11 fields, 15 since Linux 4.18 (discards), 17 since 5.5
+/// (flushes). More than that is left for newer kernels to mean something by.
 pub(crate) fn parse(line: &str) -> Option<Stat> {
     let mut fields = [0u64; 17];
     let mut count = 0;

@@ -26,11 +26,12 @@ use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
 use crate::trim::{self, MountedDevice, Sender};
 
-/// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
-/// range.
+/// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim
+/// of exactly its range.
 ///
-/// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number stays and leads
-/// to nothing that can be read or written, so that an I/O which is on its way meets an error and never another file.
+/// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number
+/// stays and leads to nothing that can be read or written, so that an I/O which is on its way meets an error
+/// and never another file.
 pub(crate) struct FileTable {
     geometry: Geometry,
     file_bytes: u64,
@@ -103,15 +104,15 @@ impl FileTable {
         io.op == Op::Trim && u64::from(io.length) == self.file_bytes
     }
 
-    /// Makes a file, unless somebody else has meanwhile.
+    /// Makes a file, unless another lane has made it in the meantime.
     fn make(&self, file: usize) -> Result<(), Errno> {
         let _changing = lock(&self.changing);
         let entry = &self.files[file];
         if entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
-        // The layout was checked against the reserve; this is for space that others use up meanwhile. Half of it may
-        // serve what the file system needs for its own books.
+        // The layout was checked against the reserve; this is for space that other programs use up in the
+        // meantime. The file system may need half of it for its metadata.
         if fstatvfs(self.scratch.directory())
             .is_ok_and(|of| of.f_bavail * of.f_frsize < self.reserve_bytes / 2)
         {
@@ -153,7 +154,8 @@ impl FileTable {
         free.saturating_sub(self.reserve_bytes)
     }
 
-    /// Deletes the files that lie wholly within a range, and sees to it that the drive is told of what they held.
+    /// Deletes the files that are wholly within a range, and makes sure that the drive receives TRIM for
+    /// them.
     fn release(
         &self,
         range: Range<u64>,
@@ -215,7 +217,7 @@ impl FileTable {
         let dirty = self.files.iter().filter(|entry| entry.dirty.swap(false, Ordering::AcqRel));
         let mut first_error = Ok(());
         for entry in dirty {
-            // A file that is deleted meanwhile has nothing to keep.
+            // A file that was deleted in the meantime has nothing to keep.
             if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
                 first_error = first_error.and(fsync(fd));
             }
@@ -252,7 +254,7 @@ impl Medium for FileTable {
             return error(errno);
         }
         let Some(spot) = self.spot_in(file, offset) else {
-            // What was never written holds nothing that a trim could give up.
+            // A range that was never written has nothing to trim.
             return if io.op == Op::Trim { Outcome::Done } else { error(Errno::NOENT) };
         };
         let outcome = perform_at(spot, io, buffer);
@@ -276,7 +278,7 @@ impl Medium for FileTable {
             return Ok(ProbeResult::Unknown("the file system is not listed in /proc".to_owned()));
         };
         match probe {
-            // What is told of files is told of the user's, which lie beside ours.
+            // Facts about files are about the user's files, which are beside ours.
             Probe::Facts => Ok(facts::collect(self.scratch.directory(), self.scratch.path().parent())),
             Probe::Extents => Ok(mounted
                 .unsuitable()
@@ -328,7 +330,7 @@ fn error(errno: Errno) -> Outcome {
     Outcome::Error(errno.raw_os_error())
 }
 
-/// Makes the number of `fd` lead to what `to` leads to, and gives up what it led to before.
+/// Makes the number of `fd` refer to what `to` refers to, and releases what it referred to before.
 #[allow(unsafe_code, reason = "libc's dup3 keeps the number that rustix would want to own mutably")]
 fn redirect(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: both descriptors are open and ours, and `fd` stays open: only what it leads to changes.
@@ -353,7 +355,7 @@ pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
     let needed = files + DESCRIPTORS_KEPT;
     if limit.current.is_some_and(|current| current < needed) {
         limit.current = limit.maximum;
-        // A refusal leaves the soft limit, which is looked at next.
+        // If that is refused, the soft limit stays, which is checked next.
         let _ = setrlimit(Resource::Nofile, limit);
         limit = getrlimit(Resource::Nofile);
     }

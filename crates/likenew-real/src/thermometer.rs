@@ -1,5 +1,5 @@
-//! A drive's temperature, asked for now and then by a thread of its own: the driver asks the drive, and one that hangs would
-//! take along whoever waits for it.
+//! A drive's temperature, read now and then by a separate thread: the driver asks the drive, and one that
+//! hangs would block the caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use likenew_core::units::Nanos;
 use crate::clock::Monotonic;
 use crate::health::HealthSource;
 
-/// How often a drive is asked. Each time costs it a command, and keeps some disks from spinning down
-/// (Linux, Documentation/hwmon/drivetemp.rst).
+/// How often a drive is asked. Each time costs it a command, and keeps some disks from spinning down (Linux,
+/// Documentation/hwmon/drivetemp.rst). Chosen: temperatures change over minutes.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// An answer older than this is no answer.
+/// An answer older than this does not count. Chosen: three answers have been missed by then.
 const STALE: Nanos = Nanos::from_secs(35);
 
 /// Asks until it is dropped. A thread that waits for a drive that hangs is left to itself.

@@ -1,9 +1,10 @@
-//! What a drive gets from all programs, as the kernel's block tracepoints show it: no tools, no modules, no eBPF.
+//! Records the I/O of all programs to a drive, from the kernel's block tracepoints: no tools, no modules, no
+//! eBPF.
 //!
-//! A [`Recording`] has a tracing instance of its own, filtered in the kernel to the recorded drives, and reads the raw pages
-//! of its buffers. It pairs each request that left for a drive with its end, and hands out I/Os in the order in which they
-//! left. It changes no drive and nobody else's tracing, remembers no contents, and takes memory within fixed bounds: what does
-//! not fit is counted as lost, and said.
+//! A [`Recording`] has its own tracing instance, filtered in the kernel to the recorded drives, and reads the
+//! raw pages of its buffers. It pairs each request that left for a drive with its end, and passes on I/Os in
+//! the order in which they left. It changes no drive and no other tracing, keeps no contents, and takes
+//! memory within fixed bounds: what does not fit is counted and reported as lost.
 //!
 //! The names of events and files are the kernel's (Documentation/trace/ftrace.rst, include/trace/events/block.h).
 

@@ -1,7 +1,8 @@
-//! TRIM on a real drive: the layers on its way, what the drive claims, and what becomes of blocks that a file of ours gave up.
+//! TRIM on a real drive: the layers on its way, what the drive claims, and what becomes of blocks that a file
+//! of ours freed.
 //!
-//! Raw reads touch only blocks that a file of ours holds, or has held and that the file system says nobody has taken since. TRIM
-//! is asked for only over the range that our own file has freed.
+//! Raw reads touch only blocks that a file of ours holds, or has held and that the file system reports as
+//! still free. TRIM is asked for only over the range that our own file has freed.
 
 mod claims;
 mod counters;
@@ -35,7 +36,7 @@ pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
 pub(crate) use trim_free_space::trim_free_space;
 
-/// Where a folder or file lies.
+/// The device of a folder or file.
 pub(crate) struct MountedDevice {
     pub(crate) mount: Mount,
     /// The block device that its file system is on, or one of them.
@@ -46,7 +47,8 @@ impl MountedDevice {
     /// Of what holds an open file or folder.
     pub(crate) fn find(fd: impl AsFd) -> Option<Self> {
         let mount = Mount::containing(fd)?;
-        // A file system of several devices has a number of its own; its source is then one of them.
+        // A file system of several devices has a number that none of them has; its source is then one of
+        // them.
         let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
         let device = BlockDevice::by_number(mount.device).or_else(by_source);
         Some(Self { mount, device })
@@ -93,7 +95,7 @@ impl MountedDevice {
     }
 }
 
-/// Answers looks that need no file of our own, about what holds `fd`: a folder, a file, or a device.
+/// Answers probes that need no file of our own, about the folder, file or device of `fd`.
 pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
     let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     let stat = rustix::fs::fstat(&fd);

@@ -1,7 +1,8 @@
-//! A lane over io_uring: the way of an I/O that costs the least between our clock and the drive.
+//! A lane over io_uring: the path of an I/O that costs the least between our clock and the drive.
 //!
-//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
-//! depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came to.
+//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the
+//! kernel for an I/O at depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came
+//! to.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -23,24 +24,26 @@ use crate::posix::LAST_WAIT;
 use crate::ring::{CompletionEntry, Ring};
 use crate::workers::Workers;
 
-/// User data of the entry that waits for the clerks' bell; slots are far below.
+/// User data of the entry that polls the workers' eventfd; slots are far below.
 const BELL: u64 = u64::MAX;
-/// User data of the entry that the kernel answers at every pulse.
+/// User data of the periodic timeout.
 const PULSE: u64 = u64::MAX - 1;
-/// A ring that beats by itself needs no timer for each wait that may be long: programming one costs a virtual machine
-/// several microseconds, which halved the rate of a fast device at depth 1.
+/// Nanoseconds between periodic timeouts of a ring. With them it needs no timer for each wait that may be
+/// long: programming one costs a virtual machine several microseconds, which halved the IOPS of a fast device
+/// at QD1. The period is chosen: far longer than an I/O, short beside the wait for a drive that hangs.
 const PULSE_NS: u32 = 40_000_000;
 static PULSE_SPAN: types::Timespec = types::Timespec::new().nsec(PULSE_NS);
-/// A wait that ends later than this is ended by a pulse that comes first.
+/// A longer wait than this is left to the periodic timeout. Chosen: two periods, so that at least one timeout
+/// comes before its end.
 const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
-/// Clerks, threads for I/Os that need a directory, at most.
+/// Workers, threads for I/Os that need a directory, at most.
 const CLERKS_MAX: u32 = 4;
 /// Registration pins memory: more than this is left unregistered.
 const REGISTERED_BYTES_MAX: usize = 1 << 30;
 
 /// A ring, its buffers, and what is in flight.
 pub(crate) struct UringLane<M: Medium> {
-    // Dropped in this order: the ring and the clerks use the buffers.
+    // Dropped in this order: the ring and the workers use the buffers.
     ring: Ring,
     worker_pool: Option<WorkerPool>,
     buffers: Buffers,
@@ -52,34 +55,36 @@ pub(crate) struct UringLane<M: Medium> {
     fixed_buffers: bool,
     fixed_file: bool,
     enabled: bool,
-    /// Whether the ring beats.
+    /// Whether the ring's periodic timeout runs.
     pulse: Pulse,
     /// No completion is reported earlier than one that was reported before it.
     last: Nanos,
 }
 
-/// What is known of the ring's own beat.
+/// State of the ring's periodic timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pulse {
     /// It can be started.
     Stopped,
-    /// The kernel wakes whoever waits every [`PULSE_NS`].
+    /// The kernel wakes a waiting thread every [`PULSE_NS`].
     Beating,
     /// This kernel has none (before Linux 6.4).
     Unknown,
 }
 
-/// Threads for what cannot be said in one entry, and the bell that they ring in the ring.
+/// Threads for what cannot be expressed as one entry, and the eventfd that reports their completions to the
+/// ring.
 struct WorkerPool {
     workers: Workers,
     eventfd: Arc<OwnedFd>,
 }
 
 impl<M: Medium> UringLane<M> {
-    /// A lane of `depth ≥ 1` slots for I/Os of up to `length_max` bytes. The thread that first uses it owns it from then on.
+    /// A lane of `depth ≥ 1` slots for I/Os of up to `length_max` bytes. The thread that first uses it owns
+    /// it from then on.
     ///
     /// # Errors
-    /// There is no memory for so much, or no ring.
+    /// There is too little memory, or no ring.
     pub(crate) fn open(
         medium: &Arc<M>,
         clock: Monotonic,
@@ -88,10 +93,10 @@ impl<M: Medium> UringLane<M> {
         length_max: u32,
     ) -> Result<Self, LabError> {
         let buffers = Buffers::map(depth, length_max)?;
-        // Two more entries, for the bell and the pulse.
+        // Two more entries, for the eventfd and the periodic timeout.
         let ring =
             Ring::open(depth + 2).map_err(LabError::system("set up io_uring (or use --engine posix)"))?;
-        // SAFETY: fields are dropped in order, so the buffers outlive the ring.
+        // SAFETY: fields are dropped in the order of their declaration, so the buffers outlive the ring.
         let fixed_buffers =
             buffers.bytes() <= REGISTERED_BYTES_MAX && unsafe { ring.register_buffers(&buffers.vectors()) };
         let fixed_file = medium.sole_descriptor().is_some_and(|fd| ring.register_file(fd));
@@ -127,7 +132,7 @@ impl<M: Medium> UringLane<M> {
         Ok(())
     }
 
-    /// Gives an I/O to the clerks, whom the first such I/O calls in.
+    /// Hands an I/O to the workers; the first one starts them.
     #[cold]
     fn hand_over(&mut self, io: &Io) -> Result<(), LabError> {
         if self.worker_pool.is_none() {
@@ -140,8 +145,8 @@ impl<M: Medium> UringLane<M> {
             }
         }
         let worker_pool = self.worker_pool.as_ref().expect("they were just started");
-        // SAFETY: `Flights::leave` has checked that the I/O fits the slot's buffer, which is handed out to nobody while the
-        // slot is in flight, and which outlives the clerks.
+        // SAFETY: `Flights::leave` has checked that the I/O fits the slot's buffer, which is never handed out
+        // while the slot is in flight, and which outlives the workers.
         unsafe { worker_pool.workers.hand_over(io, self.buffers.address(io.slot)) };
         Ok(())
     }
@@ -226,7 +231,7 @@ impl<M: Medium> UringLane<M> {
         Ok(done.len() > first)
     }
 
-    /// The clerks' completions, which carry times of their own, and a look at whether the drive is still there.
+    /// The workers' completions, which have their own times, and a check whether the drive is still there.
     #[cold]
     fn reap_rare(
         &mut self,
@@ -264,7 +269,7 @@ impl<M: Medium> UringLane<M> {
             if entered.is_err() {
                 // The ring belongs to another thread, which alone could wait in it.
                 self.clock.rest(self.clock.now() + Nanos::from_millis(1));
-                // Nor does a bell ring in it.
+                // Nor does the eventfd reach it.
                 while let Some(completion) =
                     self.worker_pool.as_ref().and_then(|worker_pool| worker_pool.workers.poll())
                 {
@@ -279,7 +284,7 @@ impl<M: Medium> UringLane<M> {
     }
 }
 
-/// Asks the kernel for a completion as soon as the bell rings.
+/// Asks the kernel for a completion as soon as the eventfd is signaled.
 fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
     let entry =
         opcode::PollAdd::new(types::Fd(eventfd.as_raw_fd()), libc::POLLIN as u32).build().user_data(BELL);
@@ -344,12 +349,12 @@ impl<M: Medium> Target for UringLane<M> {
                 continue;
             };
             let entry = entry(io, spot, self.buffers.address(io.slot), self.fixed_buffers, self.fixed_file);
-            // SAFETY: `Flights::leave` has checked that the I/O fits the slot's buffer, which is handed out to nobody while
-            // the slot is in flight; buffers and descriptors outlive the ring.
+            // SAFETY: `Flights::leave` has checked that the I/O fits the slot's buffer, which is never handed
+            // out while the slot is in flight; buffers and descriptors outlive the ring.
             unsafe { self.ring.queue().push(&entry) };
         }
         if self.ring.unsent() > 0 {
-            // What the kernel does not take now, the wait that follows hands over.
+            // What the kernel does not take now, the following wait submits.
             self.ring.enter(0, Nanos::NEVER, self.clock).map_err(ring_failed)?;
         }
         Ok(sent)
@@ -378,7 +383,7 @@ impl<M: Medium> Drop for UringLane<M> {
             .as_mut()
             .is_none_or(|worker_pool| worker_pool.workers.end(clock, clock.now() + LAST_WAIT));
         if !is_drained || !have_left {
-            // What is still in flight uses its buffers: they are lost rather than used again.
+            // I/Os still in flight use their buffers, which are therefore leaked.
             self.buffers.leak();
             // To take the file from the ring would wait for what is in flight.
             return;

@@ -1,4 +1,4 @@
-//! Waiting for whoever says something, or for a point in time, whichever comes first.
+//! Waits for an event or for a point in time, whichever comes first.
 
 use std::os::fd::BorrowedFd;
 
@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::{Monotonic, sharpen_timers};
 
-/// So long before a point in time nobody sleeps any more: waking up takes about as long.
+/// The last stretch before a point in time is polled and not slept. Chosen: waking up takes about as long.
 const AWAKE: Nanos = Nanos::from_micros(50);
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
@@ -35,7 +35,8 @@ impl Waiter {
         Self { clock }
     }
 
-    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their order, which are ready.
+    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their
+    /// order, which are ready.
     pub fn wait(&self, awaited: &[WaitEvent<'_>], until: Nanos, ready: &mut Vec<bool>) {
         let flags = |awaited: &WaitEvent<'_>| {
             let when = |condition, flag| if condition { flag } else { PollFlags::empty() };
@@ -50,7 +51,7 @@ impl Waiter {
                 tv_sec: (sleep / NANOS_PER_SEC).cast_signed(),
                 tv_nsec: (sleep % NANOS_PER_SEC).cast_signed(),
             };
-            // A signal ends the wait: whoever waits looks whether it is asked to stop.
+            // A signal ends the wait: the caller checks whether it is asked to stop.
             let happened = poll(&mut fds, Some(&timeout)).map_or(true, |count| count > 0);
             if happened || self.clock.now() >= until {
                 break;

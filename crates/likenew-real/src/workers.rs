@@ -1,5 +1,5 @@
-//! Threads that do I/Os with blocking calls: the whole of the posix engine, and the io_uring engine's help with what needs
-//! a directory.
+//! Threads that do I/Os with blocking calls: the whole of the posix engine, and the io_uring engine's help
+//! with what needs a directory.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -16,10 +16,12 @@ use crate::medium::Medium;
 /// A worker's stack: it makes one system call at a time.
 const STACK_BYTES: usize = 128 << 10;
 
-/// How often it is looked at whether threads have left: short, since a lane of every workload ends so.
+/// How often it is checked whether threads have ended. Chosen: short, since a lane of every workload ends
+/// with it.
 const LOOK: Nanos = Nanos::from_micros(50);
 
-/// A pool of threads, and the channels to and from it. Whoever lent it buffers has to [`Workers::end`] it.
+/// A pool of threads, and the channels to and from it. A caller that lent it buffers has to [`Workers::end`]
+/// it.
 pub(crate) struct Workers {
     jobs: Option<Sender<Job>>,
     completions: Receiver<Completion>,
@@ -35,8 +37,8 @@ struct Job {
 unsafe impl Send for Job {}
 
 impl Workers {
-    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on `eventfd`, an eventfd,
-    /// if there is one.
+    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on
+    /// `eventfd`, an eventfd, if there is one.
     ///
     /// # Errors
     /// The system starts no more threads.
@@ -69,8 +71,9 @@ impl Workers {
     /// Hands over one I/O. Never blocks, because no more than `depth` are ever in flight.
     ///
     /// # Safety
-    /// `buffer` is valid for reads and writes of `io.length` bytes (of none for a trim or flush), and nobody else uses it,
-    /// until the I/O's completion was received or [`Workers::end`] has said that all threads have left.
+    /// `buffer` is valid for reads and writes of `io.length` bytes (of none for a trim or flush), and nothing
+    /// else uses it, until the I/O's completion was received or [`Workers::end`] has said that all threads
+    /// have ended.
     pub(crate) unsafe fn hand_over(&self, io: &Io, buffer: *mut u8) {
         let jobs = self.jobs.as_ref().expect("a pool takes I/Os until it is dropped");
         jobs.try_send(Job { io: *io, buffer })
@@ -97,8 +100,8 @@ impl Workers {
 }
 
 impl Workers {
-    /// Has the threads finish what they were given and leave, and waits for that until `until`. Says whether all have left: one whose system
-    /// call does not return keeps the buffer that it was lent.
+    /// Makes the threads finish their work and end, and waits for that until `until`. Returns whether all
+    /// have ended: one whose system call does not return keeps the buffer that it was lent.
     #[must_use = "buffers may be used again only when all threads have left"]
     pub(crate) fn end(&mut self, clock: Monotonic, until: Nanos) -> bool {
         // Without a sender the workers leave when nothing is left to do.
@@ -130,8 +133,8 @@ impl<M: Medium> Worker<M> {
         while let Ok(Job { io, buffer }) = self.inbox.recv() {
             let moves = matches!(io.op, likenew_core::io::Op::Read | likenew_core::io::Op::Write);
             let length = if moves { io.length as usize } else { 0 };
-            // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an empty slice
-            // needs no more than an address that is not null, which a slot's address is.
+            // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an
+            // empty slice needs no more than an address that is not null, which a slot's address is.
             let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, length) };
             let outcome = self.medium.perform(&io, buffer);
             let completion = Completion { slot: io.slot, at: self.clock.now(), outcome };

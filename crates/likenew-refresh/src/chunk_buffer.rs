@@ -1,4 +1,5 @@
-//! Memory for one chunk with the block of its record in front, so that both go to the journal in one write and neither is copied.
+//! Memory for one chunk with the block of its record in front, so that both go to the journal in one write
+//! and neither is copied.
 
 use crate::record::BLOCK;
 

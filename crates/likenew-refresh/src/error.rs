@@ -37,7 +37,7 @@ pub enum RefreshError {
         "the journal does not name all places by which a change by somebody else is noticed: the partitions of the drive have changed since, or somebody has made it up, so nothing was written. Compare the chunks in it with what lies there before you remove it"
     )]
     OtherWitnesses,
-    /// It is no journal, or the beginning of one.
+    /// It is not a journal, or only the beginning of one.
     #[error(
         "this is no whole journal of a refresh ({0}). If the refresh was cut off while it began, nothing had been written: remove the journal and begin anew. If it was under way, keep the journal: the saved chunks can be taken out of it"
     )]
@@ -195,7 +195,8 @@ impl RefreshError {
         )
     }
 
-    /// Whether a refresh that has ended with it under way has left something in its journal that may be missing on the store.
+    /// Whether a refresh that has ended with it under way has left something in its journal that may be
+    /// missing on the store.
     pub fn needs_journal(&self) -> bool {
         !self.is_refusal() && !matches!(self, Self::Read { .. } | Self::Wanted)
     }
@@ -221,8 +222,8 @@ impl RefreshError {
     }
 }
 
-/// EIO, ENODATA, EILSEQ and EREMOTEIO of asm-generic/errno.h: what the kernel answers for a sector that the medium does not give back
-/// (`blk_errors` of its block layer).
+/// EIO, ENODATA, EILSEQ and EREMOTEIO of asm-generic/errno.h: what the kernel answers for a sector that the
+/// medium does not give back (`blk_errors` of its block layer).
 const MEDIUM_ERRORS: [i32; 4] = [5, 61, 84, 121];
 
 /// Whether what was read is there, or the medium has lost it.

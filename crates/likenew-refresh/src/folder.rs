@@ -1,4 +1,4 @@
-//! An open folder, beneath which files are opened and made by name, and no link leads out of it.
+//! An open folder in which files are opened and made by name; no link leads out of it.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// A folder that stays the same one, whatever becomes of its path.
+/// A folder that stays the same one even if its path changes.
 #[derive(Clone, Debug)]
 pub struct Folder {
     fd: Arc<OwnedFd>,
@@ -32,7 +32,7 @@ impl Folder {
         Ok(Self { fd: Arc::new(fd), path: path.to_owned() })
     }
 
-    /// By which path it was opened.
+    /// The path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,11 +1,12 @@
-//! What is known of a refresh if everything else ends: its plan, how far it came, and the chunks in flight.
+//! What remains of a refresh that was cut off: its plan, how far it came, and the chunks in flight.
 //!
 //! ```text
 //! plan | slot 0: record, chunk | slot 1: record, chunk
 //! ```
 //!
-//! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one write, and the chunk is not
-//! touched until that is durable. A cut tears at most the slot that was being written, whose chunk was not being written yet.
+//! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one
+//! write, and the chunk is not touched until that is durable. A cut tears at most the slot that was being
+//! written, whose chunk was not being written yet.
 
 use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;
@@ -14,7 +15,7 @@ use crate::plan::{CHUNK_BYTES_MAX, PLAN_BYTES_MAX, Plan};
 use crate::ranges::Ranges;
 use crate::record::{BLOCK, Kind, Record};
 
-/// So many chunks are kept at once.
+/// Chunks that are kept at once.
 pub(crate) const SLOTS: usize = 2;
 
 /// A journal on its file.
@@ -30,14 +31,14 @@ pub struct Journal<F> {
     slots_at: u64,
 }
 
-/// What a slot turned out to hold.
+/// The contents of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A record and its bytes.
     Whole(Record, Vec<u8>),
     /// A record whose bytes are not all there.
     Torn(Record),
-    /// Nothing that can be read.
+    /// Nothing readable.
     Nothing,
 }
 
@@ -59,7 +60,8 @@ impl<F: DurableFile> Journal<F> {
             journal.file.write_at(at, buffer.all(length)).map_err(RefreshError::journal(begin))?;
         }
         journal.write(&Record::new(journal.id, 0, Kind::Committed, first..first, &[]), &mut buffer)?;
-        // The head makes it a journal, so it comes last: a file system may make a file durable from its beginning on, and then its length.
+        // The head makes it a journal, so it comes last: a file system may make a file durable from its
+        // beginning on, and then its length.
         journal.file.sync().map_err(RefreshError::journal(begin))?;
         journal.file.write_at(0, &head).map_err(RefreshError::journal(begin))?;
         journal.file.sync().map_err(RefreshError::journal(begin))?;
@@ -69,7 +71,7 @@ impl<F: DurableFile> Journal<F> {
     /// Reads the plan of a journal.
     ///
     /// # Errors
-    /// It is none, is of another version, or is damaged.
+    /// It is not a journal, has another version, or is damaged.
     pub fn open(mut file: F) -> Result<Self, RefreshError> {
         let bytes = file.bytes().map_err(RefreshError::journal("look at"))?;
         let (plan, id, slots_at) = Plan::decode(bytes, |first| {
@@ -89,7 +91,7 @@ impl<F: DurableFile> Journal<F> {
     /// Whether a chunk was ever saved in what may be a journal: block by block, as its beginning may be damaged.
     ///
     /// # Errors
-    /// Its length cannot be told. What cannot be read may have been a chunk.
+    /// Its length cannot be determined. A record that cannot be read may have been a chunk.
     pub(crate) fn has_chunks(file: &mut F) -> Result<bool, RefreshError> {
         let end = file.bytes().map_err(RefreshError::journal("look at"))?;
         let mut block = [0; BLOCK];
@@ -99,12 +101,12 @@ impl<F: DurableFile> Journal<F> {
         }))
     }
 
-    /// What it was begun for.
+    /// Its task.
     pub fn identity(&self) -> &str {
         &self.plan.identity
     }
 
-    /// What was noted for whoever goes on.
+    /// The note for resuming.
     pub fn note(&self) -> &str {
         &self.plan.note
     }
@@ -142,7 +144,7 @@ impl<F: DurableFile> Journal<F> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
-    /// Makes durable what was read: whoever was killed may have written it and not have come to that.
+    /// Makes durable what was read: a killed process may have written it without a flush.
     pub(crate) fn sync(&mut self) -> Result<(), RefreshError> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
@@ -186,7 +188,7 @@ impl<F: DurableFile> Journal<F> {
         Err(RefreshError::Damaged(format!("slot {index} holds what this refresh has not written")))
     }
 
-    /// Longer ones there are none.
+    /// There are no longer ones.
     pub(crate) const BYTES_MAX: u64 = (BLOCK as u64 + PLAN_BYTES_MAX).next_multiple_of(BLOCK as u64)
         + SLOTS as u64 * (BLOCK as u64 + CHUNK_BYTES_MAX as u64);
 

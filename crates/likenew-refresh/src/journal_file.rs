@@ -1,7 +1,8 @@
-//! The file of a journal, which nobody but its owner can have written.
+//! The file of a journal, which only its owner can have written.
 //!
-//! Whoever goes on after a cut writes what a journal says, so a journal is believed only if it must be our own: a regular file that belongs to
-//! the user who runs this, that nobody else may write to and that has no other name, found in its folder without following a link.
+//! A resumed refresh writes what a journal says, so a journal is trusted only if it must be our own: a
+//! regular file that belongs to the user who runs this, that no other user may write to and that has no other
+//! name, found in its folder without following a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -58,10 +59,10 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Makes one, and makes its name durable.
+    /// Creates one, and makes its name durable.
     ///
     /// # Errors
-    /// There is something of that name, or the system's.
+    /// The name is taken; or the system's error.
     pub fn create(paths: &JournalPaths) -> Result<Self, RefreshError> {
         let path = paths.path();
         match create_own(&paths.folder, &paths.journal) {
@@ -77,7 +78,7 @@ impl JournalFile {
     /// Opens the one that is there, if there is one.
     ///
     /// # Errors
-    /// It need not be our own, another run has it, or the system's.
+    /// It may not be our own, or another run has it; or the system's error.
     pub fn open(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
         let file = open_own(&paths.folder, &paths.journal)?;
         Ok(file.map(|file| Self { paths: paths.clone(), file }))
@@ -96,7 +97,7 @@ impl JournalFile {
         self.file.metadata()?.modified()
     }
 
-    /// In which boot it was gone on with last: empty if that one was unknown, none if it never was.
+    /// The boot in which it was last resumed: empty if that one was unknown, `None` if it never was.
     ///
     /// # Errors
     /// The system's.
@@ -113,10 +114,11 @@ impl JournalFile {
         }
     }
 
-    /// Notes durably in which boot it is gone on with: what is saved and restored from here on can be torn only by a loss of power after it.
+    /// Notes durably in which boot it is resumed: what is saved and restored from now on can be torn only by
+    /// a loss of power after it.
     ///
     /// # Errors
-    /// The system's, or the file system keeps no attributes: then nothing may be written to the store.
+    /// The system's error, or the file system keeps no attributes: then nothing may be written to the store.
     pub fn note_resumed_in(&self, boot: &str) -> Result<(), RefreshError> {
         let noted = fsetxattr(&self.file, RESUMED_IN, boot.as_bytes(), XattrFlags::empty());
         noted
@@ -130,10 +132,10 @@ impl JournalFile {
         &self.paths
     }
 
-    /// Removes it for good: one that came back after a cut would speak of what is long over.
+    /// Removes it durably: one that came back after a cut would describe an outdated state.
     ///
     /// # Errors
-    /// The system's, or its name stands for another file now.
+    /// The system's error, or its name belongs to another file now.
     pub fn remove(self) -> Result<(), RefreshError> {
         let Self { paths: JournalPaths { folder, journal, .. }, file } = &self;
         let look = |error: Errno| RefreshError::journal("remove")(error.into());
@@ -165,7 +167,7 @@ impl DurableFile for JournalFile {
     }
 }
 
-/// Makes a file that was not there, locks it, and makes its name durable.
+/// Creates a new file, locks it, and makes its name durable.
 pub(crate) fn create_own(folder: &Folder, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
     let file = File::from(folder.open_file(name, flags, Mode::RUSR | Mode::WUSR)?);
@@ -179,7 +181,7 @@ pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, Re
     let path = || folder.path().join(name);
     let refused = |reason: String| RefreshError::NotOurs { path: path(), reason };
     let system = |errno: Errno| RefreshError::journal("open")(errno.into());
-    // Looked at before it is opened: to open a device or a pipe may do something.
+    // Checked before it is opened: opening a device or a pipe may have effects.
     let path_stat = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::XDEV) => return Err(refused("something is mounted on it".to_owned())),
@@ -197,7 +199,7 @@ pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, Re
     }
 }
 
-/// Whether nobody but us can have written it.
+/// Whether only this user can have written it.
 fn check_own(stat: &Stat) -> Result<(), String> {
     let (owner, own) = (stat.st_uid, geteuid().as_raw());
     match FileType::from_raw_mode(stat.st_mode) {

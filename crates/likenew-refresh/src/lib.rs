@@ -1,21 +1,26 @@
-//! What is there is written again where it is, and nothing is lost.
+//! Rewrites data in place without loss.
 //!
-//! Flash that has held its data for long reads slowly; written again it reads as fast as ever. [`Refresh`] does that over a
-//! [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that a kill or a loss of power at any point costs no
-//! byte, and what was cut off goes on ([`InspectedRefresh`]).
+//! Flash that has held its data for long reads slowly; rewritten it reads as fast as ever. [`Refresh`] does
+//! that over a [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that
+//! a kill or a loss of power at any point costs no byte, and an interrupted refresh can be resumed
+//! ([`InspectedRefresh`]).
 //!
-//! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then is it written. The
-//! journal keeps two chunks in turn; before the first of them is overwritten the store is flushed and both are read back. So at any
-//! moment at most two chunks are *in flight*, and the journal holds both of them.
+//! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then
+//! is it written. The journal keeps two chunks in turn; before the first of them is overwritten the store is
+//! flushed and both are read back. So at any moment at most two chunks are *in flight*, and the journal holds
+//! both of them.
 //!
-//! **After a cut** only sectors of chunks in flight are ever restored. The bytes that were being written are the bytes that were there,
-//! so a sector that differs was torn by the cut, or somebody has written to it since. Three things tell these apart, and one makes sure:
-//! - *Witnesses*: the places where a file system, a volume or a partition table leaves its mark when it is used, and places all over the
-//!   store, are never rewritten. If they have changed, somebody was there: nothing is written.
-//! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written unless the owner says so.
-//! - What lies outside of chunks in flight is only ever written with what was read there a moment before.
-//! - Whatever lies in a sector that is restored is first made durable on another file ([`InspectedRefresh::resume`]), so even a change that nothing can
-//!   tell is kept.
+//! **After a power cut** only sectors of chunks in flight are ever restored. The bytes that were being
+//! written are the bytes that were there, so a sector that differs was torn by the cut, or another program
+//! has written to it since. Three things distinguish these, and one makes sure:
+//! - *Witnesses*: the places where a file system, a volume or a partition table leaves its mark when it is
+//!   used, and places all over the store, are never rewritten. If they have changed, the store was in use:
+//!   nothing is written.
+//! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written
+//!   unless the owner says so.
+//! - Data outside of chunks in flight is only ever written with what was read there a moment before.
+//! - The existing data of a sector that is restored is first made durable on another file
+//!   ([`InspectedRefresh::resume`]), so even an undetectable change is kept.
 //!
 //! ```
 //! # use likenew_core::powercut::{Power, VolatileDevice};
@@ -33,15 +38,17 @@
 //! assert_eq!(found.differences().count(), 0);
 //! let mut refresh = found.resume(&mut salvage)?;
 //! while let Some(_step) = refresh.step()? {
-//!     // Show refresh.progress(), look at the temperature, stop() when that is wanted.
+//!     // Show refresh.progress(), check the temperature, stop() if wanted.
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [`RefreshSession`] does all of that with files: it makes the journal, goes on from one that must be our own, and removes it at the end.
+//! [`RefreshSession`] does all of that with files: it makes the journal, resumes from one that must be our
+//! own, and removes it at the end.
 //!
-//! This room knows no device, no clock and no simulator; who opens the store sees to it that nobody else uses it.
+//! This crate knows no device, no clock and no simulator; the code that opens the store makes sure that no
+//! other program uses it.
 
 mod chunk_buffer;
 mod durable_file;

@@ -1,4 +1,4 @@
-//! What a journal says once, at its beginning: what is rewritten, where, and how.
+//! The plan at the beginning of a journal: what is rewritten, where, and how.
 
 use std::ops::Range;
 
@@ -11,24 +11,24 @@ use crate::ranges::{RANGES_MAX, Ranges};
 use crate::record::BLOCK;
 use crate::witnesses::{fingerprint, witnesses};
 
-/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal durable costs little beside
-/// them, and short enough that a stop comes within a second.
+/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal
+/// durable costs little beside them, and short enough that a stop comes within a second.
 pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
 
-/// Longer chunks are refused: three of them are in memory when a refresh goes on.
+/// Longer chunks are refused: three of them are in memory when a refresh is resumed.
 pub const CHUNK_BYTES_MAX: u32 = 64 << 20;
 
 /// A store is written in blocks of this at most.
 const STORE_BLOCK_MAX: u32 = 64 << 10;
-/// A longer name, or note, has no place in a journal.
+/// Bytes of a name or a note, at most.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// A longer plan is none of ours.
+/// Bytes of a plan, at most.
 pub(crate) const PLAN_BYTES_MAX: u64 = 64 << 20;
 
-/// What is known of a store without its journal, and must be so in the journal, too.
+/// What is known of a store without its journal; the journal must agree.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreFacts<'a> {
-    /// What the store is known by.
+    /// The identity of the store.
     pub identity: &'a str,
     /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
     pub marks: &'a [Range<u64>],
@@ -40,7 +40,7 @@ impl<'a> From<&'a str> for StoreFacts<'a> {
     }
 }
 
-/// How it is done.
+/// Settings of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -56,10 +56,10 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// All of it, while the journal still holds it. A sample would let go of bytes that nobody has looked at, and what was just
-    /// written is read fast.
+    /// All of it, while the journal still holds it. A sample would release journal bytes that were never
+    /// checked, and data just written is read fast.
     All,
-    /// Nothing.
+    /// No check.
     Off,
 }
 
@@ -69,7 +69,7 @@ impl Default for Settings {
     }
 }
 
-/// The whole plan as it stands in the journal.
+/// The whole plan as stored in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
@@ -83,19 +83,19 @@ pub(crate) struct Plan {
     ranges: Vec<[u64; 2]>,
 }
 
-/// What is to be refreshed: given once, kept in the journal.
+/// What to refresh: set once, and kept in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What the store is known by, such as the serial number of its drive. A refresh goes on only with the same.
+    /// The identity of the store, such as the serial number of its drive. A refresh resumes only on the same.
     pub identity: String,
-    /// Anything that whoever goes on has to know.
+    /// Anything else needed to resume.
     pub note: String,
     /// What to rewrite: ascending, in whole blocks, none twice. What is not in use is better left out.
     pub ranges: Vec<Range<u64>>,
-    /// Places beyond the usual ones that change whenever somebody uses the store, such as the first MiB of each partition of a whole drive.
-    /// They are not rewritten.
+    /// Further places that change whenever the store is used, such as the first MiB of each partition of a
+    /// whole drive. They are not rewritten.
     pub marks: Vec<Range<u64>>,
-    /// How.
+    /// The settings.
     pub settings: Settings,
 }
 
@@ -122,10 +122,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is rewritten and what is not, where all of the plan can be true.
+    /// What is rewritten and what is not, if the plan is consistent.
     ///
     /// # Errors
-    /// Why it cannot: a sentence without a full stop.
+    /// Why it is not: a sentence without a full stop.
     pub(crate) fn validate(&self) -> Result<(Ranges, Ranges), String> {
         let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
         if !block.is_power_of_two()
@@ -157,7 +157,8 @@ impl Plan {
         Ok((ranges, witnesses))
     }
 
-    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a whole block.
+    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a
+    /// whole block.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("numbers and texts are JSON");
         let mut head = format!("{TITLE}{VERSION}\n{:010} {:016x}\n", json.len(), hash(&json)).into_bytes();
@@ -166,10 +167,11 @@ impl Plan {
         head
     }
 
-    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read` gives the first so many bytes.
+    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read`
+    /// gives the first so many bytes.
     ///
     /// # Errors
-    /// It is none of ours, or is damaged.
+    /// It is not our journal, or is damaged.
     pub(crate) fn decode(
         bytes: u64,
         mut read: impl FnMut(usize) -> Result<Vec<u8>, RefreshError>,

@@ -1,4 +1,4 @@
-//! Which bytes are to be rewritten: whole blocks, in order, none twice.
+//! Which bytes are to be rewritten: whole blocks, ordered by address, none twice.
 
 use std::ops::Range;
 
@@ -8,14 +8,15 @@ use crate::error::RefreshError;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(Vec<Range<u64>>);
 
-/// More of them are never kept in a journal.
+/// Ranges in a journal, at most.
 pub(crate) const RANGES_MAX: usize = 1 << 18;
 
 impl Ranges {
-    /// These ranges of a store of `bytes` bytes in blocks of `block`; neighbours become one.
+    /// These ranges of a store of `bytes` bytes in blocks of `block`; adjacent ones are joined.
     ///
     /// # Errors
-    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.
+    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it
+    /// ends; or there are too many.
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
         let refuse = |range: &Range<u64>, reason: &str| {
             Err(RefreshError::Unsuitable(format!(
@@ -98,7 +99,7 @@ impl Ranges {
         Self(kept)
     }
 
-    /// In order.
+    /// From the lowest address up.
     pub fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }
@@ -108,13 +109,13 @@ impl Ranges {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Bytes of them that lie before `offset`.
+    /// Bytes of them before `offset`.
     pub fn bytes_before(&self, offset: u64) -> u64 {
         self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
     }
 
-    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the store and where their
-    /// range ends.
+    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the
+    /// store and where their range ends.
     pub(crate) fn chunk_from(&self, from: u64, chunk: u32) -> Option<Range<u64>> {
         let index = self.0.partition_point(|range| range.end <= from);
         let range = self.0.get(index)?;

@@ -1,4 +1,4 @@
-//! One saved piece on file: a block that says what it is, and its bytes behind it.
+//! One saved piece in a file: a block that says what it is, followed by its bytes.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use twox_hash::XxHash3_64;
 pub(crate) const BLOCK: usize = 4096;
 
 const MAGIC: [u8; 8] = *b"LN-saved";
-/// Bytes of a record's block that are hashed; the hash itself stands behind them.
+/// Bytes of a record's block that are hashed; the hash itself follows them.
 const HASHED_BYTES: usize = 56;
 
-/// What is kept of a piece beside its bytes.
+/// The header of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The hash of the plan that it belongs to.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Chunk,
     /// Everything before its place is durable.
     Committed,
-    /// What lay where a chunk was restored.
+    /// The previous data at a place that was restored.
     Original,
 }
 
@@ -59,7 +59,8 @@ impl Record {
         XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&belongs), bytes)
     }
 
-    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these; little-endian, then zeros.
+    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these;
+    /// little-endian, then zeros.
     pub(crate) fn encode(&self, block: &mut [u8]) {
         let kind = match self.kind {
             Kind::Chunk => 1,
@@ -76,7 +77,7 @@ impl Record {
         block[HASHED_BYTES..HASHED_BYTES + 8].copy_from_slice(&hash.to_le_bytes());
     }
 
-    /// What stands in a block, if it is whole.
+    /// The contents of a block, if it is intact.
     pub(crate) fn decode(block: &[u8]) -> Option<Self> {
         let value = |index: usize| {
             let bytes = block.get(index * 8..index * 8 + 8)?;

@@ -12,17 +12,18 @@ use crate::journal::{Journal, SLOTS};
 use crate::plan::{Plan, Task, Verify};
 use crate::record::{Kind, Record};
 
-/// So much is read before it is asked again whether somebody waits: even a drive that reads 1 MB/s is asked every second.
+/// Bytes that are read before the next check whether another program waits. Chosen: even a drive that reads 1
+/// MB/s is checked every second.
 const READ_BYTES: usize = 1 << 20;
 
-/// A refresh under way. It is led step by step: between two steps it can be stopped, and whoever drops it, is killed or loses power
-/// goes on with [`InspectedRefresh`](crate::InspectedRefresh).
+/// A refresh under way. It advances step by step, and can be stopped between two steps. One that was dropped,
+/// killed or cut off by a loss of power is resumed with [`InspectedRefresh`](crate::InspectedRefresh).
 #[derive(Debug)]
 pub struct Refresh<S, F> {
     store: S,
     journal: Journal<F>,
     buffer: ChunkBuffer,
-    /// The first byte that is not dealt with.
+    /// The first byte that is not done.
     at: u64,
     /// Of the last record.
     turn: u64,
@@ -43,12 +44,12 @@ pub enum Step {
     Zeros(Range<u64>),
 }
 
-/// How far a refresh is.
+/// The progress of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are dealt with, by earlier runs, too.
+    /// Bytes that are done, by earlier runs, too.
     pub done_bytes: u64,
-    /// Bytes to deal with in all.
+    /// Bytes to do in all.
     pub all_bytes: u64,
     /// Bytes that this run has written to the store.
     pub written_bytes: u64,
@@ -57,9 +58,10 @@ pub struct Progress {
 }
 
 impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
-    /// Begins a refresh of `store` with an empty `file` for its journal, which lies on other blocks. Nothing is written to the store yet.
+    /// Begins a refresh of `store` with an empty `file` for its journal, which is on other blocks. Nothing is
+    /// written to the store yet.
     ///
-    /// The caller sees to it that nobody else uses the store until the refresh has ended.
+    /// The caller makes sure that no other program uses the store until the refresh has ended.
     ///
     /// # Errors
     /// The task cannot be done, a witness cannot be read, or the journal cannot be made.
@@ -111,7 +113,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         (self.store, self.journal.into_file())
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn progress(&self) -> Progress {
         let ranges = self.journal.ranges();
         Progress {
@@ -127,7 +129,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         &self.journal
     }
 
-    /// What is rewritten, to be asked between steps, such as for its temperature.
+    /// The store, for queries between steps, such as for its temperature.
     pub fn store(&mut self) -> &mut S {
         &mut self.store
     }
@@ -154,7 +156,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         };
         let length = place.end - place.start;
         if !self.read(&place)? {
-            // Nothing of it was written, so whoever waits gets what lies there.
+            // Nothing of it was written, so a waiting program gets the existing data.
             self.commit()?;
             return Err(RefreshError::Wanted);
         }
@@ -167,7 +169,8 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         Ok(Some(Step::Written(place)))
     }
 
-    /// Reads a chunk in parts, and asks before each whether somebody waits for the store: then it is not read to its end.
+    /// Reads a chunk in parts, and checks before each whether another program waits for the store: then it
+    /// stops.
     fn read(&mut self, place: &Range<u64>) -> Result<bool, RefreshError> {
         let length = place.end - place.start;
         let mut parts = self.buffer.chunk(length).chunks_mut(READ_BYTES);
@@ -184,7 +187,8 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
             Ok(all) => Ok(all),
             Err(None) => Ok(false),
             Err(Some(error)) => {
-                // What came before is not made worse by what is next to it, so that nothing is left to go on with but to save what can be read.
+                // The previous chunk is not at fault for its neighbor; all that is left to do is to save what
+                // can be read.
                 self.verify_chunk()?;
                 Err(RefreshError::read(place.start, length)(error))
             }
@@ -201,7 +205,8 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         self.journal.write(&record, &mut self.buffer)?;
         match self.store.write_at(range.start, self.buffer.chunk(length)) {
             Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
-                // None of it was written, and whoever comes may write there: it must never be restored.
+                // None of it was written, and the next user of the store may write there: it must never be
+                // restored.
                 self.at = range.start;
                 self.commit()?;
                 return Err(RefreshError::Wanted);

@@ -1,4 +1,5 @@
-//! Going on after a cut: what the journal and the store say together, and what may be done about it.
+//! Resuming after an interruption: what the journal and the store say together, and what may be done about
+//! it.
 
 use std::ops::Range;
 
@@ -13,12 +14,12 @@ use crate::refresh::Refresh;
 use crate::salvage::append;
 use crate::witnesses::{fingerprint, witnesses};
 
-/// A refresh that was cut off, looked at. Nothing has been written yet.
+/// An interrupted refresh that was inspected. Nothing has been written yet.
 #[derive(Debug)]
 pub struct InspectedRefresh<S, F> {
     store: S,
     journal: Journal<F>,
-    /// The first byte that is not dealt with.
+    /// The first byte that is not done.
     at: u64,
     turn: u64,
     in_flight: Vec<InFlight>,
@@ -33,7 +34,7 @@ struct InFlight {
     differences: Vec<Difference>,
 }
 
-/// Blocks of a chunk in flight that are not what was saved of them.
+/// Blocks of a chunk in flight that differ from what was saved of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Where.
@@ -42,14 +43,15 @@ pub struct Difference {
     pub is_readable: bool,
 }
 
-/// A loss of power tears so many blocks of a chunk without anybody wondering, however short the chunk.
+/// Blocks of a chunk that a loss of power may tear without suspicion, however short the chunk.
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
-    /// Looks at the journal on `file` and at the `store` of which that is known, and writes nothing.
+    /// Inspects the journal in `file` and the `store` with its `known` facts, and writes nothing.
     ///
     /// # Errors
-    /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the store since.
+    /// It is not a journal, or another's, or damaged; the refresh was finished; or the store was written to
+    /// since.
     pub fn inspect<'a>(
         mut store: S,
         file: F,
@@ -95,7 +97,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         found.check_witnesses()
     }
 
-    /// What it is about.
+    /// Its task.
     pub fn journal(&self) -> &Journal<F> {
         &self.journal
     }
@@ -110,23 +112,26 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         self.in_flight.iter().map(|chunk| chunk.record.range.clone())
     }
 
-    /// What differs in them from what was saved: torn by the cut, or written by somebody else where no witness stands.
+    /// Where they differ from what was saved: torn by the cut, or written by another program where there is
+    /// no witness.
     pub fn differences(&self) -> impl Iterator<Item = &Difference> {
         self.in_flight.iter().flat_map(|chunk| &chunk.differences)
     }
 
-    /// Its owner says that nobody has written there since: whatever differs in a chunk in flight was torn by the cut.
+    /// The owner confirms that nothing was written there since: every difference in a chunk in flight was
+    /// torn by the cut.
     #[must_use]
     pub fn with_owner_confirmation(mut self) -> Self {
         self.owner_confirmed = true;
         self
     }
 
-    /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `salvage`
-    /// first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces) finds it there).
+    /// Writes the chunks in flight again from the journal, and resumes. Existing data there that can be read
+    /// is appended to `salvage` first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces)
+    /// finds it there).
     ///
     /// # Errors
-    /// More differs than a cut explains; or file or store fail, and the refresh can be gone on with later.
+    /// More differs than a cut explains; or file or store fail, and the refresh can be resumed later.
     pub fn resume(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
         let block = u64::from(self.store.block());
         for chunk in &self.in_flight {
@@ -147,7 +152,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         Ok(refresh)
     }
 
-    /// Holds the store against its witnesses.
+    /// Compares the store with its witnesses.
     fn check_witnesses(mut self) -> Result<Self, RefreshError> {
         let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
@@ -177,7 +182,8 @@ struct State {
     newest: (Record, Vec<u8>),
     /// The one before, if its chunk may be in flight, too.
     older: Option<(Record, Vec<u8>)>,
-    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the journal that is damaged.
+    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the
+    /// journal that is damaged.
     doubtful: Option<Record>,
 }
 
@@ -216,13 +222,13 @@ impl State {
 
 /// Whether the records can have been written one after the other.
 fn follows(older: &Record, newest: &Record) -> bool {
-    // A chunk that was saved and then given up, since somebody wanted the store, is one that is not dealt with.
+    // A chunk that was saved and then given up, as another program wanted the store, still has to be done.
     let is_given_up = newest.kind == Kind::Committed && newest.range.start == older.range.start;
     newest.turn == older.turn + 1 && (older.range.end <= newest.range.start || is_given_up)
 }
 
-/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that
-/// was cut off.
+/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written,
+/// and it was the saving that was cut off.
 fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), RefreshError> {
     let mut bytes = vec![0; record.length() as usize];
     let read = store.read_at(record.range.start, &mut bytes);
@@ -238,7 +244,7 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
     )))
 }
 
-/// Where the store is not what was saved, block by block; neighbours of a kind as one.
+/// Where the store differs from what was saved, block by block; adjacent ones of a kind as one.
 fn differences(
     record: &Record,
     original: &[u8],

@@ -1,4 +1,4 @@
-//! Keeps what lay where a chunk is restored: most likely torn, and kept all the same.
+//! Saves the existing data before a chunk is restored: most likely torn, but kept all the same.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::record::{BLOCK, Kind, Record};
 
-/// Appends what lies in these places to `salvage` and makes it durable.
+/// Appends the data at these places to `salvage` and makes it durable.
 pub(crate) fn append<'a>(
     places: impl Iterator<Item = &'a Range<u64>>,
     journal: u64,

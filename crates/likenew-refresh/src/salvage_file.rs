@@ -1,4 +1,4 @@
-//! Where what lay in a place is kept before that place is restored: most likely torn, and kept all the same.
+//! The file for existing data that a restored chunk replaces: most likely torn, but kept all the same.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::durable_file::DurableFile;
 use crate::journal_file::{JournalPaths, create_own, open_own};
 
-/// So many are never there: each holds what one cut has torn.
+/// Files at most; there are never so many, as each holds what one cut has torn.
 const FILES_MAX: u32 = 1000;
 
-/// A file that is made when there is something to keep. One that is there already is left as it is, and the next number is taken.
+/// A file that is made when there is something to keep. One that is there already is left as it is, and the
+/// next number is taken.
 #[derive(Debug)]
 pub struct SalvageFile {
     paths: JournalPaths,

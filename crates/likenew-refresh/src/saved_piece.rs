@@ -1,4 +1,4 @@
-//! What can be taken out of a journal, or of what was kept, even if all else of it is damaged.
+//! Recovers pieces from a journal or a salvage file, even if everything else in it is damaged.
 
 use std::io::Write;
 use std::ops::Range;
@@ -8,23 +8,24 @@ use crate::error::RefreshError;
 use crate::plan::CHUNK_BYTES_MAX;
 use crate::record::{BLOCK, Kind, Record};
 
-/// A piece that is whole on file.
+/// An intact piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPiece {
     /// Where on the store its bytes are from.
     pub range: Range<u64>,
-    /// Whether it is a chunk that was saved before it was written; what lay there after a cut, otherwise.
+    /// Whether it is a chunk that was saved before it was written; otherwise data found after a cut.
     pub is_chunk: bool,
     /// In which order chunks were saved.
     pub turn: u64,
-    /// Where it stands on file.
+    /// Its place in the file.
     at: u64,
 }
 
-/// All pieces that are whole, in the order in which they stand there. It is found block by block, so the file need be no journal any more.
+/// All intact pieces, in the order of the file. The search goes block by block, so the file need not be a
+/// journal any more.
 ///
 /// # Errors
-/// The file's length cannot be told. Places that cannot be read hold nothing.
+/// The file's length cannot be determined. Places that cannot be read hold nothing.
 pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>, RefreshError> {
     let end = file.bytes().map_err(RefreshError::journal("look at"))?;
     let (mut found, mut at) = (Vec::new(), 0);

@@ -1,4 +1,5 @@
-//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file and of a device alike.
+//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file
+//! and of a device alike.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -23,24 +24,24 @@ pub struct RefreshSession<S> {
 /// How a session has ended.
 #[derive(Debug)]
 pub enum End {
-    /// All is written again.
+    /// All is rewritten.
     Complete,
     /// It was asked to stop, and nothing is in flight.
     Stopped,
-    /// Somebody else wants the store, and nothing is in flight.
+    /// Another program wants the store, and nothing is in flight.
     Wanted,
-    /// It cannot go on.
+    /// It cannot continue.
     Failed(RefreshError),
 }
 
-/// What a session has come to.
+/// The result of a session.
 #[derive(Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
     /// How far it came.
     pub progress: Progress,
-    /// Where what was torn is kept, if anything was.
+    /// The file with torn data, if there was any.
     pub salvage: Option<PathBuf>,
     /// Where the journal is, if it is still needed.
     pub journal: Option<PathBuf>,
@@ -64,7 +65,8 @@ impl<S: BlockStore> RefreshSession<S> {
         }
     }
 
-    /// Goes on with one that was cut off. What lies in places that are restored is kept first, in a file of its own.
+    /// Resumes one that was interrupted. Existing data of places that are restored is first saved to a
+    /// separate file.
     ///
     /// # Errors
     /// As [`InspectedRefresh::resume`]; the journal stays.
@@ -74,8 +76,9 @@ impl<S: BlockStore> RefreshSession<S> {
         Ok(Self { refresh, salvage: salvage.into() })
     }
 
-    /// Leads it to its end, or until `stops` says so or somebody wants the store. With `stays`, the journal of one that is not complete stays, and
-    /// the next session goes on from there; otherwise it stays only if it holds what the store may miss.
+    /// Runs it to its end, or until `stops` says so or another program wants the store. With `stays`, the
+    /// journal of an incomplete refresh is kept, and the next session resumes from it; otherwise it is kept
+    /// only if it holds what the store may miss.
     ///
     /// # Errors
     /// The last steps failed: the journal stays.
@@ -112,7 +115,7 @@ impl<S: BlockStore> RefreshSession<S> {
 }
 
 impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
-    /// Notes durably in which boot it is gone on with, as [`JournalFile::note_resumed_in`].
+    /// Notes durably in which boot it is resumed, as [`JournalFile::note_resumed_in`].
     ///
     /// # Errors
     /// The system's.
@@ -121,7 +124,7 @@ impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
     }
 }
 
-/// A refresh that was cut off: its journal is our own, and nothing else was looked at.
+/// An interrupted refresh: its journal is our own, and nothing else was checked.
 #[derive(Debug)]
 pub struct InterruptedRefresh {
     paths: JournalPaths,
@@ -133,11 +136,11 @@ pub struct InterruptedRefresh {
 /// What journal and store together say of a refresh that was cut off.
 #[derive(Debug)]
 pub enum State<S> {
-    /// It can go on.
+    /// It can be resumed.
     Resumable(Box<InspectedRefresh<S, JournalFile>>),
-    /// It had come to its end.
+    /// It was complete.
     Finished(JournalFile),
-    /// Somebody has written to the store since, and nothing of ours is missing there.
+    /// Another program has written to the store since, and none of our data is missing there.
     Changed(JournalFile),
 }
 
@@ -145,7 +148,7 @@ impl InterruptedRefresh {
     /// Looks for one. A journal that was cut off before anything was saved in it is removed.
     ///
     /// # Errors
-    /// What is there need not be our own; another run has it; it is damaged; or the system's.
+    /// The file may not be our own; another run has it; it is damaged; or the system's error.
     pub fn find(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
         let Some(mut file) = JournalFile::open(paths)? else { return Ok(None) };
         let (identity, note) = match Journal::open(&mut file) {
@@ -162,12 +165,12 @@ impl InterruptedRefresh {
         Ok(Some(Self { paths: paths.clone(), file, identity, note }))
     }
 
-    /// What it was begun for.
+    /// Its task.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// What was noted for whoever goes on.
+    /// The note for resuming.
     pub fn note(&self) -> &str {
         &self.note
     }
@@ -180,7 +183,7 @@ impl InterruptedRefresh {
         self.file.modified()
     }
 
-    /// In which boot it was gone on with last, as [`JournalFile::resumed_in`].
+    /// The boot in which it was last resumed, as [`JournalFile::resumed_in`].
     ///
     /// # Errors
     /// The system's.
@@ -188,7 +191,8 @@ impl InterruptedRefresh {
         self.file.resumed_in()
     }
 
-    /// Compares the journal with the store, and writes nothing. All that can be known of the store without the journal is given, and not believed.
+    /// Compares the journal with the store, and writes nothing. All that is known of the store without the
+    /// journal is passed in and checked.
     ///
     /// # Errors
     /// As [`InspectedRefresh::inspect`]; the journal stays.

@@ -1,7 +1,7 @@
-//! Places that are never rewritten, so that a change in them was somebody else's doing.
+//! Places that are never rewritten, so a change in them shows that the store was in use.
 //!
-//! They lie where partition tables, volumes and file systems leave a mark when they are used, at both ends, and evenly all over. They
-//! stay as old as they are; what is used often enough to leave a mark there is rewritten anyway.
+//! They are where partition tables, volumes and file systems leave a mark when they are used, at both ends,
+//! and evenly all over. They keep their old data; places that are used often are rewritten by that anyway.
 
 use std::io;
 use std::ops::Range;
@@ -13,19 +13,21 @@ use crate::ranges::Ranges;
 
 /// A store shorter than this has none: half of a small file would be witnesses.
 const STORE_BYTES_MIN: u64 = 1 << 20;
-/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in which databases count changes.
+/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in
+/// which databases count changes.
 const ENDS_BYTES: u64 = 1 << 20;
-/// No single place takes more of a store than this share.
+/// Limit of a single place, as a share of the store.
 const SHARE: u64 = 256;
-/// So many evenly spaced places at most, one in each MiB of small stores, of this length.
+/// Evenly spaced places at most, one in each MiB of small stores, of this length.
 const SPOTS_MAX: u64 = 32;
 const SPOT_BYTES: u64 = 4096;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Where marks lie beyond the first MiB: checkpoints of f2fs and what stands inside LUKS1 (2 MiB), LUKS2 (16 MiB); copies of btrfs's
-/// superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of f2fs and btrfs, cryptsetup's FAQ, mkntfs).
+/// Places of marks beyond the first MiB: checkpoints of f2fs and the inside of LUKS1 (2 MiB), LUKS2 (16 MiB);
+/// copies of btrfs's superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of
+/// f2fs and btrfs, cryptsetup's FAQ, mkntfs).
 const MARK_RANGES: [Range<u64>; 5] = [
     2 * MIB..4 * MIB + 64 * 1024,
     16 * MIB..16 * MIB + 128 * 1024,

@@ -1,4 +1,4 @@
-//! The columns of a table: which there are, what they are called, and how their cells read.
+//! The columns of a table: which exist, their headings, and the text of their cells.
 
 use std::collections::HashSet;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 use crate::unit::{Unit, clean, heading};
 use likenew_core::quantity::with_range;
 
-/// One column as it is shown: the values of a key, with the ends of their interval where the table has them.
+/// One column as shown: the values of a key, with the ends of their interval if the table has them.
 pub(crate) struct Column {
     /// The key of its values.
     pub(crate) key: String,
-    /// What it is called.
+    /// Its name.
     pub(crate) name: String,
-    /// What people read above it: its name, and what its cells hold besides.
+    /// Its heading: the name, and what else its cells hold.
     pub(crate) heading: String,
-    /// What its numbers count.
+    /// The unit of its numbers.
     pub(crate) unit: Unit,
     /// Whether all its values are numbers.
     pub(crate) number: bool,
@@ -24,11 +24,12 @@ pub(crate) struct Column {
     words: bool,
     /// Keys of the interval around each value.
     interval: Option<(String, String)>,
-    /// The key that holds each row's unit, where it differs from row to row.
+    /// The key with each row's unit, if it differs between rows.
     unit_key: Option<String>,
 }
 
-/// Numbers that say what was measured, not how it went: they tell rows apart, in every document alike. Words do so, too.
+/// Numbers that say what was measured, not the result: they identify rows in every document. Words do so,
+/// too.
 const KEYS: [&str; 11] = [
     "block_bytes",
     "depth",
@@ -43,18 +44,19 @@ const KEYS: [&str; 11] = [
     "zone",
 ];
 
-/// Numbers that count what was done, or are one number over another: a row's unit is not theirs.
+/// Numbers that count work, or are ratios: a row's unit does not apply to them.
 const COUNTS: [&str; 7] = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
 
-/// The end of a key whose numbers are so many a second, of what the row's unit says.
+/// The end of a key whose numbers are rates of what the row's unit says.
 const PER_S: &str = "_per_s";
 
-/// What a cell without a value shows.
+/// Text of a cell without a value.
 pub(crate) const MISSING: &str = "–";
 
 impl Column {
-    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text column
-    /// `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no unit, or none but `per_s`.
+    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text
+    /// column `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no
+    /// unit, or none but `per_s`.
     pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
         let keys = keys(rows.clone());
         let number = |key: &str| is_number(rows.clone(), key);
@@ -91,7 +93,7 @@ impl Column {
         row.get(&self.key)?.as_f64()
     }
 
-    /// The cell of a row for people.
+    /// The cell of a row as text.
     pub(crate) fn cell(&self, row: &Row) -> String {
         let spelled = match row.get(&self.key) {
             None | Some(Value::Null) => return MISSING.into(),
@@ -126,8 +128,8 @@ fn is_number<'a>(rows: impl Iterator<Item = &'a Row>, key: &str) -> bool {
     values.peek().is_some() && values.all(Value::is_number)
 }
 
-/// Which columns tell the rows of every one of these tables apart: those with words, [`KEYS`], and of the others, from
-/// the left, as many as it takes. `None` when even all columns do not.
+/// The columns that identify the rows of every one of these tables: those with words, [`KEYS`], and of the
+/// others as many as needed, from the left. `None` if even all columns do not.
 pub(crate) fn identity(columns: &[Column], tables: &[&[Row]]) -> Option<Vec<usize>> {
     let (mut chosen, others): (Vec<usize>, Vec<usize>) =
         (0..columns.len()).partition(|index| columns[*index].is_key());
@@ -144,7 +146,7 @@ fn are_distinct(columns: &[Column], chosen: &[usize], rows: &[Row]) -> bool {
     rows.iter().all(|row| visited.insert(identity_of(columns, chosen, row)))
 }
 
-/// The values that tell this row from the others, as one text.
+/// The values that identify this row, as one text.
 pub(crate) fn identity_of(columns: &[Column], chosen: &[usize], row: &Row) -> String {
     let value = |index: &usize| row.get(&columns[*index].key).unwrap_or(&Value::Null).to_string();
     chosen.iter().map(value).collect::<Vec<_>>().join("\u{1f}")

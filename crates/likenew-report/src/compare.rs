@@ -1,4 +1,4 @@
-//! Documents of one procedure side by side: tables joined row by row, series laid over each other.
+//! Documents of one procedure side by side: tables joined row by row, series in one chart.
 
 mod join;
 mod pictures;
@@ -15,13 +15,13 @@ pub(crate) use pictures::Picture;
 pub(crate) struct Group<'a> {
     /// The procedure.
     pub(crate) procedure: &'a str,
-    /// At least one.
+    /// At least one document.
     pub(crate) members: Vec<&'a LabelledDocument>,
-    /// What each member is called in headings and legends.
+    /// The name of each member in headings and legends.
     pub(crate) names: Vec<String>,
 }
 
-/// Labels longer than this make way for letters above columns.
+/// Longer labels are replaced by letters above columns.
 const NAME_CHARS_MAX: usize = 10;
 
 /// The documents by procedure, in order of first appearance.
@@ -51,8 +51,8 @@ impl Group<'_> {
         self.names = self.members.iter().enumerate().map(name).collect();
     }
 
-    /// All tables with their titles, in the order of the documents: joined where the rows of the members correspond,
-    /// apart where not.
+    /// All tables with their titles, in the order of the documents: joined if the rows of the members
+    /// correspond, otherwise separate.
     pub(crate) fn tables(&self) -> Vec<(String, Grid)> {
         let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.tables.keys()).collect();
         names.into_iter().flat_map(|name| self.table(name)).collect()
@@ -78,7 +78,7 @@ impl Group<'_> {
         }
     }
 
-    /// All pictures, in the order of the documents: laid over each other where their axes agree, apart where not.
+    /// All charts, in the order of the documents: in one chart if their axes agree, otherwise separate.
     pub(crate) fn pictures(&self) -> Vec<Picture> {
         let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
         let of = |name: &String| -> Vec<(String, Series)> {

@@ -1,7 +1,7 @@
-//! What `--json` writes: one run of one procedure on one drive, complete and without dates or paths of its own.
+//! The output of `--json`: one run of one procedure on one drive, complete and without dates or local paths.
 //!
 //! Equal plans and seeds on a simulated drive give byte-identical JSON. `schema/report.schema.json` in the
-//! repository is the form in JSON Schema.
+//! repository describes the form in JSON Schema.
 
 use indexmap::IndexMap;
 use likenew_core::answer::Answer;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// The version of the form that this crate writes and reads.
 pub const SCHEMA: u32 = 2;
 
-/// One run, as it is reported. The order of the fields is the order of the keys.
+/// The document of one run. The order of the fields is the order of the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
@@ -24,30 +24,30 @@ pub struct Document {
     pub schema: u32,
     /// The name of the procedure, as typed on the command line.
     pub procedure: String,
-    /// What was measured; of a simulated drive with its accounting at the end of the run.
+    /// The target; for a simulated drive with its flash counters at the end of the run.
     pub target: Identity,
-    /// What was asked.
+    /// The plan of the run.
     pub plan: Plan,
-    /// What was found, in one or two sentences.
+    /// The result, in one or two sentences.
     pub summary: String,
-    /// Most important first.
+    /// The answers, most important first.
     pub answers: Vec<Answer>,
-    /// What of it is shown on one screen.
+    /// The part of the findings for one screen.
     pub overview: Overview,
-    /// By name, answers first; the unit stands at the end of each column's key.
+    /// Tables by name, answers first; the end of each column's key is its unit.
     pub tables: IndexMap<String, Vec<Row>>,
-    /// By name, in the order in which they are looked at.
+    /// Series by name, in the order of reading.
     pub series: IndexMap<String, Series>,
     /// Bytes the run wrote to the drive.
     pub bytes_written: u64,
     /// Time the run took on the drive's own clock, in nanoseconds.
     pub elapsed_ns: u64,
-    /// What the numbers were measured with.
+    /// The program and the machine that measured.
     pub instrument: Instrument,
 }
 
 impl Document {
-    /// A run's findings with what they rest on.
+    /// From the findings of a run and their evidence.
     pub fn new(
         plan: Plan,
         target: Identity,
@@ -111,7 +111,7 @@ pub enum ReportError {
          option, or a procedure that divided by zero) and report again; the measurement itself is not affected"
     )]
     NotFinite {
-        /// Which number, as a path of keys.
+        /// The number, as a path of keys.
         place: String,
         /// `NaN`, `inf` or `-inf`.
         value: f64,
@@ -126,7 +126,7 @@ pub enum ReportError {
         SCHEMA
     )]
     OtherSchema {
-        /// The version it says.
+        /// The version in the document.
         version: u64,
     },
 }

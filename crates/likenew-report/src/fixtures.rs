@@ -101,7 +101,7 @@ fn result(test: &str, op: &str, speed: f64) -> Row {
     }))
 }
 
-/// Two hundred files, half of them in slow runs with stalls.
+/// Two hundred files, half of them in slow stretches with stalls.
 pub(crate) fn fill(name: &str) -> Document {
     let mut findings = Findings::default();
     let (mut files, mut stalls, mut points, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -143,14 +143,14 @@ pub(crate) fn fill(name: &str) -> Document {
     document("fill", name, "used", findings)
 }
 
-/// Speed over time, from one file's end to the next.
+/// Speed over time, at the end of each file.
 fn seconds(files: &[Row]) -> Series {
     let point = |row: &Row| [row["elapsed_ns"].as_f64().unwrap(), row["bytes_per_s"].as_f64().unwrap()];
     Series::new("Speed over time", Shape::Line, Axis::new("time", "ns"), Axis::new("speed", "bytes/s"))
         .lines([Line::new("write", files.iter().map(point).collect())])
 }
 
-/// What a check of a used drive finds.
+/// The findings of a check of a used drive.
 pub(crate) fn sick() -> Document {
     let target = "sim:x25m?state=used";
     let mut findings = Findings {
@@ -205,7 +205,7 @@ pub(crate) fn sick() -> Document {
     document("check", target, "used", findings)
 }
 
-/// What a check of the same drive finds when nothing is wrong with it.
+/// The findings of a check of the same drive without a problem.
 pub(crate) fn healthy() -> Document {
     let mut findings = Findings {
         summary: "As fast as new: sustained writes run at 76.9 MB/s, 99.6% of new.".into(),
@@ -226,7 +226,7 @@ pub(crate) fn healthy() -> Document {
     document("check", "sim:x25m", "new", findings)
 }
 
-/// What a check finds of a drive that nothing is known of.
+/// The findings of a check of an unknown drive.
 pub(crate) fn unknown() -> Document {
     let mut findings = Findings {
         summary: "987 MB/s read, 387 MB/s write. No reference for this virtual disk, so it cannot be called slow or \
@@ -249,7 +249,7 @@ pub(crate) fn unknown() -> Document {
     document("check", "/mnt/a folder with photos of the last summer", "", findings)
 }
 
-/// A benchmark that the drive did not let come to its end.
+/// A benchmark that an error of the drive ended.
 pub(crate) fn failed() -> Document {
     let mut document = bench("sim:x25m", 1.0);
     document.answers.insert(
@@ -271,7 +271,7 @@ fn rewrite(target: &str) -> Action {
         .bytes_written(150_000_000_000)
 }
 
-/// A run that found nothing.
+/// A run without findings.
 pub(crate) fn empty(name: &str) -> Document {
     let mut document = document("nop", name, "", Findings::default());
     document.target.accounting = None;

@@ -1,4 +1,4 @@
-//! A table as people see it: headings and cells, ready to be set.
+//! A table as shown: headings and cells as text.
 
 use likenew_core::findings::Row;
 
@@ -13,16 +13,16 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// What stands above a column.
+/// The heading of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heading {
-    /// What the cells are.
+    /// The text.
     pub(crate) text: String,
-    /// Whose they are, where several documents are compared.
+    /// The document, if several are compared.
     pub(crate) document: Option<String>,
-    /// Whether the cells are numbers, set to the right.
+    /// Whether the cells are numbers, aligned to the right.
     pub(crate) number: bool,
-    /// Whether the cells tell the rows apart.
+    /// Whether the cells identify the rows.
     pub(crate) identity: bool,
     /// Columns of one group stay side by side.
     pub(crate) group: usize,

@@ -1,7 +1,7 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
-//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables as plain HTML in
-//! `<noscript>` for readers without scripts.
+//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables
+//! as plain HTML in `<noscript>` for readers without scripts.
 
 mod plain;
 
@@ -11,9 +11,9 @@ use crate::labelled_document::LabelledDocument;
 /// The page, which `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
-/// What stands in the bundle where the documents go.
+/// The placeholder for the documents in the bundle.
 const DOCUMENTS_PLACE: &str = include_str!("html/documents.place").trim_ascii();
-/// What stands in the bundle where the plain page goes.
+/// The placeholder for the plain page in the bundle.
 const PLAIN_PLACE: &str = include_str!("html/plain.place").trim_ascii();
 
 /// The documents as one HTML file.
@@ -28,11 +28,11 @@ fn page_in(bundle: &str, documents: &[LabelledDocument]) -> Result<String, Repor
     documents.iter().try_for_each(|labelled| check_numbers(&labelled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let embedded = format!("{before}{}{after}", data_block(documents));
-    // The data block cannot contain the second place: it has no `<`.
+    // The data block cannot contain the second placeholder, because it has no `<`.
     Ok(embedded.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", plain::body(documents)), 1))
 }
 
-/// The documents as a block of data in HTML. Without any `<` in it, nothing inside can end it or start a comment.
+/// The documents as a block of data in HTML. Without any `<`, nothing inside can end it or start a comment.
 fn data_block(documents: &[LabelledDocument]) -> String {
     let json =
         serde_json::to_string(documents).expect("a document has only text keys").replace('<', "\\u003c");

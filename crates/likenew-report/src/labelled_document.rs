@@ -1,20 +1,20 @@
-//! Documents with the names they are told apart by.
+//! Documents with distinct names.
 
 use serde::Serialize;
 
 use crate::document::Document;
 
-/// A document and what it is called beside others.
+/// A document and its name beside others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelledDocument {
-    /// Short; unique among the documents of one procedure that are shown together.
+    /// Short, and unique among the documents of one procedure that are shown together.
     pub label: String,
     /// The document.
     pub document: Document,
 }
 
-/// Names each document by its target, by target and state where a procedure ran on a target more than once, and by a
-/// number where that still leaves two alike.
+/// Names each document by its target, by target and state if a procedure ran on a target more than once, and
+/// by a number if two are still alike.
 pub fn label_all(documents: Vec<Document>) -> Vec<LabelledDocument> {
     let mut labels: Vec<String> = documents.iter().map(|document| document.target.name.clone()).collect();
     let procedures: Vec<&str> = documents.iter().map(|document| document.procedure.as_str()).collect();
@@ -26,8 +26,8 @@ pub fn label_all(documents: Vec<Document>) -> Vec<LabelledDocument> {
     labels.into_iter().zip(documents).map(|(label, document)| LabelledDocument { label, document }).collect()
 }
 
-/// Adds a word to every label that occurs more than once in a procedure, and says whether there was one. The word is
-/// left out where it is the same for all that share a label, as it would not tell them apart.
+/// Adds a word to every label that occurs more than once in a procedure, and returns whether there was one.
+/// The word is left out if all that share a label have the same one.
 fn extend_repeated(
     labels: &mut [String],
     procedures: &[&str],

@@ -1,9 +1,9 @@
-//! What a procedure found, shown: answers, tables and series as terminal text, JSON and HTML.
+//! Shows the findings of procedures: answers, tables and series as terminal text, JSON and HTML.
 //!
-//! Promises that every number it shows stands in the document (a ratio between two documents is the only
-//! arithmetic), that the same documents always give the same bytes, and that text from a document can neither
-//! steer a terminal nor run in a page. It never opens a drive or a file, reads a clock, prints, or estimates
-//! anything: a caller hands in documents and gets a string back.
+//! Every number shown is in the document (a ratio between two documents is the only arithmetic), the same
+//! documents always give the same bytes, and text from a document can neither control a terminal nor run in a
+//! page. This crate never opens a drive or a file, reads a clock, prints, or estimates anything: a caller
+//! passes documents and gets a string.
 
 mod column;
 mod compare;

@@ -1,32 +1,34 @@
-//! Axes: which part of the numbers a picture shows, and where it is labelled.
+//! Axes of charts: their range and their labels.
 
 use likenew_core::findings::{Axis, Scale as Wanted};
 
 use crate::unit::Unit;
 
-/// One axis of a picture.
+/// One axis of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
     unit: Unit,
-    /// Distance of the ticks, where the ends were chosen to fit it.
+    /// Distance between ticks, if the ends were chosen to fit it.
     step: Option<f64>,
     /// Whether round values are powers of two.
     binary: bool,
 }
 
-/// Values more than this many times apart are drawn on a logarithmic axis …
+/// Ratio of the values from which their axis is logarithmic. Chosen: three powers of ten do not fit a linear
+/// axis …
 const LOGARITHMIC_FROM: f64 = 1000.0;
-/// … and positions, when they are so many times apart …
+/// Ratio of the positions from which their axis is, if they also crowd. Chosen: six doublings, as in a list
+/// of block sizes …
 const LOGARITHMIC_POSITIONS_FROM: f64 = 64.0;
-/// … and half of them lie within so small a part of the axis.
+/// … and half of them are within this share of the axis. Chosen: a tenth of the axis hides differences.
 const CROWDED: f64 = 0.1;
 
 impl Scale {
-    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest; logarithmic from the
-    /// lowest to the highest where that is wanted or needed to tell them apart. `None` of nothing.
+    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest; logarithmic
+    /// from the lowest to the highest if asked for, or if needed to tell them apart. `None` without values.
     pub(crate) fn of_values(
         values: impl Iterator<Item = f64>,
         axis: &Axis,
@@ -53,7 +55,7 @@ impl Scale {
         Some(Self { low, high, logarithmic: false, unit, step: Some(step), binary })
     }
 
-    /// The axis of positions: exactly from the first to the last. `None` of nothing.
+    /// The axis of positions: exactly from the first to the last. `None` without positions.
     pub(crate) fn of_positions(positions: impl Iterator<Item = f64>, axis: &Axis) -> Option<Self> {
         let mut sorted: Vec<f64> = positions.collect();
         sorted.sort_by(f64::total_cmp);
@@ -68,24 +70,24 @@ impl Scale {
         Some(Self { low, high: decimals_apart(low, high), logarithmic, unit, step: None, binary })
     }
 
-    /// Both ends, as places.
+    /// Both ends, as positions on the axis.
     pub(crate) fn bounds(&self) -> [f64; 2] {
         [self.place(self.low), self.place(self.high)]
     }
 
-    /// Where a value is drawn.
+    /// The position of a value on the axis.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         if self.logarithmic { value.log10() } else { value }
     }
 
-    /// How far along the axis a value is drawn, from 0 to 1.
+    /// The position of a value along the axis, from 0 to 1.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let [low, high] = self.bounds();
         (self.place(value) - low) / (high - low)
     }
 
-    /// Round values on the axis with their labels, `most` at the most.
+    /// Round values on the axis with their labels, at most this many.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let label = |value: f64| (value, self.label(value));
         if self.logarithmic { self.powers(most) } else { self.multiples(most) }
@@ -95,7 +97,7 @@ impl Scale {
     }
 
     fn label(&self, value: f64) -> String {
-        // Spans are spelled in minutes from two on; on an axis of minutes the first stands among the others.
+        // Times are in minutes from two on; on an axis of minutes the first is one of them.
         let is_minute = self.unit == Unit::Span && value == 60e9;
         if is_minute { "1 min".into() } else { trim_zeros(&self.unit.spell(value)) }
     }
@@ -108,8 +110,8 @@ impl Scale {
         (first..=last).map(|multiple| multiple as f64 * step).collect()
     }
 
-    /// Round values of a logarithmic axis: powers, with 2 and 5 times them where powers are too few, or multiples
-    /// where the axis is too short even for those.
+    /// Round values of a logarithmic axis: powers, with 2 and 5 times them if powers are too few, or
+    /// multiples if the axis is too short even for those.
     fn powers(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
         let finest = if self.binary {
@@ -125,7 +127,7 @@ impl Scale {
         fitting.filter(|ticks| ticks.len() > 1).unwrap_or_else(|| self.multiples(most))
     }
 
-    /// All powers of `base` times these digits that lie on the axis.
+    /// All powers of `base` times these digits on the axis.
     fn multiples_between(&self, base: f64, digits: &[f64]) -> Vec<f64> {
         let power = |value: f64| value.log10() / base.log10();
         let powers = (power(self.low).floor() as i32)..=(power(self.high).ceil() as i32);
@@ -139,13 +141,13 @@ fn is_power_of_two(value: f64) -> bool {
     value >= 1.0 && value.log2().fract() == 0.0
 }
 
-/// `high`, or something above `low` where they are too close to be told apart on an axis.
+/// `high`, or a value above `low` if they are too close to tell apart on an axis.
 fn decimals_apart(low: f64, high: f64) -> f64 {
     let least = (low.abs() * 1e-9).max(f64::MIN_POSITIVE);
     if high - low >= least { high } else { low + least.max(1.0) }
 }
 
-/// Whether a number can be drawn: nothing that is measured comes near the bound.
+/// Whether a number can be drawn: no measurement comes near the limit.
 pub(crate) fn is_drawable(value: f64) -> bool {
     value.abs() < 1e30
 }
@@ -160,7 +162,9 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 /// The smallest round step with which at most `most` ticks, both ends included, cover `span`.
 fn step(span: f64, most: usize, unit: &Unit) -> f64 {
     let least = span / (most.max(2) - 1) as f64;
+    /// Nanoseconds of a minute.
     const MINUTE_NS: f64 = 60e9;
+    /// Nanoseconds of an hour.
     const HOUR_NS: f64 = 60.0 * MINUTE_NS;
     if *unit == Unit::Span && least > 5e9 {
         let times = [1e10, 2e10, 3e10]
@@ -182,9 +186,8 @@ fn step(span: f64, most: usize, unit: &Unit) -> f64 {
         .unwrap_or(least)
 }
 
-/// `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: round values need no trailing zeros.
+/// `1.50 s` as `1.5 s`: round values need no trailing zeros.
 fn trim_zeros(label: &str) -> String {
-    let label = label.strip_suffix(" 0 s").or_else(|| label.strip_suffix(" 0 min")).unwrap_or(label);
     let digits = label.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(label.len());
     let (number, unit) = label.split_at(digits);
     if !number.contains('.') {

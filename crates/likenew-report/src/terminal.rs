@@ -1,4 +1,4 @@
-//! Documents as text for people, within the width of a terminal: one screen, everything, or one line.
+//! Documents as text within the width of a terminal: one screen, everything, or one line.
 
 mod answers;
 mod bars;
@@ -19,10 +19,10 @@ use crate::labelled_document::LabelledDocument;
 use crate::unit::clean;
 use paint::Paint;
 
-/// How much of a document is shown.
+/// How much of a document to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// What fits one screen: at most 24 lines from 100 columns on, and at most 30 below.
+    /// One screen: at most 24 lines from 100 columns on, and at most 30 below.
     #[default]
     Screen,
     /// Everything.
@@ -31,21 +31,21 @@ pub enum View {
     Line,
 }
 
-/// Where the text will be read.
+/// The properties of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns of characters; below [`Terminal::WIDTH_MIN`] counts as that many. 80 where nothing is known.
+    /// Columns of characters; at least [`Terminal::WIDTH_MIN`]. 80 if unknown.
     pub width: usize,
-    /// Whether to use color; without it the same is said in words.
+    /// Whether to use color; without it, words say the same.
     pub color: bool,
-    /// How much is shown.
+    /// How much to show.
     pub view: View,
     /// The command that shows the details, for the last line of a screen.
     pub details_command: Option<String>,
 }
 
 impl Terminal {
-    /// Narrower than this nothing can be set.
+    /// Fewest columns that text is formatted for.
     pub const WIDTH_MIN: usize = 30;
 }
 
@@ -55,7 +55,7 @@ impl Default for Terminal {
     }
 }
 
-/// The documents as text that ends with a newline; those of one procedure stand side by side.
+/// The documents as text that ends with a newline; those of one procedure side by side.
 pub fn show(documents: &[LabelledDocument], terminal: &Terminal) -> String {
     let page =
         Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
@@ -76,14 +76,14 @@ pub fn show(documents: &[LabelledDocument], terminal: &Terminal) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// How the text is set.
+/// How to format the text.
 struct Page {
     width: usize,
     paint: Paint,
 }
 
 impl Page {
-    /// Lines of text longer than a hundred columns are hard to read; tables may be wider.
+    /// Lines of text over a hundred columns are hard to read; tables may be wider.
     fn text_width(&self) -> usize {
         self.width.min(100)
     }
@@ -96,18 +96,18 @@ impl Page {
         format!("{above}{} {}\n", self.paint.strong(&last), self.paint.faint(&rule))
     }
 
-    /// A note in lines that fit.
+    /// A note, wrapped.
     fn faint_lines(&self, text: &str) -> String {
         let lines = self.wrap(text, "", 2);
         lines.iter().map(|line| format!("{}\n", self.paint.faint(line))).collect()
     }
 
-    /// A text in lines that fit, each after an indent, the first after a `head` of the same width.
+    /// A wrapped text, each line after an indent, the first after a `head` of the same width.
     fn wrap(&self, text: &str, head: &str, indent: usize) -> Vec<String> {
         wrap(text, head, indent, self.text_width())
     }
 
-    /// The same in at most so many lines, ended by an ellipsis where that leaves something out.
+    /// The same in at most this many lines, with an ellipsis if some are left out.
     fn wrap_at_most(&self, text: &str, head: &str, indent: usize, most: usize) -> Vec<String> {
         let mut lines = self.wrap(text, head, indent);
         if lines.len() <= most {
@@ -122,7 +122,7 @@ impl Page {
     }
 }
 
-/// A text in lines of at most this width, each after an indent, the first after a `head` of the same width.
+/// A text wrapped to this width, each line after an indent, the first after a `head` of the same width.
 fn wrap(text: &str, head: &str, indent: usize, width: usize) -> Vec<String> {
     let blank = " ".repeat(indent);
     let options = textwrap::Options::new(width)

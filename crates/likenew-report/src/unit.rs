@@ -1,10 +1,10 @@
-//! Numbers and keys in the spelling people use: 10⁶ bytes a second, binary sizes, scaled times.
+//! Numbers and keys as people write them: 10⁶ bytes a second, binary sizes, scaled times.
 //!
-//! `schema/spelling.json` lists examples that this module and the page both keep.
+//! `schema/spelling.json` has examples that this module and the page must agree on.
 
 use likenew_core::quantity::{Factor, Iops, Latency, Number, Rate, Share, Size, digits};
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Bytes a second.
@@ -19,15 +19,15 @@ pub(crate) enum Unit {
     Share,
     /// One number over another of its kind.
     Ratio,
-    /// I/Os a second.
+    /// I/Os per second.
     Iops,
-    /// Something else a second.
+    /// Something else per second.
     Frequency,
     /// Degrees Celsius.
     Celsius,
     /// A plain count or ratio.
     Plain,
-    /// A word of the document's own, printed behind the number.
+    /// Another unit from the document, printed after the number.
     Other(String),
 }
 
@@ -85,7 +85,7 @@ impl Unit {
     }
 }
 
-/// What a column is called, and what its numbers count, from the key: the unit is one of its words.
+/// Name and unit of a column, from its key: the unit is one of its words.
 pub(crate) fn heading(key: &str) -> (String, Unit) {
     let words: Vec<&str> = key.split('_').collect();
     let found = [
@@ -119,7 +119,7 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
     (clean(&heading), unit)
 }
 
-/// `text` without characters that steer a terminal or turn the direction of writing.
+/// `text` without characters that control a terminal or change the direction of writing.
 pub(crate) fn clean(text: &str) -> String {
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()

@@ -1,4 +1,4 @@
-//! Every sentence of this room: what terminal and page say about answers, actions, drives and runs.
+//! Every sentence of this crate: the words of terminal and page for answers, actions, drives and runs.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::document::Document;
 use crate::unit::{Unit, clean};
 use likenew_core::quantity::with_range;
 
-/// What stands before an answer, so that it can be told from others without color; measurements carry none.
+/// The mark of an answer, which tells its standing without color; measurements have none.
 pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Good => Some("✓"),
@@ -24,7 +24,7 @@ pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     }
 }
 
-/// What a screen reader says for the mark.
+/// The mark as a screen reader says it.
 pub(crate) fn mark_meaning(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Good => Some("OK"),
@@ -34,7 +34,7 @@ pub(crate) fn mark_meaning(standing: Standing) -> Option<&'static str> {
     }
 }
 
-/// The summary of a document; of one without, its first answer.
+/// The summary of a document, or its first answer.
 pub(crate) fn summary(document: &Document) -> String {
     if !document.summary.is_empty() {
         return clean(&document.summary);
@@ -50,22 +50,48 @@ pub(crate) fn answer(answer: &Answer) -> String {
     format!("{}: {}", clean(&answer.question), clean(&answer.answer))
 }
 
-/// `19.8 MB/s (15.9–24.7)`, and without the interval where it is the value alone.
+/// Whether a summary has already said what an answer says, with its question or as a sentence of its own; ranges in
+/// brackets are details.
+pub(crate) fn is_said_in(summary: &str, answer: &Answer) -> bool {
+    let summary = without_brackets(summary);
+    let text = without_brackets(&answer.answer);
+    let is_sentence = text.chars().count() >= SENTENCE_MIN;
+    (is_sentence && summary.contains(&text)) || summary.contains(&without_brackets(&self::answer(answer)))
+}
+
+/// A shorter answer may stand in a summary by chance.
+const SENTENCE_MIN: usize = 20;
+
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for letter in text.chars().flat_map(char::to_lowercase) {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `19.8 MB/s (15.9–24.7)`, without the interval if that is the value alone.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
     let unit = Unit::parse(&estimate.unit);
     with_range(unit.spell(estimate.value), unit.spell(estimate.low), unit.spell(estimate.high))
 }
 
-/// What stands above what repairs.
+/// The heading of actions that fix problems.
 pub(crate) const FIX_IT: &str = "Fix it";
-/// What stands above what would decide an open question.
+/// The heading of actions that decide open questions.
 pub(crate) const TO_DECIDE: &str = "To decide";
 
-/// What an action does, what it takes away and what it costs: `Restore it step by step · nothing lost · about 90 min ·
-/// 140 GiB written`.
+/// Effect, loss and cost of an action: `Restore it step by step · nothing lost · about 90 min · 140 GiB
+/// written`.
 pub(crate) fn action(action: &Action) -> String {
     let mut parts = vec![clean(&action.why)];
-    // What no command does, takes nothing away either.
+    // An action without a command loses nothing either.
     if action.command.is_some() || action.loses != Loss::Nothing {
         parts.push(loss(action.loses).to_owned());
     }
@@ -82,12 +108,12 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
     actions.filter(|action| known.insert(action_key(action))).collect()
 }
 
-/// What two actions must share to be the same: the command, or the name where no command does it.
+/// What two equal actions share: the command, or the name if there is no command.
 pub(crate) fn action_key(action: &Action) -> &str {
     action.command.as_deref().unwrap_or(&action.id)
 }
 
-/// What an action takes away for good.
+/// What an action loses.
 pub(crate) fn loss(loss: Loss) -> &'static str {
     match loss {
         Loss::Nothing => "nothing lost",
@@ -107,7 +133,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// Whose command takes an action back.
+/// The command that undoes an action.
 pub(crate) fn undo(command: &str) -> String {
     format!("To undo: {}", clean(command))
 }
@@ -117,12 +143,12 @@ pub(crate) fn caveat(sentence: &str) -> String {
     format!("Caveat: {}", clean(sentence))
 }
 
-/// What a run cost, in brackets behind where its details are; nothing of one that took no time.
+/// The cost of a run, in brackets after the place of its details; `None` if it took no time.
 pub(crate) fn cost(document: &Document) -> Option<String> {
     cost_with_clock(document, ", simulated")
 }
 
-/// The same, with what follows a time of a virtual clock.
+/// The same, with a suffix for the time of a virtual clock.
 fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     let elapsed = Nanos(document.elapsed_ns);
     let clock = match document.instrument.clock {
@@ -147,31 +173,31 @@ pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Op
     }
 }
 
-/// How many things of a kind a screen leaves out: `… 12 more rows`.
+/// How many items a screen leaves out: `… 12 more rows`.
 pub(crate) fn more(count: usize, one: &str, several: &str) -> String {
     format!("… {count} more {}", if count == 1 { one } else { several })
 }
 
-/// Where all of what a picture or table leaves out can be read.
+/// Where to read what a chart or table leaves out.
 pub(crate) fn left_out(what: &str) -> String {
     format!("… and {what}: --json or --html has all of them")
 }
 
-/// Of a table that has none.
+/// A table without rows.
 pub(crate) const NO_ROWS: &str = "no rows";
-/// Of a picture without points.
+/// A chart without points.
 pub(crate) const NOTHING_TO_DRAW: &str = "nothing to draw";
-/// Of a picture whose intervals are left to the page.
+/// A chart whose intervals are only on the HTML page.
 pub(crate) const INTERVALS_ELSEWHERE: &str = "The intervals around the lines: --json or --html has them.";
-/// Of the plain page.
+/// Charts on the plain page.
 pub(crate) const PICTURES_NEED_SCRIPTS: &str = "Charts need a browser with JavaScript enabled.";
 
-/// Of points that no axis can show.
+/// Points that no axis can show.
 pub(crate) fn points_beyond(count: usize) -> String {
     format!("points beyond 10³⁰ left out: {count}")
 }
 
-/// What was measured, with what, and what limits the trust in it, in sentences.
+/// Target, program, and the limits of the measurement, in sentences.
 pub(crate) fn run_details(document: &Document) -> Vec<String> {
     let mut sentences = vec![target(document), run(document)];
     sentences.extend(document.target.accounting.as_ref().map(device_counters));
@@ -195,7 +221,7 @@ fn target(document: &Document) -> String {
     };
     let facts: String = target.facts.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
     let block = Size(target.block_bytes.into());
-    // The capacity may be unknown where another program measured.
+    // The capacity may be unknown if another program measured.
     let space = match target.capacity_bytes {
         0 => String::new(),
         bytes => format!(", {} in blocks of {block}", Size(bytes)),
@@ -251,7 +277,7 @@ fn device_counters(counters: &FlashCounters) -> String {
     }
 }
 
-/// How much faster one drive is.
+/// The ratio of two speeds.
 pub(crate) fn ratio(value: f64) -> String {
     Factor(value).to_string()
 }
@@ -289,5 +315,16 @@ mod tests {
             "Details: likenew report --details   (wrote 233 MiB in 47 s)"
         );
         assert_eq!(last_line(None, None), None);
+    }
+
+    #[test]
+    fn what_a_summary_says_is_known() {
+        let answer = |question: &str, text: &str| Answer::info("id", question, text);
+        let summary =
+            "I/O errors: the drive failed 3 I/Os. Your files compress to 99% of their size: 181 MB/s.";
+        assert!(is_said_in(summary, &answer("I/O errors", "the drive failed 3 I/Os")));
+        assert!(is_said_in(summary, &answer("Your files", "compress to 99% (98–99.5) of their size")));
+        assert!(!is_said_in(summary, &answer("I/O errors", "the drive failed 4 I/Os")));
+        assert!(!is_said_in(summary, &answer("Sequential write", "181 MB/s")), "too short to know");
     }
 }

@@ -1,4 +1,4 @@
-//! The published form, the published examples and the code agree.
+//! The published schema, the published examples and the code agree.
 
 use jsonschema::Validator;
 use likenew_core::answer::{Action, Answer, Loss};
@@ -91,7 +91,7 @@ fn everything_that_an_answer_can_have_is_valid() {
     assert_eq!(Document::from_json(&document.to_json().unwrap()).unwrap(), document);
 }
 
-/// The properties of a schema that neither have a description nor refer to one that has.
+/// Properties of a schema that neither have a description nor refer to one that has.
 fn undescribed(schema: &Value, place: &str, found: &mut Vec<String>) {
     let Value::Object(object) = schema else { return };
     for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {

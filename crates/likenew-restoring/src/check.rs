@@ -1,4 +1,4 @@
-//! Is it slow, compared with what, why, and what fixes it?
+//! Is the drive slow, compared with what, why, and what fixes it?
 
 mod answers;
 mod check_metrics;
@@ -40,7 +40,7 @@ pub use history::CheckHistory;
 pub use rated_metric::RatedMetric;
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "check",
     question: "Is it slow, why, and what fixes it?",
@@ -54,7 +54,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -91,7 +91,7 @@ impl Check {
 }
 
 impl Check {
-    /// What belongs to the diagnosis.
+    /// The evidence that belongs to the diagnosis.
     fn without_mix<'a>(&self, evidence: &'a Evidence) -> Cow<'a, Evidence> {
         if self.options.upgrade.as_ref().is_none_or(|upgrade| upgrade.mix.is_none()) {
             return Cow::Borrowed(evidence);
@@ -107,7 +107,7 @@ impl Procedure for Check {
         &DESCRIPTOR
     }
 
-    /// One file that is written in order and then in part again.
+    /// One file that is written sequentially and then in part again.
     fn layout(&self) -> Layout {
         Layout { files: 1, file_bytes: self.options.area(u64::MAX).max(CheckOptions::AREA_STEP) }
     }
@@ -132,7 +132,7 @@ impl Procedure for Check {
 }
 
 impl Check {
-    /// What fixes are applied to.
+    /// The site that fixes are applied to.
     fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
         let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {
             ProbeResult::Feasibility(feasibility) => Some(feasibility),
@@ -177,7 +177,7 @@ impl Check {
         say(&case, &diagnose(&case))
     }
 
-    /// What every piece of evidence came to: what weights are fitted to.
+    /// The outcome of every piece of evidence, for fitting weights.
     pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
         self.with_diagnosis(evidence, |case, _| likenew_diagnosis::evidence(case))
     }
@@ -193,7 +193,18 @@ impl Check {
         CheckResults::new(evidence).fresh_data()
     }
 
-    /// How long a 4 KiB random read of new data took at queue depth 1, in nanoseconds.
+    /// Sustained write speed by the closest reference, in bytes per second; the link is none, as it says nothing of the
+    /// drive.
+    pub(crate) fn sustained_goal(&self, evidence: &Evidence) -> Option<f64> {
+        self.with_diagnosis(evidence, |case, _| {
+            let measured = case.shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
+            let all = case.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
+            let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
+            goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
+        })
+    }
+
+    /// Latency of 4 KiB random reads of new data at QD1, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
         CheckResults::new(evidence).fresh_small_ns()
     }

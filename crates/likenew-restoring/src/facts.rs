@@ -1,4 +1,4 @@
-//! What the system and the drive say about the drive, without any I/O.
+//! What the system and the drive report about the drive, without any I/O.
 
 mod remarks;
 mod wording;
@@ -17,7 +17,7 @@ use likenew_procedure_support::rows::row;
 use remarks::remarks;
 use wording::{DriveLine, Health, Unusual};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "facts",
     question: "What do the system and the drive itself say about it?",
@@ -48,7 +48,7 @@ impl Procedure for Facts {
         &DESCRIPTOR
     }
 
-    /// Nothing is laid out for it.
+    /// It needs no layout.
     fn layout(&self) -> Layout {
         Layout { files: 1, file_bytes: 4096 }
     }
@@ -96,7 +96,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
         several => Unusual::Several(several.len()),
     };
     findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());
-    // A failing drive comes before all else; that none says so is no news.
+    // A failing drive comes first; that none is failing is no news.
     match state {
         Health::Failing => findings.answers.push(health),
         Health::Sound | Health::Unreported => remarkable.push(health),
@@ -110,7 +110,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     findings
 }
 
-/// The drives, and of the answers those that the summary does not say already.
+/// The drives, and the answers that the summary does not contain.
 fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
     let health = (state == Health::Failing).then_some(wording::HEALTH);
     let remarks = (!is_unremarkable).then_some(wording::REMARKS);
@@ -135,7 +135,8 @@ fn drive_line(drive: &Drive) -> DriveLine {
     }
 }
 
-/// The drives' own word, which alone is a problem: what facts mean for speed is not said here.
+/// Health as the drives report it. Only a failing drive is a problem; what facts mean for speed is not said
+/// here.
 fn health_answer(facts: &Known) -> (Health, Answer) {
     let failing: Vec<(String, Vec<String>)> = facts
         .drives
@@ -153,7 +154,7 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     if silent.is_empty() {
         return (Health::Sound, wording::sound());
     }
-    // Of several reasons the one counts that somebody can do something about.
+    // Of several reasons the one counts that the user can act on.
     let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
     let drive = silent.iter().find(can_be_helped).or(silent.first());
     let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or("it could not be asked");
@@ -162,7 +163,7 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     (Health::Unreported, wording::unreported(&names, reason))
 }
 
-/// What root could learn, where somebody else has asked.
+/// What root could find out, if another user asked.
 fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>) -> Answer {
     let takes_root =
         |row: &&FactRow| row.unknown.is_some() && row.help.as_ref().is_some_and(|help| help.contains("root"));

@@ -1,11 +1,11 @@
-//! Evidence made up for tests.
+//! Evidence for tests.
 
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::target::{Clock, Geometry};
 
-/// Nothing yet of a simulated drive of 1 GiB.
+/// Empty evidence of a simulated drive of 1 GiB.
 pub(crate) fn evidence() -> Evidence {
     let geometry = Geometry {
         capacity: 1 << 30,

@@ -1,4 +1,4 @@
-//! Restores a drive by the gentlest step that works, and proves it: the same check before and after.
+//! Restores a drive with the gentlest step that works, and proves it: the same check before and after.
 
 mod comparison;
 mod discard;
@@ -9,6 +9,7 @@ mod overwrite;
 mod recondition_options;
 mod recondition_step;
 mod refresh;
+mod rewrite;
 mod stages;
 mod tables;
 mod trim_free;
@@ -20,20 +21,23 @@ use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::overview::Overview;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_diagnosis::{Diagnosis, FoundCause, Kind, Overall, Possibility, causes_fixed_by, step_kind};
+use likenew_diagnosis::{
+    Diagnosis, FoundCause, Kind, Metric, Overall, Possibility, causes_fixed_by, step_kind,
+};
 
 use crate::check::{Check, CheckOptions};
 use comparison::{Change, Effect, Measure, changes};
 use likenew_procedure_support::series::{speed, speed_over_bytes};
 use outcome::StepOutcome;
 use recondition_step::StepContext;
+use rewrite::{RewritePass, Rewriting};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
 use wording::StepLine;
 
 pub use recondition_options::{Erase, ReconditionOptions};
 pub use recondition_step::StepName;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "recondition",
     question: "What restores it, gentlest first, and does that help?",
@@ -41,10 +45,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("recondition.md"),
 };
 
-/// A change counts from this ratio on: on a real drive, on a simulated one, and on a virtual disk, whose speed varies from run
-/// to run by tens of percent.
+/// Ratio of a metric after and before from which a change counts on a real drive. Chosen: checks of one drive
+/// repeat to a few percent.
 const NOTICEABLE: f64 = 1.1;
+/// The same on a simulated drive, which only varies by chance inside. Chosen: half of that.
 const NOTICEABLE_SIMULATED: f64 = 1.05;
+/// The same on a virtual disk, whose speed varies from run to run by tens of percent. Chosen: above the
+/// largest variation of reads seen between checks.
 const NOTICEABLE_VIRTUAL: f64 = 1.6;
 
 /// The procedure.
@@ -91,43 +98,74 @@ impl Recondition {
             feasibility,
             fresh_bytes_per_s,
             fresh_small_ns,
+            sustained_goal_bytes_per_s: last_check.and_then(|check| self.check.sustained_goal(check)),
         }
     }
 
-    /// The step that comes next after a check, if any: the one that was named, or the first that can help against what was
+    /// The step after a check, if any: the one that was named, or the first that can help against what was
     /// found.
+    ///
+    /// The order is that of the expected gain for each byte written, within what loses nothing: TRIM writes nothing, old data
+    /// and free space are a part of the drive, everything is all of it. Where everything is to be rewritten anyway, old data
+    /// is not rewritten on its own before.
     fn choose(&self, context: &StepContext<'_>, stages: &[Stage], check: &Evidence) -> Option<StepName> {
         let is_tried = |name: StepName| {
             stages.iter().any(|stage| matches!(stage, Stage::ReconditionStep(of, _) if *of == name))
         };
         if let Some(asked) = self.options.step {
-            let is_possible = context.obstacle(asked).is_none();
-            return (is_possible && !is_tried(asked)).then_some(asked);
+            let is_open = |name: &StepName| context.obstacle(*name).is_none() && !is_tried(*name);
+            let first = first_of(asked, context, is_tried(asked));
+            return first.into_iter().chain([asked]).find(is_open);
         }
         let is_dry_run = check.segments.iter().any(likenew_core::segment::Segment::is_dry_run);
         self.check.with_diagnosis(check, |_, diagnosis| {
-            StepName::ALL.into_iter().find(|name| {
+            let can = |name: StepName| {
                 let step = name.implementation();
-                let can =
-                    !name.destroys() && context.obstacle(*name).is_none() && step.caveat(context).is_none();
-                // What will be found is not known before, so a dry run takes every step that may be taken.
-                can && !is_tried(*name)
-                    && (is_dry_run
-                        || !causes_needing(*name, diagnosis).is_empty()
-                        || is_worth_trying(*name, diagnosis))
-            })
+                !name.destroys()
+                    && !is_tried(name)
+                    && context.obstacle(name).is_none()
+                    && step.caveat(context).is_none()
+                    && !is_too_much(name, diagnosis)
+            };
+            let is_needed = |name: StepName| {
+                !causes_needing(name, diagnosis).is_empty() || is_worth_trying(name, diagnosis)
+            };
+            // Results are unknown in a dry run, so it takes every step that is allowed.
+            if is_dry_run {
+                return StepName::ALL.into_iter().find(|name| can(*name));
+            }
+            let gentlest = StepName::ALL.into_iter().find(|name| can(*name) && is_needed(*name))?;
+            let writes_all = |name: StepName| can(name) && is_needed(name);
+            let is_part_of_all = gentlest == StepName::Refresh
+                && !writes_all(StepName::Overwrite)
+                && writes_all(StepName::Rewrite);
+            Some(if is_part_of_all { StepName::Rewrite } else { gentlest })
         })
     }
 }
 
-/// Causes that were found, do harm, and are helped by a step.
+/// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole
+/// drive is written in address order.
+fn first_of(asked: StepName, context: &StepContext<'_>, is_over: bool) -> Option<StepName> {
+    let is_possible = |name: &StepName| context.obstacle(*name).is_none();
+    let goes_before = asked == StepName::Rewrite && !is_over && is_possible(&asked);
+    goes_before.then(|| [StepName::Trim, StepName::Overwrite].into_iter().find(is_possible)).flatten()
+}
+
+/// Whether a step costs more than it has to: not everything is rewritten if a gentler step only has to wait.
+fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
+    let has_to_wait = |found: &FoundCause| found.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
+    name == StepName::Rewrite && causes_needing(name, diagnosis).into_iter().any(has_to_wait)
+}
+
+/// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     let fixable = causes_fixed_by(name.action());
     let found = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
     found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
 }
 
-/// TRIM costs nothing, so it is also sent where it only may help.
+/// TRIM costs nothing, so it is also sent if it only may help.
 fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
@@ -141,7 +179,7 @@ impl Procedure for Recondition {
         &DESCRIPTOR
     }
 
-    /// Files of the length that a check writes, as many as there is room for.
+    /// Files of the length that a check writes, as many as fit.
     fn layout(&self) -> Layout {
         let (files, file_bytes) = self.options.files();
         Layout { files, file_bytes }
@@ -152,7 +190,7 @@ impl Procedure for Recondition {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        // Runs of earlier versions have not asked.
+        // Runs of earlier versions have no such probe.
         if evidence.is_empty() {
             return Ok(Step::Probe(Probe::Feasibility));
         }
@@ -201,7 +239,8 @@ impl Procedure for Recondition {
             .collect();
         let context = self.context(evidence, checks.last().copied());
         let step_plan = self.step_plan(&context, &checks, &attempts);
-        let passes = steps(&stages).flat_map(|(name, done)| tables::pass_rows(name, done)).collect();
+        let passes =
+            steps(&stages).flat_map(|(name, done)| tables::pass_rows(&context, name, done)).collect();
 
         let mut findings = Findings::default();
         if self.options.dry_run {
@@ -218,13 +257,13 @@ impl Procedure for Recondition {
                 ("step_plan", step_plan),
             ],
         );
-        draw(&stages, &mut findings);
+        draw(&context, &stages, &mut findings);
         findings
     }
 }
 
 impl Recondition {
-    /// What came of it all, then each step, then the checks before and after.
+    /// The overall result, then each step, then the checks before and after.
     fn put_answers(
         &self,
         context: &StepContext<'_>,
@@ -269,14 +308,12 @@ impl Recondition {
         findings.overview = Overview {
             answers: checks.get(1).map(|_| "now".to_owned()).into_iter().collect(),
             table: (!lines.is_empty()).then(|| wording::step_table(lines)),
-            series: steps(stages)
-                .any(|(_, done)| overwrite::passes(done).count() > 1)
-                .then(|| "passes".into()),
+            series: has_passes(context, stages).then(|| "passes".into()),
             ..Overview::default()
         };
     }
 
-    /// All steps, with why those were not run that were not.
+    /// All steps, and why some were not run.
     fn step_plan(
         &self,
         context: &StepContext<'_>,
@@ -292,7 +329,7 @@ impl Recondition {
         }
     }
 
-    /// Every step that has changed something, with the checks before and after it.
+    /// Every step that changed something, with the checks before and after it.
     fn finished_steps<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<StepOutcome<'a>> {
         let mut before: Option<&Evidence> = None;
         let mut all = Vec::new();
@@ -317,16 +354,25 @@ impl Recondition {
         name: StepName,
         done: &'a Evidence,
         before: Option<&Evidence>,
-        changes: Vec<Change>,
+        mut changes: Vec<Change>,
     ) -> StepOutcome<'a> {
-        let wanted = before.map_or_else(Vec::new, |before| {
+        let context = self.context(evidence, before);
+        let rewriting = Rewriting::of_step(&context, name, done);
+        let mut wanted = before.map_or_else(Vec::new, |before| {
             self.check.with_diagnosis(before, |_, diagnosis| {
                 Measure::metrics_showing(&causes_needing(name, diagnosis))
             })
         });
+        // A device that loses nothing is measured by reads; its own rewriting shows how fast it is written.
+        let measures_writes =
+            changes.iter().any(|change| change.measure == Measure::Metric(Metric::SustainedWrite));
+        let rewritten = rewriting.as_ref().filter(|_| !measures_writes).and_then(Change::of_rewriting);
+        if let Some(change) = rewritten {
+            changes.push(change);
+            wanted.push(Measure::Rewriting);
+        }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
         let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
-        let context = self.context(evidence, before);
         let caveat = context.virtual_by().map(|by| wording::virtual_disk(by, NOTICEABLE_VIRTUAL));
         let noticeable = match caveat {
             Some(_) => NOTICEABLE_VIRTUAL,
@@ -337,10 +383,10 @@ impl Recondition {
         let metrics_showing = showing.into_iter().copied().collect();
         let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
         let warnings = warnings.map(|objection| objection.reason.clone()).collect();
-        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat }
+        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat, rewriting }
     }
 
-    /// Why nothing was changed, where nothing was.
+    /// Why nothing was changed, if nothing was.
     fn nothing_done(
         &self,
         context: &StepContext<'_>,
@@ -359,7 +405,7 @@ impl Recondition {
                 .cloned()
                 .collect();
             if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
-                return wording::only_lossy(actions);
+                return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
             }
             if !actions.is_empty() {
                 return wording::only_by_hand(actions);
@@ -380,7 +426,7 @@ impl Recondition {
     }
 }
 
-/// A step that was tried here and is not possible helps nobody.
+/// A step that was tried and is not possible here is not advised.
 fn can_be_run(context: &StepContext<'_>, action: &Action) -> bool {
     step_kind(action).is_none_or(|kind| !matches!(context.site().possibility(kind), Possibility::No(_)))
 }
@@ -401,7 +447,7 @@ fn checks(stages: &[Stage]) -> impl Iterator<Item = &Evidence> {
     })
 }
 
-/// A workload of a step takes its seed from all that was run.
+/// Workloads of a step get their seeds from all segments before them.
 fn with_seed(step: Step, evidence: &Evidence) -> Step {
     match step {
         Step::Run(mut workload) => {
@@ -412,7 +458,7 @@ fn with_seed(step: Step, evidence: &Evidence) -> Step {
     }
 }
 
-/// What could be done here, and what the drive could do by itself.
+/// The steps possible here, and those the drive could do by itself.
 fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     let possible: Vec<StepName> =
         StepName::ALL.into_iter().filter(|name| context.obstacle(*name).is_none()).collect();
@@ -430,13 +476,25 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.overview = Overview { table: Some(table), ..Overview::default() };
 }
 
+/// Whether passes show how a step went.
+fn has_passes(context: &StepContext<'_>, stages: &[Stage]) -> bool {
+    steps(stages).any(|(name, done)| pass_lines(context, name, done).len() > 1)
+}
+
+/// Speed against bytes of each pass of a step.
+fn pass_lines(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<Vec<[f64; 2]>> {
+    let overwritten = overwrite::passes(done).map(speed_over_bytes);
+    let rewriting = Rewriting::of_step(context, name, done);
+    let rewritten = rewriting.iter().flat_map(|rewriting| &rewriting.passes).map(RewritePass::points);
+    overwritten.chain(rewritten).filter(|points| !points.is_empty()).collect()
+}
+
 /// The passes as a series.
-fn draw(stages: &[Stage], findings: &mut Findings) {
+fn draw(context: &StepContext<'_>, stages: &[Stage], findings: &mut Findings) {
     let lines: Vec<Line> = steps(stages)
-        .flat_map(|(_, done)| overwrite::passes(done))
+        .flat_map(|(name, done)| pass_lines(context, name, done))
         .enumerate()
-        .map(|(index, pass)| Line::new(wording::pass_name(index + 1), speed_over_bytes(pass)))
-        .filter(|line| !line.points.is_empty())
+        .map(|(index, points)| Line::new(wording::pass_name(index + 1), points))
         .collect();
     if !lines.is_empty() {
         let x = Axis::new(wording::PASSES_AXIS, "bytes");

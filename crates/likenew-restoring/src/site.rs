@@ -1,5 +1,5 @@
-//! What fixes are applied to, out of evidence: the same for a check that advises steps and for a recondition that
-//! takes them.
+//! The site of fixes, from evidence: the same for a check that advises steps and a recondition that runs
+//! them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use likenew_diagnosis::Site;
 
 const MIB: u64 = 1 << 20;
 
-/// The target of some evidence. `free` is where no file of the owner lies, of a target that is no folder.
+/// The site of some evidence. `free` is a region without files of the owner, on a target other than a folder.
 pub fn site<'a>(
     evidence: &'a Evidence,
     free: Option<Region>,
@@ -33,7 +33,7 @@ pub fn site<'a>(
     }
 }
 
-/// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
+/// Space without files of the owner, in whole MiB; in a folder, that of the temporary files.
 pub(crate) fn free_space(evidence: &Evidence, free: Option<Region>) -> Option<Range<u64>> {
     let geometry = &evidence.geometry;
     let whole = geometry.capacity / MIB * MIB;
@@ -45,7 +45,7 @@ pub(crate) fn free_space(evidence: &Evidence, free: Option<Region>) -> Option<Ra
     (!free.is_empty()).then_some(free)
 }
 
-/// What may hold files of the owner, of a target that is no folder; also where it is only looked at.
+/// Space that may hold files of the owner, on a target other than a folder; also if it is only read.
 pub(crate) fn used_space(evidence: &Evidence, free: Option<Region>) -> Range<u64> {
     let capacity = match evidence.geometry.capacity {
         0 => evidence.identity.capacity_bytes,

@@ -24,7 +24,7 @@ use worth::Worth;
 
 pub use trim_options::{HALF_STEP, SIZE_STEP, TrimOptions};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "trim",
     question: "Does TRIM reach the flash, and what does it gain?",
@@ -61,7 +61,7 @@ impl Procedure for Trim {
         &DESCRIPTOR
     }
 
-    /// One file that random writes go over, and one that is deleted.
+    /// One file for random writes, and one to delete.
     fn layout(&self) -> Layout {
         let half = if self.options.worth { self.options.half(u64::MAX) } else { HALF_STEP };
         Layout { files: 2, file_bytes: half }

@@ -1,5 +1,5 @@
-//! Writes sectors that say what they are, reads them back, and says what a drive really holds: first a few where a
-//! counterfeit gives itself away, then all of them.
+//! Writes sectors that identify themselves, reads them back, and reports what a drive really holds: first a
+//! few where a counterfeit gives itself away, then all of them.
 
 mod answers;
 mod boundaries;
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use likenew_procedure_support::options::options;
 use workload_plan::WorkloadPlan;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "verify",
     question: "Is its capacity real, and does it keep what is written?",
@@ -37,12 +37,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VerifyOptions {
-    /// Files that a folder is divided into.
+    /// Files in a folder.
     pub files: u32,
     /// Bytes of each; a multiple of the block.
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Bytes from the first address on; all there are if not said.
+    /// Bytes from the first address; everything by default.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub span: Option<u64>,
     /// Bytes of one I/O.
@@ -50,29 +50,29 @@ pub struct VerifyOptions {
     pub block: u64,
     /// I/Os in flight.
     pub depth: u32,
-    /// Parts that a pass is measured in.
+    /// Parts of a pass that are measured separately.
     pub parts: u32,
-    /// How often all of it is written and read back.
+    /// How often everything is written and read back.
     pub passes: u32,
-    /// Random places that are probed before the first pass; 0 for no probes at all.
+    /// Random probes before the first pass; 0 for no probes.
     pub probes: u32,
-    /// Whether nothing follows the probes.
+    /// Whether to stop after the probes.
     pub quick: bool,
-    /// Whether everything is written even if damage was found early.
+    /// Whether to write everything even if damage was found early.
     pub full: bool,
-    /// Whether nothing is written: what an earlier run with the same seed left is read.
+    /// Whether to write nothing, and read what an earlier run with the same seed wrote.
     pub read_only: bool,
-    /// How long the drive rests between writing and reading.
+    /// Idle time between writing and reading.
     #[serde(with = "duration_text")]
     pub rest: Nanos,
-    /// The most that the drive's cache may hold: less than that may be read back from the cache alone.
+    /// Largest size of the drive's cache: if less is written, reads may come from the cache alone.
     #[serde(with = "size_text")]
     pub cache: u64,
 }
 
 impl Default for VerifyOptions {
-    /// Hard disks have up to 512 MB of cache, and flash drives use theirs for the mapping table: 1 GiB is more than any of
-    /// them answers from.
+    /// Hard disks have up to 512 MB of cache, and flash drives use theirs for the mapping table, so none can
+    /// answer from more than 1 GiB.
     fn default() -> Self {
         Self {
             files: 1,
@@ -138,10 +138,10 @@ impl Verify {
         Ok(Self { options })
     }
 
-    /// Bytes that are verified on a drive of this geometry.
+    /// Bytes to verify on a drive of this geometry.
     ///
     /// # Errors
-    /// A sentence, if there are not so many, or if it is less than one block.
+    /// A sentence, if the drive has fewer, or if they are less than one block.
     fn span(&self, geometry: &Geometry) -> Result<u64, String> {
         let VerifyOptions { span, block, read_only, .. } = self.options;
         if !geometry.writable && !read_only {

@@ -1,4 +1,4 @@
-//! The instrument measures itself before it measures a drive.
+//! Measures the program itself before it measures a drive.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::{Drive, LaneRequirements};
@@ -20,11 +20,11 @@ const NOP_IOS: u64 = 20_000;
 const DATA_BYTES: u32 = 128 << 10;
 const DATA_ROUNDS: u64 = 64;
 
-/// Measures the instrument against a drive that does nothing and keeps wall time. Takes a few milliseconds, so that it
-/// can precede every run.
+/// Measures the program against a null drive on a wall clock. Takes a few milliseconds, so that it can
+/// precede every run.
 ///
 /// # Errors
-/// That drive could not be opened.
+/// The null drive could not be opened.
 pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
     let nop_iops = run(nop, &reads(NOP_IOS), &mut || Box::new(()))?.segment.iops();
     let nop_iops = nop_iops.expect("a drive that does nothing refuses nothing, and its clock moves");

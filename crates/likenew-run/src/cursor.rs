@@ -11,7 +11,7 @@ use rand_distr::{Distribution as _, Zipf};
 /// place once.
 const SCATTER: u128 = 9_223_372_036_854_775_837;
 
-/// Where the next I/O goes.
+/// The address of the next I/O.
 pub(crate) enum Cursor {
     /// No I/O crosses a multiple of `boundary`.
     Sequential {
@@ -63,8 +63,8 @@ impl Cursor {
         }
     }
 
-    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential zone, or of
-    /// a file in it, is shorter.
+    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a
+    /// sequential zone, or of a file in it, is shorter.
     pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
         match self {
             Self::Sequential { range, at, boundary } => {

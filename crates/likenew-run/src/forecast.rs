@@ -1,4 +1,4 @@
-//! How long the rest of a run takes: what is planned, at the rates that were met so far.
+//! How long the rest of a run takes: what is planned, at the rates seen so far.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,33 +12,35 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
-/// The course of a run as far as it is known, and what its parts took so far. Knows no clock: all times are given to it.
+/// The plan of a run as far as it is known, and how long its parts took so far. Knows no clock: all times are
+/// passed in.
 pub struct Forecast {
-    /// Whether a second of a workload is a second for whoever waits. Of a simulated drive it is not.
+    /// Whether a second of a workload is a second for the user. For a simulated drive it is not.
     clock: Clock,
     rotates: bool,
     remaining: VecDeque<Part>,
-    /// What all that is left takes, and what the part that runs had taken over what was assumed when that was added up.
+    /// Time of all that is left, and the ratio of the running part to its assumed time when that was summed
+    /// up.
     later_ns: f64,
-    /// What of that is guessed: work of a kind that was not met so far, and that no time ends.
+    /// The part of it that is a guess: work of a kind that has not run yet, without a time limit.
     guessed_ns: f64,
     current_ratio: f64,
-    /// Whether something took much longer or shorter than was thought since the rest was planned.
+    /// Whether something took much longer or shorter than expected since the rest was planned.
     is_stale: bool,
     current: Option<(Part, Nanos)>,
     /// By kind of I/O: how much longer it took than was assumed …
     ratios: HashMap<Kind, Ratio>,
-    /// … and the same by everything that is known of a workload but its name and seed.
+    /// … and the same by all properties of a workload but its name and seed.
     exact: HashMap<u64, Ratio>,
 }
 
-/// A workload or a look that is planned.
+/// A planned workload or probe.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     name: String,
     kind: Kind,
     exact: u64,
-    /// What its work takes on the assumed drive; of what only its time ends, that time.
+    /// Time of its work on the assumed drive; its time limit, if only that ends it.
     assumed_ns: f64,
     /// It ends after so much of the drive's time, if not before.
     time_ns: f64,
@@ -47,7 +49,7 @@ struct Part {
 /// Parts of a kind run at one rate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    /// It takes as long as it is told to.
+    /// Its time limit ends it.
     Timed(Box<Kind>),
     /// Nothing is done.
     Rest,
@@ -62,24 +64,30 @@ enum Kind {
     Probe(&'static str),
 }
 
-/// What parts of a kind took, over what was assumed; the last ones count most.
+/// Time that parts of a kind took, over the assumed time; the last ones count most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ratio {
     elapsed_ns: f64,
     assumed_ns: f64,
 }
 
-/// What was met before counts half when the next part of the kind has ended.
+/// Weight of the earlier parts when the next part of the kind has ended, as a share. Chosen: the last two or
+/// three parts decide.
 const DECAY: f64 = 0.5;
-/// Less than this share of a part tells nothing of the rest of it …
+/// Less than this share of a part says nothing about the rest of it (chosen: the start is too short to time)
+/// …
 const SHARE_MIN: f64 = 0.01;
-/// … and from this share on it is believed to go on as it went, where nothing like it was met before …
+/// … and from this share on its rate counts in full, where no part of the kind has ended before (chosen:
+/// early enough to be of use) …
 const TRUSTED_SHARE: f64 = 0.05;
-/// … and where something was: what begins in a cache goes on otherwise.
+/// … or from this share on, where one has. Chosen: a part that starts in a cache slows down later, so known
+/// rates count for longer.
 const TRUSTED_SHARE_KNOWN: f64 = 0.5;
-/// What is left is added up again when the part that runs has become so much slower or faster.
+/// The remaining time is summed up again when the running part gets faster or slower by this ratio. Chosen: a
+/// smaller change would not show.
 const CHANGE_FACTOR: f64 = 1.05;
-/// The time that is left is a guess where more than this share of it is.
+/// The remaining time is called a guess where more than this share of it rests on assumed rates. Chosen:
+/// below it an error of a factor of two hardly shows.
 const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
@@ -165,7 +173,7 @@ impl Kind {
         key(self).is_some_and(|own| key(other) == Some(own))
     }
 
-    /// The same, and both at random places or neither: the size of an I/O and how many are in flight tell them apart.
+    /// The same, and both random or neither: they may differ in the size of I/Os and in depth.
     fn is_similar(&self, other: &Self) -> bool {
         self.matches(other) && self.is_random() == other.is_random()
     }
@@ -176,7 +184,7 @@ impl Kind {
 }
 
 impl Forecast {
-    /// Of these steps, in order, for a drive of such a clock that rotates, or does not.
+    /// For these steps in this order, on a drive with such a clock, which rotates or does not.
     pub fn new(steps: &[Step], clock: Clock, rotates: bool) -> Self {
         let mut forecast = Self {
             clock,
@@ -194,24 +202,24 @@ impl Forecast {
         forecast
     }
 
-    /// Whether this is what was planned to come next, and what was planned took about as long as was thought.
+    /// Whether this was planned to come next, and earlier parts took about as long as expected.
     pub fn follows_plan(&self, step: &Step) -> bool {
         !self.is_stale && self.remaining.front() == Part::from_step(step, self.rotates).as_ref()
     }
 
-    /// How many times as long as the assumed drive this one takes for the I/Os of a workload, by what was met so far.
+    /// The time of a workload's I/Os over that on the assumed drive, by what has run so far.
     pub fn slowdown(&self, workload: &Workload) -> f64 {
         self.ratio(&Part::run(workload, self.rotates), None)
     }
 
-    /// What is still to come is something else than was thought.
+    /// Replaces what is still to come.
     pub fn replan(&mut self, steps: &[Step]) {
         self.is_stale = false;
         self.remaining = steps.iter().filter_map(|step| Part::from_step(step, self.rotates)).collect();
         self.add_up(None);
     }
 
-    /// Something begins at this time. What was planned before it is not done any more.
+    /// A part begins at this time. Earlier parts of the plan are dropped.
     pub fn on_begin(&mut self, step: &Step, now: Nanos) {
         let Some(part) = Part::from_step(step, self.rotates) else { return };
         if let Some(at) = self.remaining.iter().position(|planned| *planned == part) {
@@ -221,7 +229,7 @@ impl Forecast {
         self.current = Some((part, now));
     }
 
-    /// What began has ended at this time, with this share of its work done.
+    /// The running part has ended at this time, with this share of its work done.
     pub fn on_end(&mut self, share: f64, now: Nanos) {
         let Some((part, started_at)) = self.current.take() else { return };
         let elapsed_ns = now.since(started_at).0 as f64;
@@ -244,7 +252,7 @@ impl Forecast {
             for part in &self.remaining {
                 let expected_ns = self.expected_ns(part, current);
                 let is_current = current.is_some_and(|(kind, _)| *kind == part.kind);
-                // Its time ends it before its work does, if work like it says anything.
+                // Its time limit ends it before its work is done, if similar work is a guide.
                 let is_timed = || {
                     expected_ns >= part.time_ns && self.ratios.keys().any(|kind| kind.is_similar(&part.kind))
                 };
@@ -260,12 +268,12 @@ impl Forecast {
         self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind)
     }
 
-    /// Whether too much of what is left is guessed to say how long it takes.
+    /// Whether too much of the rest is a guess to give a time.
     pub fn is_guess(&self, remaining: Nanos) -> bool {
         self.guessed_ns > remaining.0 as f64 * GUESSED_MOST
     }
 
-    /// About how long the rest takes at this time, with this share of what runs behind it.
+    /// About how long the rest takes at this time, with this share of the running part done.
     pub fn remaining(&mut self, share: f64, now: Nanos) -> Nanos {
         let Some((part, started_at)) = self.current.clone() else { return Nanos(self.later_ns as u64) };
         let gone_ns = now.since(started_at).0 as f64;
@@ -285,8 +293,8 @@ impl Forecast {
         Nanos((self.later_ns + current) as u64)
     }
 
-    /// What a part takes: as one like it took, or one of its kind; otherwise as others of its operation, or half as far from what was
-    /// assumed as all others.
+    /// Time of a part: by one like it, or one of its kind; otherwise by others of its operation, or half as
+    /// far from the assumed time as all others.
     fn expected_ns(&self, part: &Part, current: Option<(&Kind, f64)>) -> f64 {
         let is_wall = self.clock == Clock::Wall;
         if is_wall && matches!(part.kind, Kind::Timed(_) | Kind::Rest) {
@@ -309,7 +317,7 @@ impl Forecast {
         let own = own.or_else(|| self.ratios.get(&part.kind)?.value());
         match &part.kind {
             Kind::Probe(_) if is_wall => own.unwrap_or(1.0),
-            // Where arms move, reading on says nothing of reading anywhere.
+            // On a disk, sequential reads say nothing about random ones.
             kind => own
                 .or_else(|| self.typical_ratio(current, |other| other.is_similar(kind)))
                 .or_else(|| if self.rotates && kind.is_random() { Some(1.0) } else { None })
@@ -319,7 +327,7 @@ impl Forecast {
         }
     }
 
-    /// What these kinds took over what was assumed: their geometric mean.
+    /// The ratio of these kinds to their assumed times: the geometric mean.
     fn typical_ratio(&self, current: Option<(&Kind, f64)>, which: impl Fn(&Kind) -> bool) -> Option<f64> {
         let counts = |kind: &Kind| self.clock == Clock::Virtual || matches!(kind, Kind::Io { .. });
         let known = self.ratios.iter().filter_map(|(kind, ratio)| Some((kind, ratio.value()?)));

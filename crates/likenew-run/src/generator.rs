@@ -5,8 +5,8 @@ use pulp::Arch;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::SplitMix64;
 
-/// Words that are made at a time, each from a generator of its own, so that the compiler can use the widest
-/// registers the machine has.
+/// Words made at a time, each from a separate generator, so that the compiler can use the widest registers of
+/// the machine.
 const LANES: usize = 32;
 /// Compressible data is compressible in each of these many bytes: a sector.
 const SECTOR: usize = 512;
@@ -24,7 +24,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A stream of its own for every seed.
+    /// A different stream for every seed.
     pub fn new(seed: u64) -> Self {
         let mut seeds = SplitMix64::seed_from_u64(seed);
         // Zero is the one state that xorshift never leaves.

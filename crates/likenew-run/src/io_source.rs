@@ -1,4 +1,4 @@
-//! What decides which I/O leaves when: the streams of a workload, or a recording.
+//! Decides which I/O leaves when: the streams of a workload, or a recording.
 
 use likenew_core::io::{Io, Slot};
 use likenew_core::lab_error::LabError;
@@ -9,14 +9,15 @@ use likenew_core::workload::Workload;
 
 use crate::issuer::{Issuer, StreamCopy};
 
-/// Leads a lane through a workload. The loop asks it what may leave, and tells it what has left and what has ended.
+/// Leads a lane through a workload. The loop asks it what may leave, and reports what has left and what has
+/// ended.
 ///
-/// The loop is compiled for each course by itself, so that one pays nothing for what another needs.
+/// The loop is compiled for each source separately, so that none pays for what another needs.
 pub(crate) trait IoSource {
     /// I/Os in flight at most.
     fn depth(&self) -> u32;
 
-    /// Whether anything is due at a time of its own, so that it has to be told the time.
+    /// Whether anything is due at a set time, so that it needs to know the time.
     fn is_timed(&self) -> bool;
 
     /// Something that may leave at `now`, as a number for [`IoSource::issue`]; none when everything that may has left.
@@ -34,10 +35,10 @@ pub(crate) trait IoSource {
     /// What [`IoSource::issue`] was called with has ended.
     fn on_end(&mut self, of: usize, sample: &Sample);
 
-    /// When it has to be asked again without anything ending first.
+    /// When it has to be asked again even if nothing ends first.
     fn next_due(&self, now: Nanos) -> Nanos;
 
-    /// Whether nothing will ever leave any more.
+    /// Whether nothing more will leave.
     fn is_done(&self) -> bool {
         false
     }
@@ -47,7 +48,7 @@ pub(crate) trait IoSource {
 pub(crate) struct Departure {
     pub(crate) io: Io,
     pub(crate) stream: u16,
-    /// When, if its pace says so.
+    /// When it was due, if its pace sets that.
     pub(crate) due: Option<Nanos>,
 }
 

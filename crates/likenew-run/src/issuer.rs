@@ -105,7 +105,7 @@ impl Issuer {
         }
     }
 
-    /// When it may next leave without anything else ending first.
+    /// When the next I/O may leave even if nothing ends first.
     pub(crate) fn next_due(&self) -> Nanos {
         match self.timer {
             Timer::Open { next, depth_max, .. } if self.in_flight < depth_max => next,
@@ -113,12 +113,12 @@ impl Issuer {
         }
     }
 
-    /// Whether its I/Os are due at times of their own.
+    /// Whether its I/Os are due at set times.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.timer, Timer::Open { .. })
     }
 
-    /// The stream whose turn it is, its next I/O, and when that was due if its pace says so.
+    /// The stream whose turn it is, its next I/O, and when that was due if its pace sets that.
     pub(crate) fn issue(&mut self, slot: Slot) -> (u16, Io, Option<Nanos>) {
         self.in_flight += 1;
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };

@@ -17,17 +17,19 @@ use crate::generator::Generator;
 use crate::io_source::{Departure, IoSource};
 use crate::issuer::StreamCopy;
 
-/// On a wall clock a silent drive is looked at this often, so that somebody who asks to stop is heard.
+/// On a wall clock a silent drive is checked this often, so that a request to stop is noticed. Chosen: a
+/// delay of 100 ms is not felt, and costs nothing.
 const PULSE: Nanos = Nanos::from_millis(100);
 
-/// How long a drive that answers nothing is waited for, whatever the workload's limits are. Linux answers in a SCSI drive's place, with an error, after 30 s
-/// and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`); NVMe's 30 s and a reset are over before that.
+/// How long to wait for a drive that answers nothing, whatever the workload's limits are. Linux answers in a
+/// SCSI drive's place, with an error, after 30 s and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`); NVMe's
+/// 30 s and a reset are over before that.
 const SILENCE_MAX: Nanos = Nanos::from_secs(180);
 
-/// The same once somebody has asked to stop: one time limit of the kernel for a command.
+/// The same after a request to stop: the kernel's time limit for one command.
 const SILENCE_STOPPED_MAX: Nanos = Nanos::from_secs(30);
 
-/// What one lane has to do of a workload.
+/// The share of one lane in a workload.
 pub(crate) struct LaneShare<'a> {
     pub(crate) workload: &'a Workload,
     /// The copies of the streams that run here.
@@ -36,12 +38,12 @@ pub(crate) struct LaneShare<'a> {
     pub(crate) ops: u64,
     /// Bytes to issue at least, before it ends.
     pub(crate) bytes: u64,
-    /// A number of its own for each lane.
+    /// The number of the lane, different for each.
     pub(crate) lane: u32,
 }
 
-/// Runs a lane's share on its course until it is done, and says why it ended. `halt` is common to all lanes: the first that
-/// stops for another reason than being done raises it.
+/// Runs a lane's share from its source until it is done, and returns why it ended. `halt` is common to all
+/// lanes: the first that stops for another reason than being done raises it.
 pub(crate) fn run_lane<C: IoSource>(
     target: &mut dyn Target,
     share: &LaneShare<'_>,
@@ -63,7 +65,7 @@ pub(crate) fn run_lane<C: IoSource>(
     (LaneEnd { stop, lab_error, damage }, lane.source)
 }
 
-/// How a lane came to its end, and what it found where stamps were to be checked.
+/// Why a lane ended, and the damage it found where stamps were to be checked.
 pub(crate) struct LaneEnd {
     pub(crate) stop: Stop,
     pub(crate) lab_error: Option<LabError>,
@@ -88,12 +90,12 @@ struct LaneLoop<'a, C> {
     now: Nanos,
     /// Since when something has been in flight and nothing has ended.
     silent_since: Nanos,
-    /// When somebody was first heard who asks to stop.
+    /// When a request to stop was first noticed.
     asked_at: Option<Nanos>,
     stop: Option<Stop>,
     fills_buffers: bool,
     flushes: bool,
-    /// What the bytes of each stream are like.
+    /// The data class of each stream.
     data: Vec<DataClass>,
     /// Of the reads of stamped streams, if there are any.
     damage: Option<Damage>,
@@ -175,8 +177,9 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
     }
 
-    /// Fails when something is in flight and nothing has ended for too long: otherwise a drive that hangs would be waited for without end,
-    /// whatever the workload's limits are and whoever asks to stop.
+    /// Fails when something is in flight and nothing has ended for too long. Otherwise a drive that hangs
+    /// would be waited for without end, whatever the limits of the workload, and even after a request to
+    /// stop.
     fn limit_silence(&mut self) -> Result<(), LabError> {
         if self.pulse == Nanos::NEVER || self.free.len() == self.flights.len() {
             return Ok(());
@@ -284,7 +287,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             || self.source.is_done()
     }
 
-    /// Until when the target may be left alone.
+    /// Until when the target needs no attention.
     fn next_event(&self) -> Nanos {
         let due = if self.source.is_timed() && !self.is_over() {
             self.source.next_due(self.now)
@@ -295,7 +298,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         due.min(deadline).min(self.now + self.pulse)
     }
 
-    /// Turns completions into samples and hands them on.
+    /// Turns completions into samples and passes them on.
     fn record(&mut self, recorder: &mut dyn Recorder) -> ControlFlow<Stop> {
         if self.completions.is_empty() {
             self.now = self.target.now();

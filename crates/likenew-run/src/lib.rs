@@ -1,7 +1,9 @@
-//! The one loop: issue, submit, wait, record. And the conductor that asks a procedure, runs, and asks again.
+//! The one loop: issue, submit, wait, record. And the runner, which asks a procedure for its next step, runs
+//! it, and asks again.
 //!
-//! It knows targets only by their contract: neither io_uring nor the simulator, neither a clock nor a file. It draws
-//! no conclusions. An interrupted run goes on after the drive was brought back to where it had stopped.
+//! It knows targets only by their contract: neither io_uring nor the simulator, neither a clock nor a file.
+//! It draws no conclusions. An interrupted run resumes once the drive is back in the state in which it
+//! stopped.
 
 pub mod calibrate;
 mod cursor;

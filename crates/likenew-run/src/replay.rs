@@ -1,4 +1,5 @@
-//! Recordings carried out: which of their I/Os leaves when, where it goes, and what became of it beside what the recording says.
+//! Replays recordings: which of their I/Os leaves when, where it goes, and its result next to what the
+//! recording says.
 
 mod address_map;
 mod gate;
@@ -51,7 +52,7 @@ impl Replay {
         }))
     }
 
-    /// Carries it out on the only lane there is.
+    /// Replays it on the only lane there is.
     pub(crate) fn run(
         self,
         lane: &mut dyn Target,

@@ -1,8 +1,8 @@
-//! Brings a drive back to where an interrupted run has left it.
+//! Returns a drive to the state in which an interrupted run left it.
 //!
-//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to come out as it was
-//! recorded. A folder's own files went when the run ended, so what they held is written again. What existing files and
-//! devices hold is still there.
+//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to give
+//! the recorded results. A folder's temporary files were deleted when the run ended, so their data is written
+//! again. Existing files and devices still hold theirs.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ use crate::replay::TraceOpener;
 use crate::run::{RunError, RunResult, run_with};
 use crate::runner::observation;
 
-/// Why a drive could not be brought back.
+/// Why a drive could not be restored to that state.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// A simulated drive did not do again what it had done.
+    /// A simulated drive did not repeat what it had done.
     #[error(
         "step {number} (\"{name}\") did not come out as recorded: the drive's file or the version of likenew has changed; start a new run"
     )]
@@ -44,23 +44,23 @@ pub enum RestoreError {
     /// The lab failed on the way.
     #[error(transparent)]
     LabError(#[from] LabError),
-    /// The drive answered with an error, or somebody asked to stop.
+    /// The drive answered with an error, or the user asked to stop.
     #[error(
         "restoring the drive to where the run had stopped ended with {0:?}; earlier measurements are kept"
     )]
     Stopped(Stop),
 }
 
-/// One thing to do on the way back.
+/// One step of the way back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RestoreStep {
     /// A workload to run.
     Run(Workload),
-    /// A look to take.
+    /// A probe to run.
     Probe(Probe),
 }
 
-/// What it takes to bring a drive back.
+/// The steps back to that state.
 pub fn restore_plan(
     kind: Kind,
     geometry: &Geometry,
@@ -78,11 +78,11 @@ pub fn restore_plan(
     rewrites.into_iter().map(RestoreStep::Run).collect()
 }
 
-/// Brings a drive that was just opened back to where it was after `segments` and `observations`. `begins` is told of each step, how many
-/// were done, and how many there are.
+/// Returns a drive that was just opened to its state after `segments` and `observations`. `begins` is called
+/// for each step with how many are done, and how many there are.
 ///
 /// # Errors
-/// It could not be done, or a simulated drive turned out to be another one.
+/// It could not be done, or a simulated drive behaves differently than before.
 pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
@@ -93,7 +93,7 @@ pub fn restore(
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
     let way = restore_plan(drive.identity().kind, &geometry, segments, observations);
-    // Only a simulated drive does the same again; elsewhere the way back is another one.
+    // Only a simulated drive repeats exactly; others need another way.
     let is_virtual = geometry.clock == Clock::Virtual;
     let mut past_steps = history(segments, observations);
     for (index, step) in way.iter().enumerate() {
@@ -116,13 +116,14 @@ pub fn restore(
     Ok(())
 }
 
-/// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
+/// Whether a simulated drive repeated what it had done. Older records without counters have nothing to
+/// compare.
 fn matches_record(segment: Segment, expected: &Segment) -> bool {
     let device_counters = expected.device_counters.and(segment.device_counters);
     Segment { device_counters, ..segment } == *expected
 }
 
-/// Whether it came out as it was recorded, if that was asked.
+/// Whether the result is as recorded, if that was asked.
 fn rerun(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -193,7 +194,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
     }
     let mut workloads: Vec<Workload> =
         ranges.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
-    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    // What a recording has written is within the range it touches, and so is what was written to prepare it.
     let mut touched: Vec<&ReplaySpec> = Vec::new();
     for replay_spec in segments.iter().filter_map(|segment| segment.workload.replay_spec.as_deref()) {
         if !touched
@@ -230,7 +231,7 @@ fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload 
     Workload::new("rewriting what the run had written", Until::bytes(bytes), vec![stream])
 }
 
-/// What a drive holds: ranges that do not overlap, in order of addresses.
+/// The contents of a drive: ranges that do not overlap, ordered by address.
 #[derive(Default)]
 struct WrittenRanges {
     ranges: Vec<(Range<u64>, DataClass)>,

@@ -21,10 +21,10 @@ pub use crate::replay::TraceOpener;
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
 
-/// What came of a workload: the record of what was measured, and what ended it early, if the lab failed.
+/// The result of a workload: its segment, and what ended it early, if the lab failed.
 #[derive(Debug)]
 pub struct RunResult {
-    /// What was measured, until the fault if there was one.
+    /// What was measured, up to the failure if there was one.
     pub segment: Segment,
     /// The lab's failure.
     pub lab_error: Option<LabError>,
@@ -47,7 +47,8 @@ pub enum RunError {
 /// Runs a workload of streams on `drive`.
 ///
 /// # Errors
-/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`RunResult`].
+/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of
+/// [`RunResult`].
 pub fn run(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -113,7 +114,7 @@ pub fn run_with(
     Ok(ran)
 }
 
-/// What a lane has recorded, and how it ended.
+/// The record of a lane, and how it ended.
 type LaneResult = (SegmentRecorder, LaneEnd);
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
@@ -165,7 +166,7 @@ fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
     RunResult { segment, lab_error }
 }
 
-/// Deals the copies of all streams, and the bounds, out to the lanes.
+/// Distributes the copies of all streams, and the bounds, to the lanes.
 fn shares(workload: &Workload, lanes: u32) -> Vec<LaneShare<'_>> {
     let copies = workload.lanes;
     (0..lanes)

@@ -22,7 +22,7 @@ pub trait Observer {
     /// A workload is about to run.
     fn on_begin(&mut self, _workload: &Workload) {}
 
-    /// Whether somebody has asked to stop; looked at before every workload.
+    /// Whether the user asked to stop; checked before every workload.
     fn stop_requested(&self) -> bool {
         false
     }
@@ -44,10 +44,10 @@ pub trait Observer {
     /// What was measured could not be stored; the run ends.
     fn on_end(&mut self, segment: &Segment) -> Result<(), String>;
 
-    /// A look is about to be taken.
+    /// Called before a probe.
     fn on_probe(&mut self, _look: &Probe) {}
 
-    /// A look was taken; what it found is already part of the evidence.
+    /// Called after a probe; its result is already part of the evidence.
     ///
     /// # Errors
     /// What was found could not be stored; the run ends.
@@ -61,15 +61,15 @@ pub trait Observer {
 pub enum End {
     /// The procedure had enough.
     Complete,
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     Interrupted,
-    /// The drive answered with an error that makes going on pointless.
+    /// The drive answered with an error after which continuing is pointless.
     Failed(Stop),
     /// The lab failed in the middle.
     LabError(LabError),
 }
 
-/// Why a run could not go on.
+/// Why a run could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The plan does not fit the drive.
@@ -83,7 +83,8 @@ pub enum RunnerError {
     Store(String),
 }
 
-/// Conducts `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an earlier run.
+/// Runs `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an
+/// earlier run.
 ///
 /// # Errors
 /// The plan does not fit the drive, a workload could not start, or its record could not be stored. What was measured
@@ -94,7 +95,7 @@ pub fn run_procedure(
     evidence: &mut Evidence,
     observer: &mut dyn Observer,
 ) -> Result<End, RunnerError> {
-    // A simulated drive's own time has no breaks.
+    // A simulated drive's time has no interruptions.
     let mut after_interruption = !evidence.is_empty() && drive.geometry().clock == Clock::Wall;
     loop {
         let step = procedure.next(evidence).map_err(RunnerError::Plan)?;
@@ -142,7 +143,7 @@ fn run_one(
     })
 }
 
-/// Takes a look and keeps what it found; an end, if the lab failed.
+/// Runs a probe and keeps its result; ends the run if the lab failed.
 fn probe_once(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -164,7 +165,7 @@ fn probe_once(
     Ok(None)
 }
 
-/// Takes a look after so many workloads.
+/// Runs a probe after so many workloads.
 pub(crate) fn observation(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -184,7 +185,7 @@ pub(crate) fn observation(
     })
 }
 
-/// What the drive's clock reads; a lane is who knows.
+/// What the drive's clock reads, as only a lane knows.
 fn now(drive: &mut dyn Drive) -> Result<Nanos, LabError> {
     let lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 0, length_max: 0 })?;
     Ok(lanes.first().expect("a drive opens the lanes it was asked for").now())

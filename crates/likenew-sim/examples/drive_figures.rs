@@ -1,4 +1,5 @@
-//! Prints what the simulation predicts for every drive of the catalogue, new, used, and without its write cache.
+//! Prints what the simulation predicts for every drive of the catalog, new, used, and without its write
+//! cache.
 //!
 //! Run it with `cargo run --release -p likenew-sim --example drive_figures`, and a name to see one drive only.
 

@@ -1,4 +1,5 @@
-//! Prints the truth of drives that are drawn, one a line, to see how they vary: `cargo run -p likenew-sim --example drawn_drives 200`.
+//! Prints the truth of generated drives, one a line, to see how they vary:
+//! `cargo run -p likenew-sim --example generated_drives 200`.
 
 use likenew_core::units::amount;
 use likenew_sim::generator::generate;

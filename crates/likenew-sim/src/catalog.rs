@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use crate::model::Model;
 
-/// A drive that is known by name.
+/// A drive of the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// As typed after `sim:`.
     pub name: &'static str,
-    /// Its file, as text; a start for a drive of one's own.
+    /// Its file, as text; a template for a new drive.
     pub text: &'static str,
-    /// What the file says.
+    /// The model in the file.
     pub model: Model,
 }
 
@@ -65,7 +65,8 @@ pub fn catalog() -> &'static [Entry] {
     &CATALOG
 }
 
-/// The entry of a real drive by what it reports of itself; none where no entry is of that model and size, or more than one.
+/// The entry of a real drive by what it reports of itself; `None` if no entry has that model and size, or
+/// more than one has.
 pub fn by_reported_model(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {
     let is_it = |entry: &&Entry| {
         let own = entry.model.capacity_bytes;

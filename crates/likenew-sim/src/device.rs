@@ -11,7 +11,7 @@ pub(crate) trait Device: Send {
     /// Slots `0 .. count` will be used.
     fn announce_slots(&mut self, count: u32);
 
-    /// Takes an I/O that the host hands over now.
+    /// Takes an I/O that the host submits now.
     fn accept(&mut self, io: &Io, now: Nanos);
 
     /// When the next thing happens inside, if anything is still to happen.
@@ -31,16 +31,16 @@ pub(crate) trait Device: Send {
         self.keeps_data()
     }
 
-    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has brought, after it has
-    /// ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
+    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has
+    /// brought, after it has ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8>;
 
-    /// What can be known of its state without measuring.
+    /// What it reports of its state without measuring.
     fn health(&self) -> Health {
         Health::default()
     }
 
-    /// What it counts of itself until now.
+    /// Its counters until now.
     fn self_counts(&self, _now: Nanos) -> SelfCounts {
         SelfCounts::default()
     }
@@ -51,11 +51,12 @@ pub(crate) trait Device: Send {
     /// What its mechanism holds, once it is [at rest](Self::settle): enough to make the same drive again.
     fn save(&self, now: Nanos) -> Vec<u8>;
 
-    /// Its books: work since it was opened, and free blocks as of now.
+    /// Its counters: work since it was opened, and free blocks as of now.
     fn flash_counters(&self) -> FlashCounters;
 }
 
-/// Passes the named calls of a [`Device`] on to `self.inner` as they are: for what stands around a mechanism and changes some of its ways.
+/// Passes the named calls of a [`Device`] on to `self.inner` unchanged: for wrappers that change only some
+/// calls of a mechanism.
 macro_rules! pass_on {
     ($($call:ident),+) => {
         $($crate::device::pass_on!(@ $call);)+
@@ -114,16 +115,16 @@ macro_rules! pass_on {
 
 pub(crate) use pass_on;
 
-/// What a drive counts of itself since it was opened, as far as it counts such a thing.
+/// A drive's counters since it was opened, as far as it has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SelfCounts {
-    /// Times that it began to slow itself down against heat, and for how long it did in sum.
+    /// How often it began to throttle because of heat, and for how long in sum.
     pub(crate) throttled: Option<(u64, Nanos)>,
-    /// What others than the host have done to it.
+    /// I/O of other programs.
     pub(crate) neighbour_io: Counters,
     /// How long the host's processors have worked for it, where they do more than handing I/Os over.
     pub(crate) kernel: Option<Nanos>,
-    /// How long a volume held back I/Os since there were too many of them, and since they were too long.
+    /// How long a volume throttled because of its IOPS limit, and because of its throughput limit.
     pub(crate) exceeded: Option<(Nanos, Nanos)>,
     /// Reads that ended in the medium's error.
     pub(crate) media_errors: u64,
@@ -134,10 +135,10 @@ pub(crate) struct SelfCounts {
 /// EIO, the medium's error.
 pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 
-/// What stands in a slot that was never used.
+/// The content of a slot that was never used.
 pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
 
-/// The books of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
+/// The flash counters of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
 pub(crate) fn flash_counters(
     host_bytes_written: u64,
     flash_bytes_programmed: u64,

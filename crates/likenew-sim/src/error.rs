@@ -8,7 +8,7 @@ pub enum SimError {
     /// The text after `sim:` is not one.
     #[error("\"{text}\": {reason}")]
     Spec {
-        /// What was typed.
+        /// The text.
         text: String,
         /// What is wrong with it and what would be right.
         reason: String,
@@ -18,7 +18,7 @@ pub enum SimError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
         /// The drives that need no file.
         available: String,

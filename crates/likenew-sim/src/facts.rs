@@ -1,4 +1,4 @@
-//! What a report says of a simulated drive.
+//! The facts of a simulated drive for a report.
 
 use likenew_core::units::{Nanos, amount, rate};
 
@@ -12,7 +12,7 @@ use crate::volume::volume_parameters::VolumeParameters;
 
 type Facts = Vec<(String, String)>;
 
-/// Everything that a reader of a report should know of the drive that a spec asks for.
+/// Everything that a reader of a report should know about the drive of a spec.
 pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
     let mut facts = vec![fact("technology", &model.technology)];
     facts.extend(match &model.mechanism {
@@ -42,7 +42,7 @@ pub(crate) fn caveat(model: &Model) -> String {
     )
 }
 
-/// What a flash drive has been through, in words.
+/// The past of a flash drive, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     let DriveTreatment { fill, overwritten_share, age } = past(spec, flash);
     let held = match (spec.state, fill > 0.0) {
@@ -64,7 +64,7 @@ pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held }
 }
 
-/// What a disk has been through, in words.
+/// The past of a disk, in words.
 pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
     match (spec.state, disk.shingles) {
         (State::New, None) => "new".into(),
@@ -78,7 +78,7 @@ pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
     }
 }
 
-/// What a volume has been through, in words.
+/// The past of a volume, in words.
 pub(crate) fn volume_state(state: State) -> &'static str {
     match state {
         State::New => "new: all burst credits are there",

@@ -1,15 +1,17 @@
-//! Cures of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own time.
+//! Fixes of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own
+//! time.
 
 use likenew_core::drive::Drive as _;
-use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, SkippedRange};
+use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
 use likenew_core::io::Op;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
+use likenew_core::units::Nanos;
 
-use crate::probing::{CHUNK, Host};
+use crate::probing::Host;
 use crate::sim_drive::SimDrive;
 
-/// Does it, as far as it can be done to such a drive.
+/// Applies it, as far as that works on such a drive.
 pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
     let geometry = drive.geometry();
     let free = drive.free();
@@ -18,9 +20,14 @@ pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabErr
         Fix::TrimFree | Fix::Discard if !geometry.trims => unknown("no TRIM can be sent to it"),
         Fix::TrimFree => give_up(drive, free.start, free.end - free.start),
         Fix::Discard => give_up(drive, 0, geometry.capacity),
-        Fix::Refresh { pieces } => refresh(drive, pieces),
+        Fix::Refresh { pieces } => rewrite(drive, pieces, RewriteSettings::default())
+            .map(|report| FixReport { write_speeds: WriteSpeeds::default(), ..report })
+            .map(ProbeResult::FixReport),
+        Fix::Rewrite { pieces, settings } => rewrite(drive, pieces, *settings).map(ProbeResult::FixReport),
         Fix::DiscardUnused => unknown("it has no partitions"),
-        Fix::RefreshFiles { .. } => unknown("a simulated drive has no files: its addresses are refreshed"),
+        Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. } => {
+            unknown("a simulated drive has no files: its addresses are refreshed")
+        }
         Fix::Format { .. } => unknown("a simulated drive has no such command"),
     }
 }
@@ -38,38 +45,99 @@ fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult,
     }))
 }
 
-/// Reads and writes the same bytes, part by part. Nothing further is touched after a read that failed.
-fn refresh(drive: &mut SimDrive, pieces: &[AddressRange]) -> Result<ProbeResult, LabError> {
-    let mut host = Host::new(drive)?;
-    let started_at = host.now();
+/// As long as the chunks of the journalled refresh of a real drive.
+const PART: u64 = 4 << 20;
+/// After so many of them the drive is flushed, and they are read back.
+const PARTS_IN_FLIGHT: usize = 2;
+
+/// Reads and writes the same bytes, part by part, in the order of the journalled refresh; its journal lies on another drive.
+/// Nothing further is touched after what failed.
+fn rewrite(
+    drive: &mut SimDrive,
+    pieces: &[AddressRange],
+    settings: RewriteSettings,
+) -> Result<FixReport, LabError> {
+    let mut rewriting =
+        Rewriting { host: Host::new(drive)?, in_flight: Vec::new(), report: FixReport::default() };
+    let started_at = rewriting.host.now();
     let asked: u64 = pieces.iter().map(|piece| piece.bytes).sum();
-    let mut written = 0;
+    let parts = pieces.iter().flat_map(|piece| {
+        let end = piece.offset + piece.bytes;
+        (piece.offset..end).step_by(PART as usize).map(move |offset| (offset, PART.min(end - offset)))
+    });
     let mut failed = None;
-    'pieces: for piece in pieces {
-        for offset in (piece.offset..piece.offset + piece.bytes).step_by(CHUNK as usize) {
-            let length = CHUNK.min(piece.offset + piece.bytes - offset);
-            for op in [Op::Read, Op::Write] {
-                if !host.issue(op, offset, length)?.0 {
-                    failed =
-                        Some(format!("a {op} at offset {offset} failed, and nothing after it was touched"));
-                    break 'pieces;
-                }
-            }
-            written += length;
+    for (offset, length) in parts {
+        if let Err(reason) = rewriting.part(offset, length)? {
+            failed = Some(reason);
+            break;
+        }
+        if let Some(most) = settings.bytes_per_s_max.filter(|most| *most > 0) {
+            let due = Nanos::from_secs_f64(rewriting.report.bytes_written as f64 / most as f64);
+            rewriting.host.rest_until(started_at + due)?;
         }
     }
-    host.issue(Op::Flush, 0, 0)?;
-    let end = if failed.is_some() { FixEnd::Failed } else { FixEnd::Complete };
-    let skips = failed.map(|reason| SkippedRange { bytes: asked - written, reason }).into_iter().collect();
-    let elapsed = host.now() - started_at;
-    Ok(ProbeResult::FixReport(FixReport {
-        bytes: written,
-        bytes_written: written,
-        skips,
-        elapsed,
-        end,
-        ..FixReport::default()
-    }))
+    if let Err(reason) = rewriting.flush_and_read_back()? {
+        failed = failed.or(Some(reason));
+    }
+    let Rewriting { host, mut report, .. } = rewriting;
+    report.elapsed = host.now() - started_at;
+    if let Some(reason) = failed {
+        report.end = FixEnd::Failed;
+        report.skip(asked - report.bytes, reason);
+    }
+    Ok(report)
+}
+
+/// Data of a simulated drive while it is rewritten.
+struct Rewriting<'a> {
+    host: Host<'a>,
+    /// Offset and length of parts that were written and not read back yet.
+    in_flight: Vec<(u64, u64)>,
+    report: FixReport,
+}
+
+/// What is the matter, as a clause without a full stop.
+type Attempt = Result<(), String>;
+
+impl Rewriting<'_> {
+    fn part(&mut self, offset: u64, length: u64) -> Result<Attempt, LabError> {
+        if self.in_flight.len() == PARTS_IN_FLIGHT
+            && let Err(reason) = self.flush_and_read_back()?
+        {
+            return Ok(Err(reason));
+        }
+        if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
+            return Ok(Err(failure(Op::Read, at)));
+        }
+        match self.host.issue_part(Op::Write, offset, length)? {
+            Err(at) => Ok(Err(failure(Op::Write, at))),
+            Ok(elapsed) => {
+                self.in_flight.push((offset, length));
+                self.report.bytes += length;
+                self.report.bytes_written += length;
+                self.report.write_speeds.add(length, elapsed);
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    fn flush_and_read_back(&mut self) -> Result<Attempt, LabError> {
+        if self.in_flight.is_empty() {
+            return Ok(Ok(()));
+        }
+        let (_, elapsed) = self.host.issue(Op::Flush, 0, 0)?;
+        self.report.write_speeds.add(0, elapsed);
+        for (offset, length) in std::mem::take(&mut self.in_flight) {
+            if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
+                return Ok(Err(failure(Op::Read, at)));
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+fn failure(op: Op, offset: u64) -> String {
+    format!("a {op} at offset {offset} failed, and nothing after it was touched")
 }
 
 #[cfg(test)]
@@ -130,13 +198,58 @@ mod tests {
         assert_eq!(fill(&mut Host::new(&mut drive).unwrap(), Op::Read, 0), [7; 4096]);
     }
 
+    /// The speed of the last eighth of a rewriting, in bytes a second.
+    fn last_speed(report: &FixReport) -> f64 {
+        let points = report.write_speeds.points();
+        let last = &points[points.len() * 7 / 8..];
+        let (bytes, elapsed) = last
+            .iter()
+            .fold((0, Nanos::ZERO), |(bytes, elapsed), of| (bytes + of.bytes, elapsed + of.elapsed));
+        bytes as f64 / elapsed.as_secs_f64()
+    }
+
+    #[test]
+    fn a_full_used_drive_without_trim_is_as_fast_as_new_once_everything_was_rewritten() {
+        let all = |drive: &SimDrive| Fix::Rewrite {
+            pieces: vec![AddressRange { offset: 0, bytes: drive.geometry().capacity }],
+            settings: RewriteSettings::default(),
+        };
+        let mut new = open("sim:tiny-flash?fill=1");
+        let of_new = all(&new);
+        let new = fix_report(&mut new, of_new).unwrap();
+        let mut drive = open("sim:tiny-flash?state=used&trim=off");
+        let fix = all(&drive);
+        let first = fix_report(&mut drive, fix.clone()).unwrap();
+        let start = first.write_speeds.points()[4].bytes_per_s().unwrap();
+        assert!(start < 0.5 * last_speed(&new), "{start} of {}", last_speed(&new));
+        let second = fix_report(&mut drive, fix).unwrap();
+        assert!(
+            last_speed(&second) >= 0.97 * last_speed(&new),
+            "{} of {}",
+            last_speed(&second),
+            last_speed(&new)
+        );
+        assert_eq!(second.bytes_written, drive.geometry().capacity);
+    }
+
+    #[test]
+    fn rewriting_is_no_faster_than_it_is_allowed_to_be() {
+        let mut drive = open("sim:tiny-flash?fill=1");
+        let settings = RewriteSettings { bytes_per_s_max: Some(8 << 20) };
+        let pieces = vec![AddressRange { offset: 0, bytes: 80 << 20 }];
+        let report = fix_report(&mut drive, Fix::Rewrite { pieces, settings }).unwrap();
+        assert!((Nanos::from_secs(10)..Nanos::from_secs(11)).contains(&report.elapsed), "{report:?}");
+        let own = report.write_speeds.bytes_per_s().unwrap();
+        assert!(own > 2.0 * (8 << 20) as f64, "{own}: pauses are no part of its own speed");
+    }
+
     #[test]
     fn nothing_is_touched_after_a_read_that_failed() {
         let text =
             std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml"));
         let fault_line =
             |name: &str, value: &str| format!("{name} = {{ value = {value}, source = \"invented\" }}\n");
-        let faults = fault_line("unreadable", "\"2MiB..3MiB\"")
+        let faults = fault_line("unreadable", "\"4MiB..5MiB\"")
             + &fault_line("retry_ns", "1000000")
             + &fault_line("retries_max", "2");
         let text = format!("{}\n[faults]\n{faults}\n", text.unwrap());
@@ -145,9 +258,9 @@ mod tests {
         let report =
             fix_report(&mut drive, Fix::Refresh { pieces: vec![AddressRange { offset: 0, bytes: 8 << 20 }] })
                 .unwrap();
-        assert_eq!((report.bytes, report.skips[0].bytes), (2 << 20, 6 << 20));
-        assert!(report.skips[0].reason.contains("a read at offset 2097152 failed"), "{report:?}");
-        assert_eq!(drive.flash_counters().unwrap().host_bytes_written, 2 << 20);
+        assert_eq!((report.bytes, report.skips[0].bytes), (4 << 20, 4 << 20));
+        assert!(report.skips[0].reason.contains("a read at offset 4194304 failed"), "{report:?}");
+        assert_eq!(drive.flash_counters().unwrap().host_bytes_written, 4 << 20);
         assert!(fix_report(&mut drive, Fix::Format { crypto: false }).is_err());
         let files = Fix::RefreshFiles { slower_than_bytes_per_s: 1.0 };
         assert!(fix_report(&mut drive, files).is_err());

@@ -4,7 +4,7 @@ use likenew_core::units::Nanos;
 
 use crate::timeline::{Timeline, transfer_time};
 
-/// What a link is like.
+/// The parameters of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkParameters {
     /// Payload bytes per second in one direction.
@@ -18,7 +18,7 @@ pub struct LinkParameters {
 /// The link in time. Data moves in the order in which it becomes ready.
 pub(crate) struct HostLink {
     parameters: LinkParameters,
-    /// What it moves now.
+    /// Its present rate.
     bytes_per_s: u64,
     to_drive: Timeline,
     to_host: Timeline,

@@ -31,13 +31,13 @@ use crate::state::{self, DriveTreatment, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
 
-/// A used shingled disk was overwritten in pieces of so much.
+/// Bytes of the writes that made a shingled disk used.
 pub(crate) const OVERWRITE_BYTES: u64 = 4096;
 
-/// Makes the drive that a spec asks for out of its file, with the past that the spec says, or as it was saved.
+/// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
 ///
 /// # Errors
-/// A sentence, if what was saved is no such drive.
+/// A sentence, if the saved state is not of such a drive.
 pub(crate) fn drive(
     spec: &Spec,
     model: &Model,
@@ -88,7 +88,7 @@ pub(crate) fn drive(
     Ok(drive.with_free(spec.free(model.capacity_bytes)))
 }
 
-/// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.
+/// The faults of the drive of a spec: those of its file, replaced by those of the spec.
 pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     let says_any = spec.busy.is_some() || spec.outliers.is_some() || spec.throttle.is_some();
     if !says_any {
@@ -110,23 +110,25 @@ pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     Some(faults)
 }
 
-/// The neighbour of `?busy=`: what a desktop in use does (assumed).
+/// Bytes of an I/O by the other program of `?busy=`. Assumed: what a desktop in use does.
 const BUSY_IO_BYTES: u32 = 16_384;
+/// Share of writes in its I/Os, in percent. Assumed, for the same desktop.
 const BUSY_WRITE_PERCENT: u32 = 40;
-/// The outliers of `?outliers=`: a few retries of the link or the medium (assumed).
+/// How much later an outlier of `?outliers=` ends. Assumed: a few retries of the link or the medium.
 const OUTLIER: Nanos = Nanos::from_millis(50);
-/// The throttling of `?throttle=` (assumed).
+/// How often the drive of `?throttle=` slows down. Assumed.
 const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
+/// For how long it does each time. Assumed.
 const THROTTLE: Nanos = Nanos::from_secs(1);
 
-/// A mechanism that is shared with a neighbour, if it is one of the faults.
+/// A mechanism that also serves another program, if that is one of the faults.
 fn with_neighbour(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
     let Some(neighbour) = faults.neighbour else { return mechanism };
     let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
     Box::new(Neighbour::new(neighbour, mechanism, capacity))
 }
 
-/// What the drive announces of TRIM, and what is between it and the host.
+/// What the drive reports of TRIM, and what is between it and the host.
 fn trim_path(model: &Model, trims: bool) -> TrimPath {
     let layer = |kind: &str, passes, evidence: &str| TrimLayer {
         name: model.model.clone(),
@@ -163,7 +165,7 @@ fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box
     Box::new(StampKeeper::new(mechanism, trims))
 }
 
-/// The mechanism and what lies right around it.
+/// The mechanism and the layers right around it.
 fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,
@@ -247,7 +249,7 @@ fn wrap_mechanism<L: TranslationLayer + 'static>(
     })
 }
 
-/// What a flash drive went through before it is opened.
+/// The past of a flash drive before it is opened.
 pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> DriveTreatment {
     let (fill, overwritten_share) = match spec.state {
         State::New => (0.0, 0.0),

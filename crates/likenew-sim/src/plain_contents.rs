@@ -37,7 +37,7 @@ impl PlainContents {
         &mut self.requests[slot.index()]
     }
 
-    /// Serves an I/O. What two I/Os in flight at the same time do to the same sector, nobody may rely on.
+    /// Serves an I/O. The result of two I/Os in flight to the same sector is undefined.
     pub(crate) fn serve(&mut self, io: &Io) {
         let length = self.sector_bytes as usize;
         let first = io.offset / u64::from(self.sector_bytes);

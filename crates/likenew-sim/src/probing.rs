@@ -1,5 +1,5 @@
-//! Looks at a simulated drive: what its layers announce, and what its own reads and clock tell of TRIM. None of them asks the model
-//! what it does; what is trimmed is told by how it reads.
+//! Probes of a simulated drive: what its layers report, and what its own reads and clock show of TRIM. None
+//! of them asks the model for the answer; whether a range is trimmed shows in how it reads.
 
 use likenew_core::drive::{Drive as _, Lane, LaneRequirements};
 use likenew_core::feasibility::Feasibility;
@@ -13,14 +13,17 @@ use crate::fixing;
 use crate::machine_facts::machine_facts;
 use crate::sim_drive::SimDrive;
 
-/// I/Os of a look are as long as this at most, which is what a lane has buffers for.
+/// I/Os of a probe are at most this long, which is what a lane has buffers for.
 pub(crate) const CHUNK: u64 = 1 << 20;
+
+/// So many of them are in flight at once where a part is longer.
+const DEPTH: u32 = 4;
 
 /// Of a drive with `?facts=off`.
 const NO_FACTS: &str =
     "the system reports nothing about this drive, as in a container; run it on the machine itself";
 
-/// Answers a look.
+/// Answers a probe.
 pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
     Ok(match probe {
         Probe::Facts => match machine_facts(drive) {
@@ -44,7 +47,7 @@ pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::Release { offset, bytes, wait } => {
             let mut host = Host::new(drive)?;
             let sent = host.trim(*offset, *bytes)?;
-            // Some drives obey only once they are left alone.
+            // Some drives act on TRIM only when idle.
             host.rest(*wait)?;
             ProbeResult::Released(sent)
         }
@@ -97,7 +100,7 @@ pub(crate) struct Host<'a> {
 impl<'a> Host<'a> {
     pub(crate) fn new(drive: &'a mut SimDrive) -> Result<Self, LabError> {
         let carries_data = drive.geometry().carries_data;
-        let lane = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: CHUNK as u32 })?.pop();
+        let lane = drive.lanes(&LaneRequirements { lanes: 1, depth: DEPTH, length_max: CHUNK as u32 })?.pop();
         Ok(Self { lane: lane.expect("a drive opens the lanes it was asked for"), carries_data })
     }
 
@@ -105,15 +108,49 @@ impl<'a> Host<'a> {
         self.lane.now()
     }
 
-    /// What the next write brings, or the last read has brought.
+    /// The bytes of the next write, or of the last read.
     #[cfg(test)]
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         self.lane.buffer(Slot(0))
     }
 
     fn rest(&mut self, span: Nanos) -> Result<(), LabError> {
-        let until = self.now() + span;
+        self.rest_until(self.now() + span)
+    }
+
+    /// Leaves the drive alone until then.
+    pub(crate) fn rest_until(&mut self, until: Nanos) -> Result<(), LabError> {
         self.lane.wait(until, &mut Vec::new())
+    }
+
+    /// Does so with a part of at most [`DEPTH`] times [`CHUNK`] bytes, all of it in flight at once: every byte in the slot of its
+    /// place, so that what was read can be written again. How long that took, or where it failed first.
+    pub(crate) fn issue_part(
+        &mut self,
+        op: Op,
+        offset: u64,
+        length: u64,
+    ) -> Result<Result<Nanos, u64>, LabError> {
+        let batch: Vec<Io> = (0..length.div_ceil(CHUNK))
+            .map(|index| Io {
+                slot: Slot(index as u32),
+                op,
+                offset: offset + index * CHUNK,
+                length: CHUNK.min(length - index * CHUNK) as u32,
+                data: DataClass::Random,
+            })
+            .collect();
+        assert!(batch.len() <= DEPTH as usize, "{length} bytes are more than the buffers hold");
+        let sent = self.lane.submit(&batch)?;
+        let mut done = Vec::new();
+        while done.len() < batch.len() {
+            self.lane.wait(Nanos::NEVER, &mut done)?;
+        }
+        let failed = done.iter().filter(|completion| completion.outcome != Outcome::Done);
+        if let Some(first) = failed.map(|completion| completion.slot.0).min() {
+            return Ok(Err(offset + u64::from(first) * CHUNK));
+        }
+        Ok(Ok(done.iter().map(|completion| completion.at).max().unwrap_or(sent) - sent))
     }
 
     /// Whether the drive did it, and how long that took.

@@ -7,19 +7,19 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::SimError;
 
-/// A value of a drive's file and where it comes from.
+/// A value of a drive's file and its source.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SourceEntry {
     /// The key, such as `nand.program_ns`.
     pub key: String,
     /// The value as it is spelled in the file.
     pub value: String,
-    /// Where it comes from; says "assumed" where nothing better is known.
+    /// Its source; "assumed" where nothing better is known.
     pub source: String,
 }
 
 impl SourceEntry {
-    /// Whether nothing better is known of it.
+    /// Whether it is assumed.
     pub fn is_assumed(&self) -> bool {
         self.source.contains("assumed")
     }
@@ -60,7 +60,7 @@ pub(crate) struct Section<'a> {
     at: usize,
     entries: DeTable<'a>,
     keys: Vec<&'static str>,
-    /// Every value taken, in the order of taking.
+    /// Every value read, in the order of reading.
     pub(crate) sources: Vec<SourceEntry>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Refuses what nobody has taken.
+    /// Refuses keys that were not used.
     pub(crate) fn finish(self) -> Result<Vec<SourceEntry>, SimError> {
         match self.entries.keys().next() {
             None => Ok(self.sources),
@@ -212,7 +212,7 @@ impl<'a> Section<'a> {
         self.site().error(reason)
     }
 
-    /// Where this table stands.
+    /// The place of this table.
     pub(crate) fn site(&self) -> Site<'a> {
         Site { text: self.text, at: self.at }
     }

@@ -27,21 +27,21 @@ pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
     device: CountingDevice,
-    /// What the host has in front of it, once something was buffered.
+    /// The host's page cache, once something was buffered.
     cache: Option<PageCache>,
     host: PageCacheParameters,
-    /// What its layers announce.
+    /// What its layers report of TRIM.
     trim_path: TrimPath,
     /// What a machine would show of it, if it shows anything.
     static_facts: Option<StaticFacts>,
-    /// What no file of its owner lies on.
+    /// The range without files of its owner.
     free: Range<u64>,
     now: Nanos,
-    /// How it was named when it was made, and its file.
+    /// The spec that it was made by, and its file.
     origin: Origin,
 }
 
-/// Where a drive comes from.
+/// The origin of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) spec: String,
@@ -90,7 +90,7 @@ impl SimDrive {
         self.trim_path.rotates == Some(true)
     }
 
-    /// What its layers announce of TRIM.
+    /// What its layers report of TRIM.
     pub(crate) fn trim_path(&self) -> &TrimPath {
         &self.trim_path
     }
@@ -106,17 +106,17 @@ impl SimDrive {
         self
     }
 
-    /// What no file of its owner lies on, as a file system would know it.
+    /// The range without files of its owner, as a file system would know it.
     pub(crate) fn free(&self) -> Range<u64> {
         self.free.clone()
     }
 
-    /// What it says of its state, without being measured.
+    /// What it reports of its state, without being measured.
     pub(crate) fn device_health(&self) -> Health {
         self.device.device().health()
     }
 
-    /// What it counts of itself.
+    /// Its counters.
     pub(crate) fn self_counts(&self) -> SelfCounts {
         self.device.device().self_counts(self.now)
     }
@@ -140,8 +140,9 @@ impl SimDrive {
         self
     }
 
-    /// Saves the drive as it is, after everything that was written to it has reached its medium: `sim:FILE.snapshot` is the
-    /// same drive again, with a clock and books that start anew. Caches and temperature are not saved.
+    /// Saves the drive as it is, after everything that was written to it has reached its medium:
+    /// `sim:FILE.snapshot` is the same drive again, with a new clock and new counters. Caches and temperature
+    /// are not saved.
     ///
     /// # Errors
     /// It could not be written to `out`.
@@ -379,7 +380,7 @@ fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     buffer
 }
 
-/// Whoever drives a lane keeps to its geometry.
+/// The caller of a lane keeps to its geometry.
 fn check(io: &Io, geometry: &Geometry) {
     let block = u64::from(geometry.block);
     let length = u64::from(io.length);

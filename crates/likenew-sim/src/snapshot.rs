@@ -1,4 +1,4 @@
-//! A drive's state on file: what it is, where it comes from, and what its mechanism holds.
+//! A drive's state as a file: what it is, its origin, and what its mechanism holds.
 //!
 //! A file begins with a line of text, then the length of the header, the header, and the state, compressed and with a
 //! checksum. State is only read back by the version that wrote it.
@@ -14,25 +14,27 @@ use crate::situations::snapshot_restore::CHUNK_BYTES;
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// The time that compression takes is less than that of writing what it saves.
 const LEVEL: i32 = 1;
-/// Longer headers are nonsense: a drive's file has a few kilobytes.
+/// Limit of a header: a drive's file has a few kilobytes.
 const HEADER_BYTES_MAX: u32 = 1 << 24;
 
-/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes can be any number of others.
+/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes
+/// can be any number of others.
 const STATE_BYTES_MAX: u64 = 8 << 30;
-/// What every drive may take: queues, counters and lists that do not grow with it.
+/// Bytes that any drive may need: queues, counters and lists that do not grow with it.
 const STATE_BYTES_LEAST: u64 = 1 << 20;
-/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows of its parts, and its share
-/// of the lists of its block.
+/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows
+/// of its parts, and its share of the lists of its block.
 const FLASH_PAGE_BYTES: u64 = 64;
-/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at most ten bytes.
+/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at
+/// most ten bytes.
 const PIECE_BYTES: u64 = 128;
 
-/// What a drive is that was saved.
+/// The description of a saved drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// The version of likenew that saved it.
     pub(crate) version: String,
-    /// How the drive was named when it was made.
+    /// The spec that the drive was made by.
     pub(crate) spec: String,
     /// Its file.
     pub(crate) text: String,
@@ -89,7 +91,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     }
     let (header, state) =
         rest.split_at_checked(length as usize).ok_or("it ends in its header: save it again")?;
-    // The version comes first, so that it can be told whatever follows it.
+    // The version comes first, so that it can be reported whatever follows it.
     let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| none())?;
     if version != VERSION {
         return Err(format!("it was saved by version {version}, which {VERSION} cannot read: save it again"));

@@ -1,9 +1,11 @@
-//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or `sim:FILE.toml?…`.
+//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or
+//! `sim:FILE.toml?…`.
 
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use likenew_core::suggest::{SIMILARITY_MIN, nearest};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{Entry, catalog};
@@ -29,7 +31,7 @@ pub struct Spec {
     pub state: State,
     /// The share of its addresses that hold data, `0 ..= 1`; if not said, none of a new drive and all of a used one.
     pub fill: Option<f64>,
-    /// The share of its addresses, the last of those that hold data, whose files were deleted without the drive being told.
+    /// The share of its addresses, the last of those that hold data, whose files were deleted without TRIM.
     pub deleted: f64,
     /// Whether TRIM works, if not as the drive itself has it.
     pub trim: Option<bool>,
@@ -41,24 +43,25 @@ pub struct Spec {
     pub cache: Option<bool>,
     /// Bytes of the host's memory for what is buffered, if not as usual.
     pub memory: Option<u64>,
-    /// I/Os a second of a neighbour, if not as the drive's own faults have it.
+    /// IOPS of another program, if not as the drive's own faults have it.
     pub busy: Option<u32>,
     /// One of so many I/Os takes long, if not as the drive's own faults have it.
     pub outliers: Option<u64>,
-    /// The share of the link's rate that is left while it is throttled, if not as the drive's own faults have it.
+    /// The share of the link's rate that remains while it is throttled, if not as the drive's own faults have
+    /// it.
     pub throttle: Option<f64>,
-    /// What it meets, where that is not as the drive's own file has it.
+    /// Its situations, where they differ from those of the drive's own file.
     pub situations: Situations,
-    /// Whether the system tells anything of it.
+    /// Whether the system reports facts about it.
     pub facts: bool,
 }
 
 /// How a simulated drive is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecName {
-    /// A drive of the catalogue.
+    /// A drive of the catalog.
     Catalog(String),
-    /// The drive that is drawn from this seed.
+    /// The drive that is generated from this seed.
     Generated(u64),
     /// A file of the same form.
     File(PathBuf),
@@ -78,8 +81,8 @@ impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
     ///
     /// # Errors
-    /// It does not start with `sim:`, the catalogue has no such name, or a setting is unknown, repeated or out of range;
-    /// the error says what would be right.
+    /// It does not start with `sim:`, the catalog has no such name, or a setting is unknown, repeated or out
+    /// of range; the error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
         let bad = |reason: String| SimError::Spec { text: text.to_owned(), reason };
         let rest = text
@@ -148,8 +151,9 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same drive on its first day, holding the same data as this one (also what it was not told is gone, as what was never written is read
-    /// without any flash) and nothing else that was set; none of a drive that was saved.
+    /// The same drive on its first day with the same data, deleted data that was never trimmed included
+    /// (flash that was never written would read too fast), and without any other setting; none of a saved
+    /// drive.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
         let is_saved = matches!(self.drive, SpecName::Snapshot(_));
@@ -169,7 +173,7 @@ impl Spec {
         ((self.filled_share() - self.deleted) * 1e9).round() / 1e9
     }
 
-    /// What holds no file, of so many bytes: whole MiB at the end.
+    /// The range without files, of so many bytes: whole MiB at the end.
     pub fn free(&self, capacity_bytes: u64) -> Range<u64> {
         let mib = |bytes: u64| bytes >> 20 << 20;
         let end = mib(capacity_bytes);
@@ -219,7 +223,7 @@ impl Spec {
         Ok(key)
     }
 
-    /// What the drive's file says. `read_file` reads a file that is not in the catalogue.
+    /// The model in the drive's file. `read_file` reads a file that is not in the catalog.
     ///
     /// # Errors
     /// The file cannot be read, or is not as it has to be.
@@ -249,7 +253,7 @@ impl Spec {
         let bytes = read(path, read_file)?;
         let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
         let model = Model::parse(&path.display().to_string(), &header.text)?;
-        // Its past is told in the words of the spec that it was made by.
+        // Its past is described by the spec that it was made by.
         let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
         Ok(explain::explain(&made, &model))
     }
@@ -276,7 +280,7 @@ impl Spec {
                 let bytes = read(path, read_file)?;
                 let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
                 let model = Model::parse(&path.display().to_string(), &header.text)?;
-                // Its past is told in the words of the spec that it was made by.
+                // Its past is described by the spec that it was made by.
                 let made = Self::parse(&header.spec)?;
                 // Where faults change bytes, the mechanism keeps them, too.
                 let keeps_data = made.data || make::faults(&made, &model).is_some();
@@ -289,7 +293,7 @@ impl Spec {
         }
     }
 
-    /// Refuses what was typed and would have no effect on this drive.
+    /// Refuses settings that would have no effect on this drive.
     fn check_settings(&self, model: &Model) -> Result<(), SimError> {
         let checked = self.situations.check(model).and_then(|()| self.impossible(model).map_or(Ok(()), Err));
         checked.map_err(|reason| SimError::Spec { text: self.text.clone(), reason })
@@ -297,7 +301,8 @@ impl Spec {
 
     /// Why a setting can do nothing on this drive, if one cannot.
     fn impossible(&self, model: &Model) -> Option<String> {
-        // Every field is named, so that a new setting is thought of here. Those with `_` work on every drive.
+        // Every field is named, so that a new setting is not forgotten here. Those with `_` work on every
+        // drive.
         let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
             self;
         let Self { memory: _, busy: _, outliers: _, throttle: _, situations: _, facts: _, .. } = self;
@@ -323,13 +328,13 @@ impl Spec {
         })
     }
 
-    /// Whether the user has typed this setting: a drawn drive has settings of its own.
+    /// Whether the user has typed this setting: a generated drive has settings of its own.
     fn types(&self, key: &str) -> bool {
         let query = self.text.split_once('?').map_or("", |(_, query)| query);
         query.split('&').any(|setting| setting.split('=').next() == Some(key))
     }
 
-    /// The drive's file with what this says that it meets.
+    /// The drive's model with the situations of this spec.
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
         self.situations.merge_with(&model.situations).apply(model)
     }
@@ -399,10 +404,7 @@ const SETTINGS_PAGE: &str = "see `likenew help sim`";
 /// For a setting that does not exist, or one that takes words and got another.
 fn unknown_setting(key: &str, value: &str) -> String {
     match key {
-        "state"
-            if strsim::jaro_winkler(value, "used") < SIMILAR
-                && strsim::jaro_winkler(value, "new") < SIMILAR =>
-        {
+        "state" if nearest(value, ["used", "new"]).is_none() => {
             format!("unknown state \"{value}\": it takes state=new or state=used; {SETTINGS_PAGE}")
         }
         "state" => unknown("state", value, ["new", "used"].into_iter()),
@@ -417,18 +419,9 @@ fn unknown_setting(key: &str, value: &str) -> String {
     }
 }
 
-/// Jaro-Winkler similarity from which on a word is worth suggesting.
-const SIMILAR: f64 = 0.7;
-
 fn unknown<'a>(what: &str, typed: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = known
-        .map(|word| (strsim::jaro_winkler(typed, word), word))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match near {
-        Some((_, near)) => {
-            format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`")
-        }
+    match nearest(typed, known) {
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`"),
         None => format!("unknown {what} \"{typed}\"; {SETTINGS_PAGE}"),
     }
 }
@@ -437,7 +430,9 @@ fn unknown_name(name: &str) -> String {
     let mut near: Vec<(f64, &str)> = names()
         .into_iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))
-        .filter(|(similarity, known)| *similarity >= SIMILAR || (!name.is_empty() && known.contains(name)))
+        .filter(|(similarity, known)| {
+            *similarity >= SIMILARITY_MIN || (!name.is_empty() && known.contains(name))
+        })
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();

@@ -40,8 +40,9 @@ pub(crate) struct DriveTreatment {
 /// All aged drives have the same past.
 const SEED: u64 = 1;
 
-/// Writes the first `fill` share of the pages of a translation layer in order, and overwrites `overwritten_share` times as
-/// many of them at random. All of it is data that does not compress. The drive is then left alone.
+/// Writes the first `fill` share of the pages of a translation layer sequentially, and overwrites
+/// `overwritten_share` times as many of them at random. All of it is data that does not compress. The drive
+/// is then left alone.
 pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTreatment) -> L {
     let DriveTreatment { fill, overwritten_share, age } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));

@@ -1,22 +1,24 @@
-//! Where a series goes that comes nearer to a limit with every step, by the same share each time.
+//! The limit of a series that approaches it by the same share with every step.
 
-/// What a series of the form v∞ − a·rᵏ is on its way to.
+/// The limit of a series of the form v∞ − a·rᵏ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Approach {
     /// The limit v∞.
     pub limit: f64,
-    /// What is left to go, as a share of the limit.
+    /// The remaining distance, as a share of the limit.
     pub remaining: f64,
 }
 
-/// What is assumed of two values, which can not tell how fast they approach anything: that each step halves what is left.
+/// Ratio assumed for two values, which cannot show how fast they approach anything. Chosen: each step halves
+/// what is left.
 const RATIO_UNKNOWN: f64 = 0.5;
-/// A ratio above this is no approach that could be told from a drift.
+/// A ratio above this is no approach. Chosen: it could not be distinguished from a drift.
 const RATIO_MAX: f64 = 0.95;
 
-/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's Numerical Solution of Algebraic
-/// Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by two values with an assumed ratio. `None` of fewer values, and where
-/// steps do not become smaller. Steps that go up and down are scatter around the mean of the last two.
+/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's
+/// Numerical Solution of Algebraic Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by
+/// two values with an assumed ratio. `None` of fewer values, and where steps do not become smaller. Steps
+/// that go up and down are scatter around the mean of the last two.
 ///
 /// # Panics
 /// When a value is not a number.

@@ -1,10 +1,11 @@
 //! Whether a list of speeds is one cluster or two.
 //!
-//! All work is on the logarithms, because it is ratios of speeds that matter. A straight slope along the order (a
-//! disk's zones) is taken out. The values are parted where two clusters of equal spread part best; then two things
-//! are asked of the parting. Is it wide: how many standard deviations lie between the levels? And is the valley
-//! empty: how likely are so few values between the levels, if the density there were no lower than beside it, as in
-//! any distribution with one peak? `docs/explanation/method.md` has the formulas and the counted errors.
+//! All work is on the logarithms, because ratios of speeds are what matters. A straight slope along the order
+//! (a disk's zones) is removed. The values are split where two clusters of equal spread separate best. Then
+//! two questions decide. Is the gap wide: how many standard deviations are between the levels? And is the
+//! valley empty: how likely are so few values between the levels, if the density there were no lower than
+//! beside it, as in any distribution with one peak? `docs/explanation/method.md` has the formulas and the
+//! counted errors.
 
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
@@ -20,7 +21,7 @@ pub enum Modality {
     One,
     /// Two clusters with a valley between them.
     Two(Levels),
-    /// Too few values, too few of them in one group, or a valley that chance may have dug.
+    /// Too few values, too few of them in one group, or a valley that chance may have made.
     Undecided,
 }
 
@@ -37,8 +38,8 @@ pub struct Levels {
     pub low_interval: Option<Interval>,
     /// The interval of `high` at 95 %; `None` below six values.
     pub high_interval: Option<Interval>,
-    /// The interval of `share_low` at 95 %. As those of the medians, it takes the values for independent: where slow ones
-    /// come in [`runs`](Self::runs), it is too narrow.
+    /// The interval of `share_low` at 95%. Like those of the medians, it assumes independent values: where
+    /// slow ones come in [`runs`](Self::runs), it is too narrow.
     pub share_low_interval: Interval,
     /// Distance of the levels over the spread of the values around them, on logarithms: D of Ashman, Bird and Zepf,
     /// "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994) 2348–2361.
@@ -51,31 +52,41 @@ pub struct Levels {
 
 /// Fewer values than this are never decided.
 pub const VALUES_MIN: usize = 10;
-/// A group of at most this share of all values is a matter of outliers, not a level.
+/// A group of at most this share of all values counts as outliers, not as a level. Chosen: one value in 33
+/// says little about a level.
 pub const OUTLIERS_SHARE: f64 = 0.03;
-/// Levels closer than this ratio are one level to whoever waits for the drive.
+/// Levels closer than this ratio count as one. Chosen: a user of the drive would not notice the difference.
 pub const RATIO_MIN: f64 = 1.25;
 
 /// One or two values that stand apart do not make a level.
 const LEVEL_MIN: usize = 3;
-/// A valley is real when chance digs it with at most this probability, provided the levels are this far apart …
+/// A valley is real when chance makes it with at most this probability, at a separation of [`SEPARATION`] or
+/// more. Chosen so that at most 1% of series of one level are taken for two (counted in
+/// `docs/explanation/method.md`).
 const SIGNIFICANCE: f64 = 0.01;
+/// Separation (Ashman's D) for that; the limit falls to a tenth with each 1 below it. Chosen with it.
 const SEPARATION: f64 = 7.0;
-/// … and possible up to this one, provided they are this far apart; closer levels need better evidence even for a doubt.
+/// A valley is possible up to this probability, provided the levels are [`SEPARATION_DOUBT`] apart. Chosen: a
+/// tenth of all series of one level may stay undecided.
 const DOUBT: f64 = 0.1;
+/// Least separation of two levels, and of a doubt at [`DOUBT`]. Chosen: a uniform distribution has 3.2, and
+/// some scatter above.
 const SEPARATION_DOUBT: f64 = 4.0;
+/// Probability up to which levels that are closer leave a doubt. Chosen: they need better evidence.
 const DOUBT_CLOSE: f64 = 0.001;
-/// A uniform distribution, cut in the middle, has a separation of 3.2: nothing narrower is a valley, however empty.
+/// Least separation of any valley, however empty. Chosen: a uniform distribution, cut in the middle, has 3.2.
 const SEPARATION_UNIFORM: f64 = 3.5;
-/// Differences of 1 % are not resolved, so that exactly equal values have a spread.
+/// Differences below this share are not resolved, so that exactly equal values have a spread. Chosen: smaller
+/// ones do not matter to a user.
 const RESOLUTION: f64 = 0.01;
-/// Values further than this ratio from the median count as just so far, so that zero has a logarithm.
+/// Values further than this ratio from the median are clipped to it, so that zero has a logarithm. Chosen:
+/// far beyond any real speed.
 const RATIO_MAX: f64 = 1_000.0;
 
 /// Whether speeds, in the order they were measured and in any unit, are of one level or of two.
 ///
-/// A series that falls or rises along a line is one level. Of three or more levels, the two groups that part best
-/// are taken.
+/// A series that falls or rises along a line is one level. Of three or more levels, the best split into two
+/// groups counts.
 ///
 /// # Panics
 /// When a speed is negative or not a number.
@@ -107,7 +118,7 @@ fn without_slope(speeds: Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// What a parting is worth.
+/// How far a split can be trusted.
 enum Standing {
     None,
     Doubtful,
@@ -121,10 +132,11 @@ struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// The parting that is likeliest if both groups are normal and of one variance: the classification likelihood of
-    /// Symons, "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups
-    /// it is Otsu's threshold. Neither group is so small that it would be outliers, and to the likelihood outliers are
-    /// no further out than their neighbours, or one file that hung would draw the parting to itself.
+    /// The best split if both groups are normal with one variance: the classification likelihood of Symons,
+    /// "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups it
+    /// is Otsu's threshold. Neither group is so small that it would be outliers, and the likelihood takes
+    /// outliers to be no further out than the values beside them; otherwise one file that hung would attract
+    /// the split.
     fn best(logs: &'a [f64]) -> Self {
         let count = logs.len();
         let outliers = (OUTLIERS_SHARE * count as f64) as usize;
@@ -172,8 +184,8 @@ impl<'a> Split<'a> {
         self.distance() / ((deviation(self.low).powi(2) + deviation(self.high).powi(2)) / 2.0).sqrt()
     }
 
-    /// The probability that chance digs such a valley into a distribution with one peak. Three widths of the valley
-    /// are tried: all between the groups, for tight ones; all between their inner quartiles, for groups whose
+    /// The probability of such a valley in a distribution with one peak. Three widths of the valley are
+    /// tried: all between the groups, for tight ones; all between their inner quartiles, for groups whose
     /// tails meet; and one in between.
     fn chance(&self) -> f64 {
         let of_width = |cut: f64| {

@@ -23,7 +23,7 @@ pub struct BrokenLine {
     pub rise: f64,
     /// Where it becomes level.
     pub knee: f64,
-    /// The range in which the knee lies, at the confidence asked for.
+    /// The interval of the knee at the confidence asked for.
     pub knee_interval: Interval,
     /// χ² per degree of freedom: how much farther the points are from the line than their errors say, squared.
     pub misfit: f64,
@@ -33,14 +33,14 @@ pub struct BrokenLine {
 pub const POINTS_MIN: usize = 4;
 /// Knees that are tried, evenly spread over the logarithm, and again around the best.
 const KNEES: usize = 400;
-/// Quantiles of χ² with one degree of freedom stand for how far a knee may be off.
+/// The 90% quantile of χ² with one degree of freedom: the rise of χ² that limits the interval of the knee.
 const CHI_90: f64 = 2.706;
 
-/// The broken line that fits best: weighted least squares for level and rise at each knee, and the knee with the least χ²
-/// (Hinkley, "Inference about the intersection in two-phase regression", Biometrika 56 (1969) 495–504). The interval
-/// holds the knees whose χ² is at most 2.706 above the least (profile likelihood, 90 %), errors being taken for as much
-/// larger as the points lie farther from the line than they say. `None` of fewer than [`POINTS_MIN`] points, or where
-/// nothing rises.
+/// The broken line that fits best: weighted least squares for level and rise at each knee, and the knee with
+/// the least χ² (Hinkley, "Inference about the intersection in two-phase regression", Biometrika 56 (1969)
+/// 495–504). The interval holds the knees whose χ² is at most 2.706 above the least (profile likelihood, 90
+/// %), errors being taken for as much larger as the points lie farther from the line than they say. `None` of
+/// fewer than [`POINTS_MIN`] points, or where nothing rises.
 ///
 /// # Panics
 /// When a number is not a number, or `x` or `error` is not above 0.
@@ -93,7 +93,8 @@ fn best(points: &[Point], from: f64, step: f64, count: usize) -> Option<(f64, Fi
     fits.min_by(|one, other| one.1.chi.total_cmp(&other.1.chi))
 }
 
-/// Weighted least squares of level and rise for one knee; `None` where nothing lies before it, or nothing rises.
+/// Weighted least squares of level and rise for one knee; `None` where there is nothing before it, or nothing
+/// rises.
 fn fit(points: &[Point], knee: f64) -> Option<Fit> {
     let (mut s, mut sh, mut shh, mut sy, mut shy) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for Point { x, y, error } in points {

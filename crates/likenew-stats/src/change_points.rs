@@ -1,10 +1,10 @@
 //! Knees and zones: where a series changes its level along its order.
 //!
-//! Work is on the logarithms, because it is ratios of speeds and latencies that matter. Values that stand alone are
-//! moved in to their neighbours, so that a hiccup makes no level. Then the series is cut where the squares around the
-//! levels, plus a penalty for each, are least; the penalty grows with the noise and with how much neighbours depend on
-//! one another. A part that a line explains better than a staircase is one sloping level. `docs/explanation/method.md` has the
-//! formulas and the counted errors.
+//! All work is on the logarithms, because ratios of speeds and latencies are what matters. Single outliers
+//! are moved in to their neighbors, so that a hiccup makes no level. Then the series is cut where the squares
+//! around the levels, plus a penalty for each, are least; the penalty grows with the noise and with the
+//! correlation of neighbors. A part that a line explains better than a staircase is one sloping level.
+//! `docs/explanation/method.md` has the formulas and the counted errors.
 
 use std::ops::Range;
 
@@ -28,8 +28,8 @@ pub struct Level {
     pub median: f64,
     /// Mean, in the unit of the values.
     pub mean: f64,
-    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. Of a slope, whose values
-    /// have no common mean, it is wide. `None` of one value.
+    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. Of a
+    /// slope, whose values have no common mean, it is wide. `None` of one value.
     pub interval: Option<Interval>,
 }
 
@@ -42,25 +42,25 @@ pub struct Knee {
     pub before: f64,
     /// Median of the level from it on.
     pub after: f64,
-    /// The change lies, at 95 %, not before this index …
+    /// The change is, at 95%, not before this index …
     pub at_low: usize,
     /// … and not after this one.
     pub at_high: usize,
 }
 
-/// A smaller change than this share of the level is no knee to whoever waits for the drive.
+/// A smaller change than this share of the level is no knee. Chosen: a user of the drive would not notice it.
 pub const LEAST_CHANGE: f64 = 0.05;
-/// The zones of a disk differ by a few percent.
+/// The same for the zones of a disk. Chosen: they differ by a few percent.
 pub const LEAST_CHANGE_OF_ZONES: f64 = 0.01;
-/// A level has at least so many values: one or two that stand apart are a hiccup.
+/// Values of a level, at least: one or two that stand apart are a hiccup.
 pub const LEVEL_MIN: usize = 3;
 
-/// A longer series is taken as the medians of equal pieces, because all pairs of places are tried.
+/// A longer series is reduced to the medians of equal pieces, because all pairs of places are tried.
 const PIECES_MAX: usize = 5_000;
 
-/// The levels of a series, in order; one level means that there is no change point. A change counts if it is significant
-/// and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or bent, and so is a staircase of
-/// steps too small to count; a flat part and the slope after it are two.
+/// The levels of a series, from its start; one level means that there is no change point. A change counts if
+/// it is significant and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or
+/// bent, and so is a staircase of steps too small to count; a flat part and the slope after it are two.
 ///
 /// Of no values there is no level. Above 5 000 values, places are known to the length of one of 5 000 pieces.
 ///
@@ -70,8 +70,8 @@ pub fn levels(values: &[f64]) -> Vec<Level> {
     find_levels(values, LEAST_CHANGE)
 }
 
-/// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much smaller than
-/// the steps between them. Otherwise the disk slopes, and is one level here, too.
+/// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much
+/// smaller than the steps between them. Otherwise the disk slopes, and is one level here, too.
 ///
 /// # Panics
 /// When a value is negative or not a finite number.
@@ -135,9 +135,9 @@ impl Search {
         pieces.start * self.width..(pieces.end * self.width).min(self.count)
     }
 
-    /// The places of the change that the likelihood does not tell apart from the best one: the region of Hansen, "Sample
-    /// splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the logarithm of the ratio is at
-    /// most −2·ln(1 − √0.95) = 7.35.
+    /// The places of the change that the likelihood cannot distinguish from the best one: the region of
+    /// Hansen, "Sample splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the
+    /// logarithm of the ratio is at most −2·ln(1 − √0.95) = 7.35.
     fn knee(&self, values: &[f64], before: &Range<usize>, after: &Range<usize>) -> Knee {
         let (own, next) = (self.sums.mean(before), self.sums.mean(after));
         let squares = |at: usize| {

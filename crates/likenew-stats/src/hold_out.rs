@@ -1,4 +1,4 @@
-//! A choice among explanations by what they predict of points that they have not seen.
+//! A choice among explanations by their predictions for points that were held out.
 
 use crate::summary::{maximum, mean, standard_deviation};
 
@@ -9,9 +9,10 @@ pub struct HoldOut {
     pub errors: Vec<f64>,
 }
 
-/// Holds out each of the points `out` in turn, whole, and asks for the prediction of a fit to all others: `predict(kept, test_points)` with
-/// indices of `values`. Leaving one out is least biased and, for few points, as good as any other way of parting them (Stone,
-/// "Cross-validatory choice and assessment of statistical predictions", JRSS B 36 (1974) 111–147).
+/// Holds out each of the points `out` in turn, whole, and asks for the prediction of a fit to all others:
+/// `predict(kept, test_points)` with indices of `values`. Leaving one out is least biased and, for few
+/// points, as good as any other way of parting them (Stone, "Cross-validatory choice and assessment of
+/// statistical predictions", JRSS B 36 (1974) 111–147).
 ///
 /// `None` where nothing was held out, or a point could not be predicted.
 ///
@@ -33,7 +34,7 @@ pub fn hold_out(
 }
 
 impl HoldOut {
-    /// The mean size of its errors, as a share: 0.1 is wrong by a factor of 1.1 either way.
+    /// The mean size of its errors, as a share: 0.1 means wrong by a factor of 1.1 either way.
     pub fn typical(&self) -> f64 {
         mean(&self.sizes()).expect("something was held out").exp_m1()
     }
@@ -48,13 +49,14 @@ impl HoldOut {
     }
 }
 
-/// Errors that differ by less than this share are the same to whoever reads a prediction.
+/// Errors that differ by less than this share count as equal. Chosen: no reader of a prediction would care.
 const DIFFERENCE_LEAST: f64 = 0.01;
 
-/// The index of the explanation to believe. They come in order of their complexity, simplest first, `None` where one could not be tried; the choice is the
-/// simplest whose errors are, point by point, not larger than those of the best by more than one standard error of that difference, or by a
-/// percent: the one-standard-error rule (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984, section
-/// 3.4.3) on paired differences.
+/// The index of the explanation to believe. They come in order of their complexity, simplest first, `None`
+/// where one could not be tried; the choice is the simplest whose errors are, point by point, not larger than
+/// those of the best by more than one standard error of that difference, or by a percent: the
+/// one-standard-error rule (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984,
+/// section 3.4.3) on paired differences.
 ///
 /// # Panics
 /// When explanations were held to different points.

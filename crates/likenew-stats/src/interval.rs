@@ -1,7 +1,7 @@
 //! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts.
 //!
-//! One value has no interval: nothing in it says how the next one would differ. The functions answer `None` there, and
-//! a report has to say "measured once".
+//! One value has no interval: it does not show how the next one would differ. The functions return `None`
+//! there, and a report has to say "measured once".
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -38,16 +38,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a value lies within, ends included.
+    /// Whether it contains a value, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// The confidence interval of the mean of a few independent passes: mean ± t·s/√n with n − 1 degrees of freedom
-/// (Student, "The probable error of a mean", Biometrika 6 (1908) 1–25). Exact for normal values; of few strongly
-/// skewed ones, such as latencies, no interval of the mean holds what it promises, and the median with
-/// [`bootstrap_interval`] is the number to trust. `None` below two values.
+/// The confidence interval of the mean of a few independent passes: mean ± t·s/√n with n − 1 degrees of
+/// freedom (Student, "The probable error of a mean", Biometrika 6 (1908) 1–25). Exact for normal values. For
+/// few strongly skewed ones, such as latencies, no interval of the mean reaches its confidence, and the
+/// median with [`bootstrap_interval`] is the number to trust. `None` below two values.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.
@@ -66,12 +66,12 @@ pub const BOOTSTRAP_VALUES_MIN: usize = 10;
 /// Fewer resamples than this leave the ends of a 95 % interval to a handful of values.
 pub const RESAMPLES: usize = 2_000;
 
-/// The bias-corrected and accelerated (BCa) bootstrap interval of any statistic of independent values (Efron, "Better
-/// bootstrap confidence intervals", JASA 82 (1987) 171–185), from [`RESAMPLES`] resamples. The acceleration comes from
-/// the jackknife. Like every bootstrap it is too narrow for few values: see the counted coverage in `docs/explanation/method.md`.
-/// `None` below [`BOOTSTRAP_VALUES_MIN`] values.
+/// The bias-corrected and accelerated (BCa) bootstrap interval of any statistic of independent values (Efron,
+/// "Better bootstrap confidence intervals", JASA 82 (1987) 171–185), from [`RESAMPLES`] resamples. The
+/// acceleration comes from the jackknife. Like every bootstrap it is too narrow for few values: see the
+/// counted coverage in `docs/explanation/method.md`. `None` below [`BOOTSTRAP_VALUES_MIN`] values.
 ///
-/// `statistic` gets resampled values in no particular order and must not answer with not-a-number.
+/// `statistic` gets resampled values in no particular order and must not return not-a-number.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value or a statistic is not a number.

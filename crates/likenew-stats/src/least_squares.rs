@@ -1,25 +1,27 @@
-//! Weighted linear least squares: how much of each of a few known shapes is in some values.
+//! Weighted linear least squares: the amount of each of a few known shapes in some values.
 
 use nalgebra::{SMatrix, SVector};
 
-/// What a fit of `SHAPES` shapes came to.
+/// The result of a fit of `SHAPES` shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastSquares<const SHAPES: usize> {
-    /// How much of each shape there is; 0 of those that were left out.
+    /// The amount of each shape; 0 for those that were left out.
     pub coefficients: [f64; SHAPES],
-    /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance of the coefficients.
+    /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance
+    /// of the coefficients.
     pub inverse: [[f64; SHAPES]; SHAPES],
     /// Sum of the weighted squares that are left.
     pub squares: f64,
 }
 
-/// Shapes whose directions differ by less than this are one shape, within rounding.
+/// Shapes whose directions differ by less than this count as one. Chosen: rounding errors are smaller.
 const SMALL: f64 = 1e-10;
 
-/// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`: the normal equations, with
-/// shapes scaled to one length so that their units do not matter, by Cholesky's factors.
+/// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`:
+/// the normal equations, with shapes scaled to one length so that their units do not matter, by Cholesky's
+/// factors.
 ///
-/// `None` where the shapes used can not be told apart at these values, or none is used.
+/// `None` where the shapes used cannot be distinguished at these values, or none is used.
 ///
 /// # Panics
 /// When there are not as many rows of shapes, values and weights.
@@ -48,7 +50,7 @@ pub fn least_squares<const SHAPES: usize>(
     let both = |one: usize, other: usize| used[one] && used[other];
     let scaled = SMatrix::<f64, SHAPES, SHAPES>::from_fn(|row, column| match both(row, column) {
         true => products[(row, column)] / (scale[row] * scale[column]),
-        // A shape that is left out stands for itself alone, and comes to nothing.
+        // A shape that is left out gets its own equation, with the result 0.
         false => f64::from(u8::from(row == column)),
     });
     let factors = scaled.cholesky()?;

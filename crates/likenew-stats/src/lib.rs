@@ -1,11 +1,12 @@
-//! Numbers in, estimates out: summaries, intervals, fits, choices among explanations, trends, steps, two levels, and stalls.
+//! Numbers in, estimates out: summaries, intervals, fits, choices among explanations, trends, steps, two
+//! levels, and stalls.
 //!
-//! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a made-up
-//! estimate. Not-a-number is a mistake of the caller and panics. Resampling takes its randomness from a seed, so
-//! the same numbers give the same estimate. `docs/explanation/method.md` has the formulas, their sources, and how often each
-//! method is wrong on series of known truth.
+//! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a
+//! made-up estimate. Not-a-number is a bug of the caller and panics. Resampling takes its randomness from a
+//! seed, so the same numbers give the same estimate. `docs/explanation/method.md` has the formulas, their
+//! sources, and how often each method is wrong on series of known truth.
 //!
-//! This room never sees a drive, a clock or a file, and imports none of ours.
+//! This crate never sees a drive, a clock or a file, and imports no other of the workspace.
 
 pub mod approach;
 pub mod bimodality;

@@ -1,8 +1,8 @@
-//! The period of a series that has one: how far apart its pulses come, when they come at equal distances.
+//! The period of a series: how far apart its pulses are, when they come at equal distances.
 //!
-//! Some series carry two rhythms: a fast wave that takes most of the time (units that are written at once), and rare pulses
-//! on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any distance. So the wave is looked for first, and
-//! the series is summed over whole waves.
+//! Some series have two rhythms: a fast wave that takes most of the time (units that are written at once),
+//! and rare pulses on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any
+//! distance. So the wave is searched first, and the series is summed over whole waves.
 
 use std::f64::consts::TAU;
 
@@ -14,60 +14,70 @@ use crate::summary::{mean, median};
 pub struct Period {
     /// From one pulse to the next, in values of the series.
     pub length: f64,
-    /// The length lies in here as far as the peaks of the autocorrelation are wide.
+    /// The interval of the length, by the width of the peaks of the autocorrelation.
     pub interval: Interval,
     /// Autocorrelation at this distance, 1 for a series that repeats itself exactly.
     pub strength: f64,
-    /// The share of the sum of the series that the pulses are, above what is usual between them.
+    /// The share of the pulses in the sum of the series, above the usual level between them.
     pub share: f64,
 }
 
-/// A period is seen at least so often.
+/// How many times a period must be seen.
 const PERIODS_MIN: usize = 3;
-/// Fewer values or sums than this say nothing, and more sums are not needed at once.
+/// Least number of values or sums. Chosen: fewer show no rhythm.
 const VALUES_MIN: usize = 48;
 const VALUES_MAX: usize = 2048;
-/// A period has at least so many sums.
+/// Sums in a period, at least.
 const LAG_MIN: usize = 6;
-/// An autocorrelation below this is no rhythm.
+/// An autocorrelation below this is no rhythm. Chosen: with it no series of noise and no wave alone was taken
+/// for pulses, of 40 each (`docs/explanation/method.md`).
 const STRENGTH_MIN: f64 = 0.6;
-/// The wave's may be lower, because noise is not summed up in it.
+/// The same for the wave. Chosen: lower, because its noise is not summed up.
 const WAVE_STRENGTH_MIN: f64 = 0.3;
-/// Between two pulses the autocorrelation falls to this.
+/// Between two pulses the autocorrelation falls below this. Chosen: without a fall, a slow change of the
+/// series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
-/// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
+/// A peak with this share of the highest autocorrelation is as good; the shortest such distance counts, as
+/// others are multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
-/// A series that repeats itself to this, and at no shorter distance, needs no wave to be looked for.
+/// A series with this autocorrelation, at no shorter distance, is periodic without a search for a wave.
+/// Chosen: nearly an exact repetition.
 const PLAIN: f64 = 0.9;
-/// Where what comes sooner than it can is known, what comes later is no wave, and may have one beneath it.
+/// Limit of the pulses' share of the sum where the least period is known. Chosen: a longer period is then no
+/// wave, though it may have one within.
 const SHARE_MAX_PLAIN: f64 = 0.5;
-/// Where pulses are more of the sum than this, they are a wave, or what it beats at.
+/// Limit of the pulses' share of the sum; with more they are a wave, or what it beats at. Between the two
+/// kinds on 68 simulated drives (`docs/explanation/method.md`): 0.059 at most for pulses, 0.066 at least for
+/// waves.
 const SHARE_MAX: f64 = 0.065;
-/// Pulses below this share are rounding.
+/// Pulses below this share of the sum do not count. Chosen: they are rounding.
 const SHARE_MIN: f64 = 5e-4;
-/// Lengths that differ by less are the same.
+/// Lengths that differ by less than this share are the same. Chosen: far less than lies between the multiples
+/// that are compared.
 const SAME: f64 = 0.02;
-/// Longer multiples are not told from other lengths.
+/// Multiples beyond this one are not compared. Chosen: coarse sums cannot distinguish them from other
+/// lengths.
 const MULTIPLES_MAX: f64 = 8.0;
-/// Values that are summed up, about.
+/// Values in a sum, about. Chosen: from sums that hold many waves down to the single values.
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
-/// Less than so many values from one pulse to the next is a wave.
+/// Least number of values between two pulses; fewer are a wave. Chosen: pulses are rare.
 const LENGTH_MIN: f64 = 24.0;
-/// Pulses are rare: so many waves lie between two of them, at least (an erase block has 64 units and more).
+/// Waves between two pulses, at least. Chosen: pulses are rare (an erase block has 64 units and more).
 const WAVES_PER_PULSE_MIN: f64 = 40.0;
-/// Values that a wave is looked for in.
+/// Values that are searched for a wave.
 const WAVE_VALUES: usize = 8192;
-/// Of the parts of the first peak so many are tried, on so many values, and the best of them are looked at closely.
+/// How many parts of the first peak are tried, on how many values; the best of them are refined.
 const PARTS_MAX: u32 = 48;
 const SCREEN_POINTS: usize = 512;
 const SHARPEN_PASSES: usize = 3;
-/// A wave has at least this share of the sum in its spectral line.
+/// Least share of a wave's spectral line in the sum. Chosen: a wave makes up most of the time.
 const LINE_MIN: f64 = 0.25;
 
-/// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen at least three
-/// times, none but the wave that makes up its sum, or several that contradict one another. It is looked for on coarse sums,
-/// whose values hold many waves, and on finer ones, and is not shorter than `least` values: who knows that pulses can not come sooner
-/// keeps other rhythms out. Waves shorter than 6 values are untested.
+/// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen
+/// at least three times, none but the wave that makes up its sum, or several that contradict one another. It
+/// is searched for on coarse sums, whose values hold many waves, and on finer ones, and is not shorter than
+/// `least` values: a caller that knows the least distance of pulses keeps other rhythms out. Waves shorter
+/// than 6 values are untested.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -93,7 +103,8 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
     pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
 }
 
-/// The period of a series in which nothing comes sooner. What seems to be a wave there is a part of it, and keeps its first multiples out.
+/// The period of a series that repeats at no shorter distance. An apparent wave in it is a part of it, and
+/// hides its first multiples.
 fn plain(values: &[f64], least: f64) -> Option<Period> {
     let end = &values[values.len().saturating_sub(VALUES_MAX)..];
     let found = rhythm(end, 2, PLAIN).filter(|found| found.length >= LENGTH_MIN.max(least))?;
@@ -102,7 +113,8 @@ fn plain(values: &[f64], least: f64) -> Option<Period> {
     (SHARE_MIN..=most).contains(&share).then(|| found.period(1.0, share))
 }
 
-/// Whether a length is about a multiple of another, or so long that sums which are too coarse for the other say nothing of it.
+/// Whether a length is about a multiple of another, or so long that its sums are too coarse to show the
+/// other.
 fn is_multiple(length: f64, of: f64) -> bool {
     let times = (length / of).round();
     times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * of) - 1.0).abs() <= SAME)
@@ -193,7 +205,7 @@ fn smooth(values: &[f64]) -> Vec<f64> {
     values.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect()
 }
 
-/// The period of sums of so many values each. The end counts: what is looked for may begin on the way.
+/// The period of sums of so many values each. The end counts: the rhythm may begin only on the way.
 fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
@@ -237,7 +249,8 @@ fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
     Some(Rhythm { length, times, strength })
 }
 
-/// The length as the highest place near its multiples says, as long as these repeat; and the multiple that said it.
+/// The length from the highest place near its multiples, as long as these repeat; and the multiple that gave
+/// it.
 fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     let (mut length, mut times) = (first as f64, 1);
     for multiple in 2.. {
@@ -257,7 +270,7 @@ fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     (length, times)
 }
 
-/// What is above the usual in a mean period, as a share of its sum.
+/// The excess of a mean period over its usual level, as a share of its sum.
 fn pulse_share(sums: &[f64], length: f64) -> f64 {
     let phases = (length as usize).clamp(4, 64);
     let mut folded = vec![(0.0, 0usize); phases];
@@ -274,7 +287,8 @@ fn pulse_share(sums: &[f64], length: f64) -> f64 {
     if whole > 0.0 { above / whole } else { 0.0 }
 }
 
-/// Autocorrelation at the lags `0 .. lag_max`, each over the pairs that there are; all zero for a series that is constant.
+/// Autocorrelation at the lags `0 .. lag_max`, each over the pairs that there are; all zero for a series that
+/// is constant.
 pub fn autocorrelation(values: &[f64], lag_max: usize) -> Vec<f64> {
     let lag_max = lag_max.min(values.len());
     let Some(middle) = mean(values) else { return Vec::new() };
@@ -346,7 +360,8 @@ mod tests {
 
     #[test]
     fn a_wave_that_is_a_part_of_the_period_does_not_hide_it() {
-        // Two dies that write in turn, and erase every 63 values; a wave of a third of that would ask for a longer period.
+        // Two dies that write in turn, and erase every 63 values; a wave of a third of that would ask for a
+        // longer period.
         let series: Vec<f64> = (0..4000)
             .map(|index: usize| 1.0 + 0.5 * f64::from(index % 21 == 20) + 2.5 * f64::from(index % 63 == 62))
             .collect();

@@ -1,14 +1,15 @@
-//! A positive quantity as a sum of parts none of which is negative: a time as what each access costs, what each byte costs, and so on.
+//! A positive quantity as a sum of parts, none of which is negative: a time as the cost of each access, of
+//! each byte, and so on.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use crate::interval::Interval;
 use crate::least_squares::{LeastSquares, dot, least_squares, quadratic};
 
-/// How much of each of `PARTS` parts is in some values.
+/// The amounts of `PARTS` parts in some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositiveSum<const PARTS: usize> {
-    /// How much of each part there is, at least 0.
+    /// The amount of each part, at least 0.
     pub coefficients: [f64; PARTS],
     /// Of the coefficients of all parts, per square of the scatter.
     inverse: [[f64; PARTS]; PARTS],
@@ -18,17 +19,20 @@ pub struct PositiveSum<const PARTS: usize> {
     pub freedom: usize,
 }
 
-/// Rounds of reweighting; they settle to rounding after five or so.
+/// Rounds of reweighting, at most; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
+/// Relative change at which a fit counts as settled. Chosen: above rounding, far below any error of a
+/// measurement.
 const CONVERGENCE: f64 = 1e-9;
 
-/// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters by a share
-/// `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the mean (McCullagh & Nelder,
-/// "Generalized Linear Models", 1989, chapter 8, with the identity as link), by least squares reweighted until the sums settle. Relative
-/// errors count, so that a time of a microsecond weighs as much as one of a second. The parts with a coefficient above 0 are found by trying all
-/// of their combinations, which is exact for few parts.
+/// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters
+/// by a share `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the
+/// mean (McCullagh & Nelder, "Generalized Linear Models", 1989, chapter 8, with the identity as link), by
+/// least squares reweighted until the sums settle. Relative errors count, so that a time of a microsecond
+/// weighs as much as one of a second. The parts with a coefficient above 0 are found by trying all of their
+/// combinations, which is exact for few parts.
 ///
-/// `None` of fewer values than parts used, or when no combination can be told apart at these values.
+/// `None` of fewer values than parts used, or when no combination can be distinguished at these values.
 ///
 /// # Panics
 /// When there are not as many rows of parts, values and deviations, or a value or deviation is not above 0.
@@ -110,13 +114,14 @@ impl<const PARTS: usize> PositiveSum<PARTS> {
         dot(&self.coefficients, parts)
     }
 
-    /// How many times as much as the given deviations the values scatter around the sum; `None` without a degree of freedom.
+    /// How many times as much as the given deviations the values scatter around the sum; `None` without a
+    /// degree of freedom.
     pub fn scatter(&self) -> Option<f64> {
         (self.freedom > 0).then(|| (self.squares / self.freedom as f64).sqrt())
     }
 
-    /// The interval of a coefficient by Student's distribution, with the scatter that was seen; no end is below 0. `None` without a degree
-    /// of freedom.
+    /// The interval of a coefficient by Student's distribution, with the scatter that was seen; no end is
+    /// below 0. `None` without a degree of freedom.
     pub fn interval(&self, part: usize, confidence: f64) -> Option<Interval> {
         let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
         self.interval_at(&only, confidence)

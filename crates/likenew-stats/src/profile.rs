@@ -1,5 +1,5 @@
-//! A positive sum whose parts depend on one number more, such as where a curve has its knee: every candidate is tried, and those that the
-//! values do not tell from the best are kept.
+//! A positive sum whose parts depend on one more number, such as where a curve has its knee: every candidate
+//! is tried, and those that the values cannot distinguish from the best are kept.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
@@ -13,13 +13,15 @@ pub struct Profile<const PARTS: usize> {
     pub shape: f64,
     /// How much of each part there is with it.
     pub sum: PositiveSum<PARTS>,
-    /// The candidates that are not told apart from it at the confidence that was asked for, itself included, in ascending order.
+    /// The candidates that cannot be distinguished from it at the confidence asked for, itself included, in
+    /// ascending order.
     pub possible: Vec<(f64, PositiveSum<PARTS>)>,
 }
 
-/// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is possible when it leaves no more than
-/// (1 + *t*²/*f*) times the least squares, where *f* are the degrees of freedom with one taken for the candidate itself: the region
-/// that the ratio of likelihoods gives (Bates & Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
+/// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is
+/// possible when it leaves no more than (1 + *t*²/*f*) times the least squares, where *f* are the degrees of
+/// freedom with one taken for the candidate itself: the region that the ratio of likelihoods gives (Bates &
+/// Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
 ///
 /// `None` where no candidate can be fitted with a degree of freedom to spare.
 ///

@@ -1,65 +1,81 @@
-//! After how much a series comes again, when pulses of several sources that keep their distances are all over it.
+//! The distance at which a series repeats, when it is full of pulses of several sources that keep their
+//! distances.
 //!
-//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So the series is smoothed by
-//! Gaussian windows of many widths: these leave nothing of a fast wave, whatever its length, where sums of values alias it. What
-//! comes again does so at most widths; what is made by a width, a wave or chance does not.
+//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So
+//! the series is smoothed by Gaussian windows of many widths: these leave nothing of a fast wave, whatever
+//! its length, where sums of values alias it. A real repetition shows at most widths; one that is due to a
+//! width, a wave or chance does not.
 
 use std::ops::Range;
 
 use crate::interval::Interval;
 use crate::summary::{mean, median};
 
-/// How a series comes again.
+/// The repetition of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recurrence {
     /// From one time to the next, in values of the series.
     pub length: f64,
-    /// The length lies in here as far as widths agree and peaks are narrow.
+    /// The interval of the length, by the agreement of widths and the narrowness of peaks.
     pub interval: Interval,
     /// Mean autocorrelation at this distance and its multiples, 1 for a series that repeats itself exactly.
     pub strength: f64,
-    /// So many widths say so.
+    /// How many widths agree.
     pub widths: usize,
     /// Multiples of the length that fit into a stretch, at the most.
     pub times: usize,
 }
 
-/// Longer stretches are summed to so many values, and less than twice as many.
+/// Longer stretches are summed to at least so many values, and less than twice as many.
 const VALUES: usize = 2048;
 /// Standard deviations of the windows, in values: half an octave apart.
 const WIDTHS: [f64; 10] = [4.0, 5.66, 8.0, 11.3, 16.0, 22.6, 32.0, 45.3, 64.0, 90.5];
-/// Smoothed values are taken so many to a standard deviation, which loses nothing of them; and windows end at so many.
+/// Smoothed values per standard deviation of a window. Chosen: more would add nothing.
 const STEPS: f64 = 3.0;
+/// Standard deviations from the middle of a window to its ends. Chosen: beyond that the weights are
+/// negligible.
 const ENDS: f64 = 3.0;
-/// Fewer smoothed values of a stretch say nothing.
+/// Smoothed values of a stretch, at least. Chosen: fewer show no repetition.
 const SMOOTHED_MIN: usize = 24;
-/// A stretch shows distances up to this share of it.
+/// Longest distance that a stretch can show, as a share of it. Chosen: beyond that too few values overlap.
 const LAG_SHARE: f64 = 0.75;
-/// No distance is shorter than this.
+/// Shortest distance, in values. Chosen, as for a single series (`period`).
 const LENGTH_MIN: f64 = 24.0;
-/// Before the first time that it comes again, autocorrelation falls to this.
+/// Before the first peak that counts, the autocorrelation falls below this. Chosen: without a fall, a slow
+/// change of the series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
-/// Peaks below this are none; and of their multiples, those that have fallen to this share of the first do not refine it.
+/// Peaks of the autocorrelation below this do not count. Chosen: well below the mean that a peak must reach
+/// with its multiples.
 const PEAK_MIN: f64 = 0.3;
+/// A multiple refines the length only if its peak has this share of the first one. Chosen: the place of a
+/// lower peak is too uncertain.
 const REFINES: f64 = 0.5;
+/// Multiples that count, at most. Chosen: more add little precision.
 const MULTIPLES_MAX: usize = 12;
-/// On average a peak and its multiples are so high at least.
+/// Least mean autocorrelation of a peak and its multiples. Chosen: half of an exact repetition.
 const STRENGTH_MIN: f64 = 0.5;
-/// Of those that are this share of the highest, the shortest counts: others are multiples.
+/// A peak with this share of the highest is as good; the shortest such distance counts, as others are
+/// multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
-/// Lengths that differ by less are the same, and so many widths have to say the same; one less where only that many are so many times
-/// shorter than the length.
+/// Lengths that differ by less than this share are the same. Chosen: the windows blur the peaks.
 const SAME: f64 = 0.03;
+/// How many widths must agree. Chosen: by chance few do.
 const WIDTHS_MIN: usize = 4;
+/// How many must agree where only so many are narrow enough for the length. Chosen: short lengths fit few
+/// widths.
 const WIDTHS_LEAST: usize = 3;
+/// A width is narrow enough for a length of so many times itself. Chosen: a wider window blurs the
+/// repetition.
 const FITS: f64 = 6.0;
-/// A length is not known better than to this share.
+/// Least error of a length, as a share of it. Chosen: the widths share the same values, so their agreement
+/// proves no more.
 const LENGTH_ERROR_MIN: f64 = 0.0002;
-/// Places in a period that are told apart, at most.
+/// Places within a period that are distinguished, at most.
 const PHASES: Range<usize> = 8..64;
 
-/// After how many values stretches of a series come again; `None` where most widths do not say the same. What is above the usual in a
-/// period, summed up, has to lie in `pulses`, in the unit of the values: who knows how much is lost in a period keeps other rhythms out.
+/// The number of values after which stretches of a series repeat; `None` where most widths do not agree. The
+/// excess over the usual level in a period, summed up, has to be within `pulses`, in the unit of the values:
+/// a caller that knows how much is lost in a period keeps other rhythms out.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -103,7 +119,7 @@ struct WidthResult {
     length: f64,
     strength: f64,
     times: usize,
-    /// What is above the usual in a period.
+    /// The excess over the usual level in a period.
     loss: f64,
 }
 
@@ -161,7 +177,7 @@ fn is_peak(correlation: &[f64], lag: usize) -> bool {
     correlation[lag] >= correlation[lag - 1] && correlation[lag] > correlation[lag + 1]
 }
 
-/// Where the parabola through a place and its neighbours is highest.
+/// Where the parabola through a point and those beside it is highest.
 fn refine(correlation: &[f64], place: usize) -> f64 {
     let [before, at, after] = [correlation[place - 1], correlation[place], correlation[place + 1]];
     let bend = before - 2.0 * at + after;
@@ -169,7 +185,8 @@ fn refine(correlation: &[f64], place: usize) -> f64 {
     place as f64 + beside.clamp(-0.5, 0.5)
 }
 
-/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole windows lie in the series.
+/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole
+/// windows lie in the series.
 fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     let reach = (ENDS * width).ceil() as i32;
     let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
@@ -207,7 +224,8 @@ fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
     products.into_iter().zip(squares).map(share).collect()
 }
 
-/// What a mean period has above its usual, summed up: the median over stretches that hold a whole period.
+/// The excess of a mean period over its usual level, summed up: the median over stretches that hold a whole
+/// period.
 fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
     let phases = ((length / (2.0 * width)) as usize).clamp(PHASES.start, PHASES.end);
     let of = |stretch: &Vec<f64>| {
@@ -237,7 +255,8 @@ mod tests {
     /// A wave that does not fit the values comes again with them, and loses less than it is long.
     const PULSES: Range<f64> = 16.0..1e9;
 
-    /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places of their own.
+    /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places
+    /// of their own.
     fn unit_series(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let phases: Vec<f64> = (0..pauses).map(|_| period * random.random::<f64>()).collect();

@@ -1,16 +1,18 @@
-//! By how much a measured number differs from one time to the next though nothing has changed.
+//! How much a measured number differs from one time to the next though nothing has changed.
 
 use crate::summary::{median, refuse_nan};
 
-/// The median of the absolute differences of two values of a normal distribution, in its standard deviations: √2 times its third quartile.
+/// The median of the absolute differences of two values of a normal distribution, in its standard deviations:
+/// √2 times its third quartile.
 const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
-/// What was assumed counts as so many differences.
+/// Differences that the assumed value counts as.
 const ASSUMED: usize = 2;
 
-/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured, from the differences of
-/// neighbours, so that what changes slowly is not taken for scatter (von Neumann et al., "The mean square successive difference",
-/// Annals of Mathematical Statistics 12 (1941) 153–162). Their median takes the place of the mean square, so that a repair or a failure
-/// between two of them does not count. `assumed` is what it would be without any number, and counts as two differences: one single
+/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured,
+/// from the differences of successive ones, so that what changes slowly is not taken for scatter (von Neumann
+/// et al., "The mean square successive difference", Annals of Mathematical Statistics 12 (1941) 153–162).
+/// Their median takes the place of the mean square, so that a repair or a failure between two of them does
+/// not count. `assumed` is the result without any number, and counts as two differences: one single
 /// difference moves nothing.
 ///
 /// # Panics

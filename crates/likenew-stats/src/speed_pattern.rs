@@ -31,10 +31,11 @@ pub struct Step {
 /// A series whose 95th percentile is at most this many times its 5th counts as flat. Values scattered by 6.8 %
 /// (normal, one standard deviation) just reach it.
 pub const SPREAD_FLAT_MAX: f64 = 1.25;
-/// A line or a step has to take away at least this share of the absolute deviations from the median. The best step
-/// takes half of those of a straight line, so that nothing less tells the two apart.
+/// A line or a step has to remove at least this share of the absolute deviations from the median. The best
+/// step removes half of those of a straight line, so a lower limit could not distinguish the two.
 const EXPLAINED_MIN: f64 = 0.5;
-/// A line is believed only when an order by chance has a smaller probability than this of being so steady.
+/// A line counts only when values in random order would be as steady with less than this probability. Chosen:
+/// one series in a thousand.
 const TREND_SIGNIFICANCE: f64 = 0.001;
 /// A level has at least so many values.
 const LEVEL_MIN: usize = 3;
@@ -52,8 +53,8 @@ pub fn spread(values: &[f64]) -> Option<f64> {
 
 /// What a series does along its order. `None` below [`trend::VALUES_MIN`] values.
 ///
-/// A line and a step are fitted, and the one that takes away more of the absolute deviations from the median is
-/// named if it takes away at least half.
+/// A line and a step are fitted, and the one that removes more of the absolute deviations from the median is
+/// named if it removes at least half.
 ///
 /// # Panics
 /// When a value is not a finite number.

@@ -1,8 +1,8 @@
-//! Values that stand out of a series and come again at equal distances: pauses of a drive that erases after every so many
+//! Values that stand out of a series at equal distances: pauses of a drive that erases after every so many
 //! bytes.
 //!
-//! How far a spike has to stand out is not given: the values are parted at the widest gaps between neighbours in size, and of the partings
-//! whose larger values come regularly, and stand out about as far as any, the one with the most counts.
+//! No threshold for spikes is given. The values are split at the widest gaps in size, and of the splits whose
+//! larger values come regularly and stand out about as far as any, the one with the most of them counts.
 
 use crate::summary::median;
 
@@ -13,7 +13,7 @@ pub struct Spikes {
     pub period: f64,
     /// Standard error of the period.
     pub error: f64,
-    /// Their places, in order; some periods may have none.
+    /// Their places, in ascending order; some periods may have none.
     pub places: Vec<f64>,
     /// The smallest of them.
     pub threshold: f64,
@@ -21,16 +21,18 @@ pub struct Spikes {
 
 /// Fewer spikes than this are no series.
 pub const SPIKES_MIN: usize = 4;
-/// Partings that are tried: those with the widest gaps.
+/// Splits that are tried: those with the widest gaps.
 const PARTINGS: usize = 12;
-/// Spikes are at most this share of all values.
+/// Spikes are at most this share of all values. Chosen: what stands out more often is no spike.
 const SHARE_MAX: f64 = 0.2;
-/// A spike is larger than what is none by this ratio at least.
+/// Least ratio of the smallest spike to the largest other value. Chosen: noise has smaller gaps.
 const RATIO_MIN: f64 = 1.1;
-/// Partings count whose larger values stand out at least by this share of what the clearest regular ones do.
+/// A split counts if its gap is at least this share of the widest one with regular spikes. Chosen: spikes of
+/// one cause differ in size.
 const COMPARABLE: f64 = 0.25;
-/// So many of the distances are one period, within this share of it.
+/// Share of the distances that must be one period. Chosen: a spike is missed or doubled now and then.
 const REGULAR: f64 = 0.8;
+/// Share of the period within which a distance counts as one. Chosen: places scatter a little.
 const NEAR: f64 = 0.06;
 
 /// The spikes of a series of sizes at ascending places, if there are any that come regularly, and no sooner than after
@@ -61,7 +63,7 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     best.map(|(_, spikes)| spikes).max_by_key(|spikes| spikes.places.len()).cloned()
 }
 
-/// Neighbours are one spike.
+/// Adjacent values are one spike.
 fn join_segments(places: &[f64], step: f64) -> Vec<f64> {
     let mut joined: Vec<f64> = Vec::with_capacity(places.len());
     for place in places {
@@ -101,8 +103,8 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
     Some(Spikes { period, error: (variance / sum_xx).sqrt(), places, threshold })
 }
 
-/// Which period each spike begins, of those that lie whole periods behind the one before; the first is the first that another
-/// follows after one period.
+/// Which period each spike begins, of those that are whole periods after the one before; the first is the
+/// first that another follows after one period.
 fn number_spikes(places: &[f64], usual: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
     let mut pairs = places.windows(2);
     let first = pairs.position(|pair| (pair[1] - pair[0] - usual).abs() <= tolerance).unwrap_or(0);

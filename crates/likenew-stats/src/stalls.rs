@@ -1,11 +1,11 @@
-//! Stalls: times in which a drive answered nobody, made of the slow I/Os that overlap.
+//! Stalls: times in which a drive answered no I/O, found from slow I/Os that overlap.
 
 use crate::interval::{Interval, rate_interval};
 
 /// A slow I/O is one that took at least `latency_ns_min`, and at least `factor` times the typical latency.
 ///
-/// The floor keeps microseconds from being called stalls on a fast drive; the factor keeps the ordinary from being
-/// called a stall on a slow one.
+/// The floor keeps microseconds on a fast drive from being called stalls; the factor does that for usual
+/// latencies on a slow one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// No latency below this is a stall, in nanoseconds.
@@ -93,7 +93,7 @@ pub struct Total {
     /// How many are to be expected of the same work done again, if stalls come independently of one another:
     /// [`rate_interval`]. Stalls that come in bursts vary more.
     pub count_interval: Interval,
-    /// For how long the drive answered nobody, in nanoseconds.
+    /// How long the drive answered no I/O, in nanoseconds.
     pub duration_ns: u64,
     /// For how long the longest stall lasted, in nanoseconds; zero when there was none.
     pub duration_ns_max: u64,

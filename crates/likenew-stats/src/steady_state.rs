@@ -1,8 +1,8 @@
 //! Steady state as the Solid State Storage Performance Test Specification of SNIA defines it (PTS 2.0.2, definitions
 //! 2.1.13 and 2.1.24): a window of five consecutive rounds whose values neither spread nor drift too far.
 //!
-//! The rule is kept to the letter. It is a convention, not a test: `docs/explanation/method.md` counts how often it calls steady
-//! what still falls.
+//! The rule is kept to the letter. It is a convention, not a test: `docs/explanation/method.md` counts how
+//! often it calls steady what still falls.
 
 use crate::summary::{maximum, mean, minimum};
 

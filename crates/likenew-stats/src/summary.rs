@@ -1,4 +1,4 @@
-//! One number for many: centre, spread and extremes of a series.
+//! One number for many: center, spread and extremes of a series.
 //!
 //! Every function returns `None` where the number does not exist (of nothing, or a spread of one value) and panics
 //! when a value is not a number.
@@ -37,8 +37,9 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     Some(standard_deviation(values)? / mean.abs())
 }
 
-/// The value that a share `share` of the series does not exceed, interpolated between neighbours: type 7 of Hyndman
-/// and Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996) 361–365.
+/// The value that a share `share` of the series does not exceed, interpolated between the two nearest: type 7
+/// of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996)
+/// 361–365.
 ///
 /// # Panics
 /// When `share` is not in `0 ..= 1`.
@@ -52,7 +53,7 @@ pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    // Equal neighbours are returned as they are, so that infinities do not turn into not-a-number.
+    // Equal values are returned as they are, so that infinities do not turn into not-a-number.
     Some(if below == above { below } else { below + (above - below) * place.fract() })
 }
 

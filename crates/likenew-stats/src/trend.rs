@@ -17,13 +17,13 @@ pub struct Trend {
 
 /// Fewer values than this have no trend: below it the normal approximation of the test is poor.
 pub const VALUES_MIN: usize = 8;
-/// A longer series is taken as the medians of equal pieces, because the slopes of all pairs are computed.
+/// A longer series is reduced to the medians of equal pieces, because the slopes of all pairs are computed.
 const PIECES_MAX: usize = 200;
 
-/// The line of Theil and Sen (the median of the slopes of all pairs: Sen, "Estimates of the regression coefficient based
-/// on Kendall's tau", JASA 63 (1968) 1379–1389) and the two-sided test of Mann and Kendall with its correction for
-/// ties (Kendall, "Rank Correlation Methods", 4th ed., 1975, chapter 4). Up to 29 % of outliers do not move the line.
-/// `None` below [`VALUES_MIN`] values.
+/// The line of Theil and Sen (the median of the slopes of all pairs: Sen, "Estimates of the regression
+/// coefficient based on Kendall's tau", JASA 63 (1968) 1379–1389) and the two-sided test of Mann and Kendall
+/// with its correction for ties (Kendall, "Rank Correlation Methods", 4th ed., 1975, chapter 4). Up to 29 %
+/// of outliers do not move the line. `None` below [`VALUES_MIN`] values.
 ///
 /// # Panics
 /// When a value is not a finite number.

@@ -1,5 +1,5 @@
-//! A curve below a band of uniform noise: what a time is made of when a fixed part is followed by a wait for something
-//! that comes round at regular intervals.
+//! A curve below a band of uniform noise: a time with a fixed part and a wait for something that comes round
+//! at regular intervals.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
@@ -10,23 +10,24 @@ use crate::summary::{median, median_absolute_deviation};
 /// A curve that is a sum of known shapes, and the band of values above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band<const SHAPES: usize> {
-    /// How much of each shape the middle of the band has.
+    /// The amount of each shape in the middle of the band.
     pub coefficients: [f64; SHAPES],
     /// Of the coefficients.
     covariance: [[f64; SHAPES]; SHAPES],
     /// From the lower edge to the upper one, in the unit of the values.
     pub width: f64,
-    /// Values inside the band, or near enough to it to be of its making; all others are left out of the fit.
+    /// Values inside the band, or near enough to belong to it; all others are left out of the fit.
     pub values_kept: usize,
-    /// The fourth moment of the kept values around the middle over the square of the second: 1.8 of a uniform band, 3 of
-    /// normal noise.
+    /// The fourth moment of the kept values around the middle over the square of the second: 1.8 of a uniform
+    /// band, 3 of normal noise.
     pub kurtosis: f64,
 }
 
-/// Of fewer values than this no band is fitted.
+/// Fewer values than this fit no band.
 pub const VALUES_MIN: usize = 30;
 
-/// Of the band's width, from its middle: what lies farther is of another making.
+/// Distance from the middle, as a share of the band's width, beyond which a value is left out. Chosen: half
+/// the width is the band itself; the rest allows for errors.
 const REACH: f64 = 0.75;
 const ROUNDS_MAX: usize = 20;
 
@@ -34,7 +35,7 @@ const ROUNDS_MAX: usize = 20;
 /// width; the lower edge is half of that below the middle. Values far from the band are left out, and the fit
 /// repeated, until none leaves or returns.
 ///
-/// `None` below [`VALUES_MIN`] values, or when the shapes can not be told apart where the values are.
+/// `None` below [`VALUES_MIN`] values, or when the shapes cannot be distinguished at these values.
 ///
 /// # Panics
 /// When there are not as many rows of shapes as values.
@@ -51,7 +52,7 @@ pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64
         let residual = |index: usize| values[index] - band.middle(&shapes[index]);
         let residuals: Vec<f64> = of.iter().map(|index| residual(*index)).collect();
         let centre = median(&residuals)?;
-        // Half of a uniform band lies within a quarter of its width from the middle.
+        // Half of a uniform band is within a quarter of its width from the middle.
         let width = 4.0 * median_absolute_deviation(&residuals)?;
         let near: Vec<bool> =
             (0..values.len()).map(|index| (residual(index) - centre).abs() <= REACH * width).collect();
@@ -83,9 +84,9 @@ impl<const SHAPES: usize> Band<SHAPES> {
         interval_around(self.width, self.width_deviation())
     }
 
-    /// Whether the noise may be called uniform: not so round as several noises together make it, nor in two heaps. The
-    /// variance of the kurtosis of n uniform values is 1.316/n, by the delta method; three standard deviations and a
-    /// tenth for a little other noise are let pass.
+    /// Whether the noise counts as uniform: not as round as a sum of several noises, nor in two heaps. The
+    /// variance of the kurtosis of n uniform values is 1.316/n, by the delta method; three standard
+    /// deviations and a tenth for a little other noise are tolerated.
     pub fn is_uniform(&self) -> bool {
         let tolerance = 0.1 + 3.0 * (1.316 / self.values_kept as f64).sqrt();
         (self.kurtosis - 1.8).abs() <= tolerance

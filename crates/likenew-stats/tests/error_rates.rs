@@ -1,6 +1,6 @@
-//! The methods are as seldom wrong as `docs/explanation/method.md` says, and its tables are what is counted.
+//! The methods' error rates are those in `docs/explanation/method.md`, and its tables are the counts.
 //!
-//! What takes long to count, mostly long series, is left to the example.
+//! Counts that take long, mostly over long series, are left to the example.
 
 #[path = "../examples/error_rates/counts.rs"]
 mod counts;
@@ -121,8 +121,8 @@ fn what_has_no_knee_is_not_given_one() {
     assert_in_manual(&knees::false_knees_head());
     for (name, counts) in rows {
         let per_mille_max = match name {
-            "AR(1), φ = 0.8, 10 %" => 150,
-            "AR(1), φ = 0.5, 10 %" | "a third at a tenth, in random order" => 40,
+            "AR(1), φ = 0.8, 10%" => 150,
+            "AR(1), φ = 0.5, 10%" | "a third at a tenth, in random order" => 40,
             _ => 15,
         };
         assert!(counts.iter().all(|count| *count <= per_mille_max), "{name}: {counts:?}");

@@ -1,7 +1,8 @@
-//! Makes traces of any length and reads them: what `cargo xtask bench trace` runs, each time in a process of its own.
+//! Makes traces of any length and reads them: what `cargo xtask bench trace` runs, each time in a new
+//! process.
 //!
-//! `trace_speed make FORMAT RECORDS FILE` writes a trace, `trace_speed read FORMAT FILE` reads one and prints records, CPU
-//! time in nanoseconds and peak memory in bytes; `survey` in place of `read` also surveys it.
+//! `trace_speed make FORMAT RECORDS FILE` writes a trace, `trace_speed read FORMAT FILE` reads one and prints
+//! records, CPU time in nanoseconds and peak memory in bytes; `survey` in place of `read` also surveys it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

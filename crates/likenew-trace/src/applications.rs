@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-/// No more names are told apart; programs that put a number into each name must not fill the memory.
+/// At most this many names are distinguished: programs that put a number into each name must not fill the
+/// memory.
 const NAMES_MAX: usize = 4096;
 
-/// A longer name is cut.
+/// A longer name is cut to this.
 const LENGTH_MAX: usize = 255;
 
-/// All that came after [`NAMES_MAX`] names.
+/// All names after the first [`NAMES_MAX`].
 const FURTHER: &str = "(further)";
 
 /// Names of applications by their index; the first is empty.
@@ -31,7 +32,7 @@ impl Applications {
     #[inline]
     pub(crate) fn index(&mut self, name: &[u8]) -> u16 {
         let name = &name[..name.len().min(LENGTH_MAX)];
-        // The same program often comes again at once.
+        // The same program often comes twice in a row.
         if self.names[usize::from(self.latest)].as_bytes() == name {
             return self.latest;
         }

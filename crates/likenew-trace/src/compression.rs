@@ -1,4 +1,4 @@
-//! What a file is packed with, known by its first bytes.
+//! The compression of a file, recognized by its first bytes.
 
 use std::io::{self, BufReader, Read};
 
@@ -9,12 +9,13 @@ const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const BUFFER: usize = 256 << 10;
 
-/// Whether Zstandard data begins with a frame to be skipped, as that of some programs that pack in parallel does.
+/// Whether Zstandard data begins with a skippable frame, as that of some parallel compressors does.
 fn is_skippable(magic: &[u8]) -> bool {
     matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
 }
 
-/// The stream unpacked, and the name of its compression. Several gzip members or Zstandard frames are one stream.
+/// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames are one
+/// stream.
 pub(crate) fn decompress(
     mut stream: Box<dyn Read + Send>,
 ) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {

@@ -1,4 +1,4 @@
-//! Reads the fields of a line byte by byte, and knows where it stands when something is wrong.
+//! Reads the fields of a line byte by byte, and knows its place when something is wrong.
 
 use crate::line_error::LineError;
 
@@ -13,12 +13,12 @@ impl<'l> Cursor<'l> {
         Self { line, at: 0 }
     }
 
-    /// Bytes of the line that lie behind.
+    /// Bytes of the line that were read.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// What lies ahead.
+    /// The rest of the line.
     pub(crate) fn rest(&self) -> &'l [u8] {
         &self.line[self.at..]
     }
@@ -31,24 +31,24 @@ impl<'l> Cursor<'l> {
         self.line.get(self.at).copied()
     }
 
-    /// Passes this byte, if it is the next.
+    /// Skips this byte, if it is the next.
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.at += usize::from(is_next);
         is_next
     }
 
-    /// Passes this byte.
+    /// Skips this byte.
     pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), LineError> {
         if self.take(byte) { Ok(()) } else { Err(self.line_error(expected)) }
     }
 
-    /// Passes a comma.
+    /// Skips a comma.
     pub(crate) fn comma(&mut self) -> Result<(), LineError> {
         self.pass(b',', "a comma")
     }
 
-    /// Passes blanks; at least one.
+    /// Skips blanks; at least one.
     pub(crate) fn blanks(&mut self, expected: &'static str) -> Result<(), LineError> {
         let from = self.at;
         self.skip_blanks();
@@ -78,7 +78,7 @@ impl<'l> Cursor<'l> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             digits += 1;
         }
-        // Nineteen digits always fit; only what is longer needs a look.
+        // Nineteen digits always fit; only longer numbers need a check.
         if digits == 0 || digits > 19 && !fits(&rest[..digits]) {
             return Err(self.line_error(expected));
         }
@@ -86,7 +86,7 @@ impl<'l> Cursor<'l> {
         Ok(value)
     }
 
-    /// Seconds with up to nine digits behind the point, as nanoseconds; of further digits only zeros.
+    /// Seconds with up to nine decimals, as nanoseconds; further decimals may only be zeros.
     pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<u64, LineError> {
         let from = self.at;
         let whole = self.number(expected)?.checked_mul(1_000_000_000).ok_or(LineError::at(from, expected))?;
@@ -109,7 +109,7 @@ impl<'l> Cursor<'l> {
         }
     }
 
-    /// What stands before the next of these bytes, or before the end; may be empty.
+    /// The text before the next of these bytes, or before the end; may be empty.
     pub(crate) fn until(&mut self, stop: u8) -> &'l [u8] {
         let rest = self.rest();
         let length = memchr::memchr(stop, rest).unwrap_or(rest.len());
@@ -117,7 +117,7 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
-    /// What stands before the next blank, or before the end; may be empty.
+    /// The text before the next blank, or before the end; may be empty.
     pub(crate) fn word(&mut self) -> &'l [u8] {
         let rest = self.rest();
         let length = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
@@ -125,12 +125,12 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
-    /// What stands between this place and here.
+    /// The text from this place to here.
     pub(crate) fn slice_from(&self, from: usize) -> &'l [u8] {
         &self.line[from..self.at]
     }
 
-    /// Goes on behind so many bytes.
+    /// Skips so many bytes.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at = (self.at + bytes).min(self.line.len());
     }
@@ -141,7 +141,7 @@ impl<'l> Cursor<'l> {
         self.number(expected)?.checked_mul(factor).ok_or(LineError::at(from, expected))
     }
 
-    /// Nothing may follow but blanks.
+    /// Only blanks may follow.
     pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.skip_blanks();
         if self.rest().is_empty() { Ok(()) } else { Err(self.line_error("the end of the line")) }
@@ -150,7 +150,7 @@ impl<'l> Cursor<'l> {
 
 /// The value of eight digits at once, or none where one of them is something else.
 ///
-/// Each step adds neighbours: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
+/// Each step combines neighbors: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
 #[inline]
 fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);

@@ -3,15 +3,15 @@
 /// Why a trace could not be read or written. A place in a file counts lines and columns from 1, columns in bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file can not be opened, created, read or written.
+    /// The file cannot be opened, created, read or written.
     #[error("{file}: {error}")]
     File {
         /// Its name as it was given.
         file: String,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It is no trace that can be read here.
+    /// It is not a trace that can be read here.
     #[error("{file} {reason}")]
     Unknown {
         /// Its name as it was given.
@@ -19,7 +19,7 @@ pub enum TraceError {
         /// What it looks like, and what to do.
         reason: String,
     },
-    /// Something has another form than its format gives it.
+    /// Something breaks its format.
     #[error("{file}, line {line}, column {column}: expected {expected}, found {actual}")]
     Malformed {
         /// Its name as it was given.
@@ -33,7 +33,7 @@ pub enum TraceError {
         /// What is.
         actual: String,
     },
-    /// A line of the trace makes sense by itself and none where it stands.
+    /// A line of the trace is valid by itself but not at its place.
     #[error("{file}, line {line}: {reason}")]
     Senseless {
         /// Its name as it was given.

@@ -18,7 +18,7 @@ use crate::volumes::{Spelling, Volumes};
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The project's own.
+    /// The project's format.
     Likenew,
     /// fio's iolog, version 2 or 3.
     Iolog,
@@ -52,7 +52,7 @@ impl Format {
         Self::Fiu,
     ];
 
-    /// What `--format` calls it.
+    /// Its name for `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Likenew => "likenew",
@@ -70,7 +70,7 @@ impl Format {
     /// The format of a file that begins so.
     ///
     /// # Errors
-    /// What the file looks like instead, and what to do.
+    /// What the file looks like, and what to do.
     pub(crate) fn detect(ahead: &[u8]) -> Result<Self, String> {
         if ahead.is_empty() {
             return Err("is empty".to_owned());
@@ -82,7 +82,10 @@ impl Format {
         let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
         by_header(line).or_else(|| by_line(line)).ok_or_else(|| {
             let shown = line[..line.len().min(60)].escape_ascii();
-            format!("is no trace that is known here: it begins with \"{shown}\". Formats: {}", names())
+            format!(
+                "has an unknown trace format (it begins with \"{shown}\"); name it with --format: {}",
+                names()
+            )
         })
     }
 
@@ -100,7 +103,7 @@ fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
 
-/// What needs no look at a record, or can not have any.
+/// The format, where the first bytes alone decide it; or why the file is in none.
 fn by_first_bytes(ahead: &[u8]) -> Option<Result<Format, String>> {
     let remedy = |what: &str, remedy: &str| Some(Err(format!("is {what}: {remedy}")));
     match ahead {

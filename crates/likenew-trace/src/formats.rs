@@ -20,12 +20,13 @@ use crate::line_error::LineError;
 /// Bytes of a sector, the unit of Linux's block layer and of several formats.
 const SECTOR: u64 = 512;
 
-/// What is said of the kernel's own marks that it has lost events.
+/// The note for the kernel's own marks of lost events.
 const LOST_EVENTS_NOTE: &str = "times the kernel says that it has lost events";
 
 /// The lines of one format.
 pub(crate) trait Parse: Send {
-    /// Whether a last line that was torn off is left out and told, as a recorder that was killed leaves one.
+    /// Whether a last line that was cut off is left out with a note, as a recorder that was killed leaves
+    /// one.
     fn forgives_torn_end(&self) -> bool {
         false
     }
@@ -38,7 +39,7 @@ pub(crate) trait Parse: Send {
         Ok(())
     }
 
-    /// What the trace says of itself.
+    /// The trace's header.
     fn head(&self) -> Option<&TraceHead> {
         None
     }

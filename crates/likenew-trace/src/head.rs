@@ -1,4 +1,4 @@
-//! What a trace of our own says of itself before its records.
+//! The header of a trace in our own format.
 
 /// What is known of a trace as a whole. Each value is one line of text; what is not known is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct TraceHead {
     pub kernel: Option<String>,
     /// Records that the recorder missed; 0 means none.
     pub lost_events: Option<u64>,
-    /// Whatever else a recorder says, as key and value: keys of lower-case letters, digits and `_`.
+    /// Further values of a recorder: keys of lower-case letters, digits and `_`.
     pub extra: Vec<(String, String)>,
 }
 
-/// A head has at most so many lines.
+/// Lines of a header, at most.
 const OTHERS_MAX: usize = 256;
 
 impl TraceHead {
@@ -47,7 +47,7 @@ impl TraceHead {
     /// Takes a line of a head; a later line of the same key replaces the earlier one.
     ///
     /// # Errors
-    /// What is expected as the value of this key.
+    /// A description of this key's valid values, for errors.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
         let text = || Some(value.to_owned());
         let number = || value.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! What the parsers of all formats hand their records to: checks them and brings them into order.
+//! Receives the records of all formats' parsers, checks them and sorts them.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -11,16 +11,17 @@ use crate::pairing::Pairing;
 use crate::volumes::Volumes;
 use crate::window::{WINDOW, Window};
 
-/// No drive ends behind it: 1 EiB.
+/// Limit of an address: 1 EiB. Chosen: no drive is larger.
 const ADDRESS_MAX: u64 = 1 << 60;
 
-/// No read or write is longer: 1 GiB. A discard can be.
+/// Limit of a read's or write's length: 1 GiB. Chosen: no drive takes longer ones. A discard can be longer.
 pub(crate) const LENGTH_MAX: u64 = 1 << 30;
 
-/// Two records that follow one another, and the two ends of an I/O, are never further apart: 366 days.
+/// Limit for the time between two consecutive records, and between the two ends of an I/O: 366 days. Chosen:
+/// more than any recording has, so that a broken time is noticed.
 pub(crate) const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// Where the values of a record stand in its line, for what has to be said of them.
+/// Columns of a record's values in its line, for errors.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Columns {
     pub(crate) at: usize,
@@ -29,10 +30,11 @@ pub(crate) struct Columns {
     pub(crate) latency: usize,
 }
 
-/// No trace is longer from its first record to its last: ten years. Days are what is recorded, and a plan spells at most 292 years.
+/// Limit for the time from a trace's first record to its last: ten years. Chosen: recordings last days, and a
+/// plan can express at most 292 years.
 pub(crate) const TRACE_MAX: Nanos = Nanos::from_secs(3660 * 86_400);
 
-/// Takes records as they stand in the file.
+/// Takes records in the order of the file.
 pub(crate) struct Intake {
     pub(crate) applications: Applications,
     pub(crate) volumes: Volumes,
@@ -43,7 +45,7 @@ pub(crate) struct Intake {
     window: Window,
     /// The time of the first record.
     first: Option<Nanos>,
-    /// The time of the record before.
+    /// The time of the previous record.
     before: Option<Nanos>,
 }
 
@@ -61,7 +63,7 @@ impl Intake {
         }
     }
 
-    /// One more record, `at` in whatever time the file has. Of a flush only the times count.
+    /// One more record, `at` in the file's own time. Of a flush only the times count.
     #[inline]
     pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
         let io = self.validate(io, columns)?;
@@ -129,7 +131,7 @@ impl Intake {
         self.window.pop(is_end)
     }
 
-    /// Lets go of what waits.
+    /// Passes on all that waits.
     pub(crate) fn clear(&mut self) {
         self.pairing = Pairing::default();
         self.window.clear();

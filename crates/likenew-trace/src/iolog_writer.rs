@@ -9,7 +9,7 @@ use likenew_core::trace::{TraceIo, TraceSink};
 
 use crate::error::TraceError;
 
-/// What the iolog calls the drive; fio's `replay_redirect` says which one it is.
+/// The drive's name in the iolog; fio's `replay_redirect` says which one it is.
 const FILE: &str = "drive";
 
 /// A longer discard is written in pieces: fio has buffers as long as the longest of its I/Os.
@@ -18,9 +18,10 @@ const TRIM_MAX: u64 = 64 << 20;
 /// A version of fio's iolog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IologVersion {
-    /// Read by every fio, and without times: fio waits by absolute milliseconds there, not as its HOWTO says.
+    /// Every fio reads it, but without the times: fio waits by absolute milliseconds there, not as its HOWTO
+    /// says.
     Two,
-    /// Read by fio since 3.31, with times in whole microseconds.
+    /// fio reads it since 3.31, with times in whole microseconds.
     Three,
 }
 
@@ -36,7 +37,7 @@ impl IologWriter {
     /// Begins a new file.
     ///
     /// # Errors
-    /// The file is there already, or can not be created or written.
+    /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, version: IologVersion) -> Result<Self, TraceError> {
         let begin = || {
             let out = BufWriter::with_capacity(256 << 10, File::create_new(path)?);
@@ -54,7 +55,7 @@ impl IologWriter {
     /// Closes the file. Returns how many records it holds.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<u64> {
         self.line("close", None)?;
         self.out.flush()?;

@@ -1,10 +1,11 @@
-//! Traces in and out: what programs did to a drive, in the formats of the field and in one of our own.
+//! Reading and writing traces: what programs did to a drive, in the formats of the field and in one of our
+//! own.
 //!
-//! Every reader streams: a trace of any length is read in constant memory, from plain text, gzip or Zstandard, and each
-//! hands out the same [`TraceIo`](likenew_core::trace::TraceIo). What has another form than its format gives it ends the
-//! reading with the file, the line, the column, what stands there and what was expected; nothing is skipped in silence,
-//! and nothing in a file makes a reader panic or ask for memory without bound. No existing file is ever written.
-//! This room opens no drive and reads no clock.
+//! Every reader streams: a trace of any length is read in constant memory, from plain text, gzip or
+//! Zstandard, and each yields the same [`TraceIo`](likenew_core::trace::TraceIo). Anything that breaks the
+//! format ends the reading with the file, the line, the column, what is there and what was expected; nothing
+//! is skipped in silence, and nothing in a file makes a reader panic or ask for memory without bound. No
+//! existing file is ever written. This crate opens no drive and reads no clock.
 
 mod applications;
 mod compression;

@@ -1,4 +1,4 @@
-//! What is wrong with a line, before it is known which line of which file that is.
+//! What is wrong with a line, without its number and file.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::error::TraceError;
 pub(crate) enum LineError {
     /// Something else was expected at this byte of it.
     At(usize, Cow<'static, str>),
-    /// The line makes no sense where it stands.
+    /// The line is not valid at its place.
     Line(String),
     /// It belongs to another volume than the lines before, and none was chosen.
     AnotherVolume,
@@ -21,7 +21,7 @@ impl LineError {
     }
 }
 
-/// At most so many bytes of what was found are shown.
+/// Bytes of the faulty text that are shown, at most.
 const EXCERPT_BYTES: usize = 40;
 
 /// The error that names the place.
@@ -40,7 +40,7 @@ pub(crate) fn locate(file: &str, number: u64, line: &[u8], line_error: LineError
     }
 }
 
-/// What stands at this byte, up to the end of its field.
+/// The text from this byte to the end of its field.
 fn excerpt(line: &[u8], column: usize) -> String {
     let rest = line.get(column..).unwrap_or_default();
     if rest.is_empty() {

@@ -2,12 +2,13 @@
 
 use std::io::{self, Read};
 
-/// A line is never longer: no format has such lines, and a file without line ends must not fill the memory.
+/// Limit of a line's length. Chosen: no format has such lines, and a file without line ends must not fill the
+/// memory.
 pub(crate) const LINE_MAX: usize = 64 << 10;
 
 const BUFFER: usize = 256 << 10;
 
-/// Where a line stands in the buffer of its [`Lines`].
+/// The place of a line in the buffer of its [`Lines`].
 pub(crate) struct Line {
     /// First byte of it.
     from: usize,
@@ -22,7 +23,7 @@ pub(crate) struct Line {
 pub(crate) enum ReadFailure {
     /// It is longer than [`LINE_MAX`].
     Endless,
-    /// The stream can not be read on.
+    /// The stream cannot be read further.
     Stream(io::Error),
 }
 
@@ -30,11 +31,11 @@ pub(crate) enum ReadFailure {
 pub(crate) struct Lines {
     stream: Box<dyn Read + Send>,
     buffer: Box<[u8]>,
-    /// What is read and not handed out.
+    /// Bytes read and not yet returned.
     from: usize,
     to: usize,
     at_end: bool,
-    /// What ended the stream before its time; told when the lines before it are handed out.
+    /// What ended the stream early; returned after the lines before it.
     failure: Option<io::Error>,
     number: u64,
 }
@@ -44,7 +45,7 @@ impl Lines {
         let buffer = vec![0; BUFFER].into_boxed_slice();
         let mut lines = Self { stream, buffer, from: 0, to: 0, at_end: false, failure: None, number: 0 };
         lines.fill();
-        // Files of some editors begin with a mark of their encoding.
+        // Some editors begin a file with a byte order mark.
         if lines.buffer[..lines.to].starts_with(b"\xef\xbb\xbf") {
             lines.from = 3;
         }
@@ -56,12 +57,12 @@ impl Lines {
         &self.buffer[self.from..self.to]
     }
 
-    /// What keeps more from being read, if anything does.
+    /// The error that ended reading, if any.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// The number of the line handed out last, from 1.
+    /// The number of the last line returned, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

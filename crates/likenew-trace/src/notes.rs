@@ -1,6 +1,6 @@
-//! What a reader passed over or could not tell: nothing is skipped in silence.
+//! What a reader skipped or could not determine: nothing is skipped in silence.
 
-/// What is worth saying of a trace that was read, in the order in which it was met.
+/// Notes about a trace that was read, in the order in which they arose.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     counts: Vec<(&'static str, u64)>,
@@ -8,7 +8,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// One more of these; `what` goes on after the count.
+    /// Counts one more; `what` follows the count.
     pub(crate) fn count(&mut self, what: &'static str) {
         match self.counts.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,

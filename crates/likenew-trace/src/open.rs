@@ -33,7 +33,7 @@ pub struct OpenOptions {
     pub volume: Option<String>,
 }
 
-/// A trace that is open: a source of its I/Os, and what is known of it as a whole.
+/// An open trace: a source of its I/Os, and its properties as a whole.
 pub struct Trace {
     format: Format,
     compression: Option<&'static str>,
@@ -48,7 +48,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, 
     Trace::open(path, options).map(|trace| Box::new(trace) as Box<dyn TraceSource>)
 }
 
-/// Opens a trace that comes out of a stream, such as standard input, which errors call `name`.
+/// Opens a trace from a stream, such as standard input, which errors call `name`.
 ///
 /// # Errors
 /// As [`Trace::open`].
@@ -77,7 +77,7 @@ pub fn open_stream(
     Ok(Trace { format, compression, reader })
 }
 
-/// One reader for each format, so that parsing is no indirect call.
+/// One reader for each format, so that parsing needs no indirect call.
 fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn TraceReader> {
     match format {
         Format::Likenew => Box::new(Reader::new(source, Likenew::default(), intake)),
@@ -96,12 +96,12 @@ fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn TraceReader
 }
 
 impl Trace {
-    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the compression (gzip or
-    /// Zstandard) by its first bytes.
+    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the
+    /// compression (gzip or Zstandard) by its first bytes.
     ///
     /// # Errors
-    /// The file can not be read; it is no trace, or not in the format that was asked for; it begins with something of
-    /// another form than its format gives it.
+    /// The file cannot be read; it is no trace, or not in the requested format; or it begins with something
+    /// that breaks its format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| TraceError::File { file: name.clone(), error })?;
@@ -113,17 +113,18 @@ impl Trace {
         self.format
     }
 
-    /// What it is packed with.
+    /// Its compression.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// What it says of itself, in the project's own format; whole at its end alone.
+    /// Its header, in the project's format; complete only at its end.
     pub fn head(&self) -> Option<&TraceHead> {
         self.reader.head()
     }
 
-    /// What was passed over so far, and what could not be told, as sentences without a full stop; whole at the end alone.
+    /// What was skipped so far, and what could not be determined, as sentences without a full stop; complete
+    /// only at the end.
     pub fn notes(&self) -> Vec<String> {
         self.reader.notes()
     }

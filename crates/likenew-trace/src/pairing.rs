@@ -1,4 +1,4 @@
-//! Brings the end of an I/O together with its beginning, where a trace tells of them on two lines.
+//! Joins the start of an I/O with its end, where a trace has them on two lines.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashMap;
 
-/// So many records wait for the end of the first of them; then it counts as one whose end is not known.
+/// Records that wait for the end of the first of them, at most; then its end counts as unknown.
 const WAITING_MAX: usize = 1 << 18;
 
-/// I/Os of one drive that have left and not ended, and those behind them.
+/// I/Os of one drive that have left and not ended, and those after them.
 ///
 /// An end belongs to the oldest of the same operation and first byte. An end of fewer bytes leaves the rest in flight.
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct PendingIo {
 
 #[derive(PartialEq, Eq)]
 enum State {
-    /// So many bytes are to come.
+    /// Bytes that have not ended.
     InFlight(u64),
     Done,
     /// It was taken back and will leave again.

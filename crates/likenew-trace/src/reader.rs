@@ -12,14 +12,14 @@ use crate::intake::Intake;
 use crate::line_error::{LineError, locate};
 use crate::lines::{LINE_MAX, Lines, ReadFailure};
 
-/// So many lines are looked through for volumes, where one has to be chosen.
+/// Lines that are searched for volumes, where one has to be chosen.
 const CENSUS_LINES: u64 = 1_000_000;
 
-/// Where a trace comes from.
+/// The source of a trace.
 pub(crate) struct Source {
     /// Its name as it was given.
     pub(crate) file: String,
-    /// What it is packed with.
+    /// Its compression.
     pub(crate) compression: Option<&'static str>,
     pub(crate) lines: Lines,
 }
@@ -36,15 +36,15 @@ pub(crate) struct Reader<P> {
     at_end: bool,
 }
 
-/// What a trace is to those who open it, whatever its format.
+/// The interface of an open trace, whatever its format.
 pub(crate) trait TraceReader: TraceSource {
     /// Reads until there is a record or the end.
     fn prime(&mut self) -> Result<(), TraceError>;
 
-    /// What the trace says of itself.
+    /// The trace's header.
     fn head(&self) -> Option<&TraceHead>;
 
-    /// What was passed over so far, and what could not be told.
+    /// What was skipped so far, and what could not be determined.
     fn notes(&self) -> Vec<String>;
 
     /// The volume that is read.
@@ -81,7 +81,7 @@ impl<P: Parse> Reader<P> {
             Ok(()) => Ok(()),
             Err(LineError::AnotherVolume) => {
                 self.intake.volumes.begin_census();
-                // Counted now; a volume that is only counted is no flaw.
+                // Records are only counted now; another volume is not an error.
                 let _ = self.parser.line(text, &mut self.intake);
                 Err(self.census())
             }
@@ -109,7 +109,7 @@ impl<P: Parse> Reader<P> {
         }
     }
 
-    /// Why the lines stop before their time; no error where a recorder that was killed leaves its file so.
+    /// Why the lines stop early; no error where a recorder that was killed leaves its file so.
     fn report_failure(&mut self, broken: ReadFailure) -> Result<(), TraceError> {
         let number = self.lines.number();
         let error = match broken {
@@ -133,7 +133,7 @@ impl<P: Parse> Reader<P> {
         Err(TraceError::Senseless { file: self.file.clone(), line: number, reason })
     }
 
-    /// Counts the volumes on the lines that follow, and says them.
+    /// Counts the volumes on the lines that follow, and returns them.
     fn census(&mut self) -> TraceError {
         let mut left = CENSUS_LINES;
         while left > 0

@@ -16,10 +16,10 @@ use busy::BusySpans;
 use in_flight::InFlight;
 use sequence::Sequence;
 
-/// So many applications are listed by name.
+/// Applications that are listed by name.
 const LISTED_MAX: usize = 31;
 
-/// What the others are called together.
+/// The name of all others together.
 const OTHER_APPLICATIONS: &str = "(others)";
 
 /// What a trace holds. Bytes and nanoseconds; times are those of the recording.
@@ -32,7 +32,7 @@ pub struct Survey {
     pub records: u64,
     /// From the first that left to the last that left.
     pub span_ns: Nanos,
-    /// Where the last byte that was addressed ends.
+    /// The end of the highest address.
     pub end_max_bytes: u64,
     /// The longest read or write.
     pub length_max_bytes: u64,
@@ -46,11 +46,11 @@ pub struct Survey {
     pub trim: Amount,
     /// Flushes; they have no bytes.
     pub flush: Amount,
-    /// What latencies say, where there are any.
+    /// Results from latencies, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyStats>,
-    /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name stands for those
-    /// that are not known.
+    /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name
+    /// stands for those that are not known.
     #[serde(default)]
     pub applications: Vec<ApplicationShare>,
 }
@@ -64,7 +64,7 @@ pub struct Amount {
     pub bytes: u64,
 }
 
-/// What latencies say.
+/// Results from latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyStats {
     /// I/Os whose latency is known; the rest of this is about them.
@@ -79,7 +79,7 @@ pub struct LatencyStats {
     pub depth_max: u64,
 }
 
-/// What one application did.
+/// The I/Os of one application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationShare {
     /// Its name.
@@ -164,7 +164,7 @@ impl Surveyor {
         self.digest.put(io, application.hash);
     }
 
-    /// What the trace holds.
+    /// The results so far.
     pub fn finish(self, applications: &[String]) -> Survey {
         let [read, write, trim, flush] = self.amounts;
         let (busy_ns, waiting_ns) = (self.busy.time(), self.busy.waiting());
@@ -231,7 +231,7 @@ struct Digest {
     bytes: Vec<u8>,
 }
 
-/// So many bytes are hashed at once.
+/// Bytes that are hashed at once.
 const HASHED_BYTES: usize = 32 << 10;
 
 impl Digest {

@@ -12,17 +12,18 @@ use crate::error::TraceError;
 use crate::formats::likenew::{COLUMNS, END, FIRST_LINE};
 use crate::head::TraceHead;
 
-/// Records wait in memory no longer than until so many bytes of text are together …
+/// Records wait in memory until there are so many bytes of text …
 const FLUSH_BYTES: usize = 256 << 10;
 
-/// … or a record comes that left this long after the last one that was written out.
+/// … or a record comes that left this long after the last one that was written out. Chosen: a kill loses at
+/// most one second.
 const FLUSH_SPAN: Nanos = Nanos::from_secs(1);
 
 /// Writes records in the project's own format as they come.
 ///
-/// Whatever kills the program, all but the latest records are in the file: at most 256 KiB of text, and nothing older than
-/// a second by the times of the records; [`TraceWriter::flush`] writes those out as well. A file without
-/// [`TraceWriter::finish`] has no end mark, and whoever reads it is told.
+/// Whatever kills the program, all but the latest records are in the file: at most 256 KiB of text, and
+/// nothing older than a second by the times of the records; [`TraceWriter::flush`] writes those out as well.
+/// A file without [`TraceWriter::finish`] has no end mark, and its readers report that.
 pub struct TraceWriter {
     out: TraceSinkFile,
     text: Vec<u8>,
@@ -46,10 +47,10 @@ impl TraceSinkFile {
 }
 
 impl TraceWriter {
-    /// Begins a new file, packed if its name ends in `.zst`, and writes the head.
+    /// Begins a new file, compressed if its name ends in `.zst`, and writes the header.
     ///
     /// # Errors
-    /// The file is there already, or can not be created or written.
+    /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, head: &TraceHead) -> Result<Self, TraceError> {
         let wrong = |error| TraceError::File { file: path.display().to_string(), error };
         let file = File::create_new(path).map_err(wrong)?;
@@ -68,8 +69,8 @@ impl TraceWriter {
         Ok(writer)
     }
 
-    /// Says something of the trace that was not known before, such as `lost_events`; what its head said under this key is
-    /// replaced.
+    /// Adds a property of the trace that was not known before, such as `lost_events`; it replaces the
+    /// header's value of this key.
     pub fn note(&mut self, key: &str, value: &str) {
         self.pair(key, value);
     }
@@ -79,10 +80,10 @@ impl TraceWriter {
         self.records
     }
 
-    /// Writes out what waits, so that it outlives this program.
+    /// Writes out all waiting records, so that they survive a kill.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.flushed = self.latest;
         if self.text.is_empty() {
@@ -96,7 +97,7 @@ impl TraceWriter {
     /// Writes the end mark and closes the file. Returns how many records it holds.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<u64> {
         let records = self.records;
         self.pair(END, &records.to_string());
@@ -154,7 +155,7 @@ fn encoder(file: File) -> io::Result<zstd::Encoder<'static, File>> {
     Ok(encoder)
 }
 
-/// Refuses what no reader would take.
+/// Refuses what no reader would accept.
 fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
     let reason = if io.at < latest {
         format!("it left at {} ns, after one that left at {} ns was written", io.at.0, latest.0)

@@ -1,19 +1,19 @@
-//! Which of a trace's volumes is read, and which there are.
+//! The volume of a trace that is read, and the volumes it has.
 
 use rustc_hash::FxHashMap;
 
 use crate::line_error::LineError;
 
-/// Longer names of volumes are told apart by their beginning alone.
+/// Of longer volume names only the beginning is compared.
 const LENGTH_MAX: usize = 1024;
 
 /// No more volumes are counted.
 const VOLUMES_MAX: usize = 10_000;
 
-/// So many are named in an error.
+/// Volumes that are named in an error.
 const LISTED_MAX: usize = 12;
 
-/// How the name of a volume stands in the file, and how people say it: the byte between its two parts.
+/// How the file spells a volume's name, and how users do: the byte between its two parts.
 #[derive(Clone, Copy)]
 pub(crate) struct Spelling {
     pub(crate) file: u8,
@@ -21,7 +21,7 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
-    /// The name stands in the file as it is said.
+    /// The file spells the name as users do.
     pub(crate) const PLAIN: Self = Self { file: b',', display_name: b',' };
 }
 
@@ -72,7 +72,7 @@ impl Volumes {
         if !self.is_selected && !self.counting {
             return Err(LineError::AnotherVolume);
         }
-        // Once the right one is met, nobody will ask for the others.
+        // Once the right one is found, the others are no longer needed.
         if self.counting || self.read == 0 {
             if let Some(count) = self.census.get_mut(name) {
                 *count += 1;
@@ -91,7 +91,7 @@ impl Volumes {
         }
     }
 
-    /// The volume that is read, as people say it.
+    /// The volume that is read, as users spell it.
     pub(crate) fn selection(&self) -> Option<String> {
         self.selection
             .as_ref()
@@ -99,7 +99,7 @@ impl Volumes {
             .map(|name| self.display_name(name))
     }
 
-    /// The volume that was asked for and never met.
+    /// The volume that was asked for and not found.
     pub(crate) fn missing(&self) -> Option<String> {
         self.selection
             .as_ref()

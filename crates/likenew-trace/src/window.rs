@@ -1,11 +1,11 @@
-//! Records in the order of their times, where a file holds them nearly so.
+//! Sorts records by time, where a file has them nearly so.
 
 use std::collections::VecDeque;
 
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
-/// A record may stand this many records behind its place.
+/// How many records late a record may come.
 pub(crate) const WINDOW: usize = 4096;
 
 /// Holds the latest records until nothing earlier can follow them.
@@ -20,7 +20,7 @@ impl Window {
         Self { pending: VecDeque::with_capacity(WINDOW + 1), emitted_until: Nanos::ZERO }
     }
 
-    /// Takes one more; `false` when records that come after it in time are already handed out.
+    /// Takes one more; `false` when later records were already passed on.
     #[must_use]
     pub(crate) fn push(&mut self, io: TraceIo) -> bool {
         match self.pending.back() {

@@ -5,26 +5,26 @@ use likenew_core::reading::DriveReading;
 use likenew_core::stat::{OpStat, Stat};
 use likenew_core::units::Nanos;
 
-/// Counts of one interval, and what follows from them.
+/// Counts of one interval, and rates from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
     /// When the interval ended, on the reader's clock.
     pub at: Nanos,
     /// How long it was.
     pub elapsed: Nanos,
-    /// What ended in it.
+    /// I/Os that ended in it.
     pub stat: Stat,
-    /// Reads and writes in flight at its end, where the kernel tells them apart.
+    /// Reads and writes in flight at its end, where the kernel counts them separately.
     pub in_flight: Option<[u64; 2]>,
     /// Degrees Celsius at its end.
     pub temperature_c: Option<f64>,
-    /// How long at least something has been in flight of which nothing ended; zero where something ended.
+    /// For how long, at least, I/O has been in flight and nothing ended; zero where something ended.
     pub waiting: Nanos,
 }
 
 impl Activity {
-    /// Between two readings of one drive, where `waiting` is how long it had answered nothing before. `None` when the
-    /// readings are of different drives or the drive began anew.
+    /// From two readings of one drive, where `waiting` is how long it had answered nothing before. `None`
+    /// when the readings are of different drives or the drive restarted.
     pub fn between(before: &DriveReading, now: &DriveReading, waiting: Nanos) -> Option<Self> {
         if before.instance != now.instance || now.at <= before.at {
             return None;
@@ -47,7 +47,7 @@ impl Activity {
         self.per_s(self.op_stat(op).bytes())
     }
 
-    /// I/Os a second of an operation; 0 where it is not counted.
+    /// IOPS of one operation; 0 where it is not counted.
     pub fn iops(&self, op: Op) -> f64 {
         self.per_s(self.op_stat(op).ios)
     }
@@ -59,8 +59,9 @@ impl Activity {
 
     /// The share of the interval in which something was in flight, 0 to 1.
     ///
-    /// The kernel counts a tick of its clock as busy when an I/O began or ended in it, so that short I/Os, one in every tick,
-    /// read as 1; and it settles a long I/O when it ends, which can be more than the interval held and is cut to 1.
+    /// The kernel counts a tick of its clock as busy when an I/O began or ended in it, so that short I/Os,
+    /// one in every tick, read as 1; and it settles a long I/O when it ends, which can be more than the
+    /// interval held and is cut to 1.
     pub fn busy(&self) -> f64 {
         (self.stat.busy_ms as f64 * 1e6 / self.elapsed.0 as f64).min(1.0)
     }

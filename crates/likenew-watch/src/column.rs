@@ -1,4 +1,4 @@
-//! The columns of the table: what stands in them, how wide they are, and which go first where there is no room.
+//! The columns of the table: their contents, their widths, and which are left out first on a narrow screen.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub enum Column {
     Drive,
     /// Bytes a second.
     Rate(Op),
-    /// I/Os a second.
+    /// I/Os per second.
     Iops(Op),
     /// Mean latency.
     Latency(Op),
@@ -64,7 +64,7 @@ const ORDER: [Column; 17] = [
     UsedBy,
 ];
 
-/// Columns in the order in which they get room. Discards come early where there are any.
+/// Columns, most important first. Discards come early where there are any.
 const FIRST: [Column; 4] = [Drive, Rate(Op::Read), Rate(Op::Write), Busy];
 const LATER: [Column; 11] = [
     Queue,
@@ -167,12 +167,12 @@ impl Column {
         }
     }
 
-    /// In words, for who asks what rows are sorted by.
+    /// In words, to show what rows are sorted by.
     pub(crate) fn words(self, units: Units) -> String {
         self.title(units).join(" ").trim().replace("DRIVE", "name")
     }
 
-    /// What stands in a row of it. A history is drawn instead.
+    /// Its text for a row. A history is drawn instead.
     pub(crate) fn cell(self, history: &DriveHistory, units: Units) -> String {
         let facts = history.facts();
         match self {
@@ -202,7 +202,7 @@ impl Column {
         }
     }
 
-    /// How two rows follow by it: numbers from the highest, what is not known last, words by the alphabet.
+    /// The order of two rows by it: numbers from the highest, unknown ones last, words alphabetically.
     pub(crate) fn order(self, one: &DriveHistory, two: &DriveHistory) -> Ordering {
         let text = |history: &DriveHistory| match self {
             Model => history.facts().model.clone().unwrap_or_default().to_lowercase(),

@@ -38,7 +38,7 @@ pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What is looked at, and how much all drives together move.
+/// The headline: what is shown, and how much all drives together move.
 fn head(view: &View, drives: &Drives) -> String {
     let shown = view.visible_drives(drives);
     let mut text = String::from("likenew watch");
@@ -72,7 +72,7 @@ fn watch_title(drives: &Drives) -> String {
     if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
 }
 
-/// What keys do, or what has to be said first.
+/// What keys do, or a note that comes first.
 fn foot(view: &View) -> (String, Style) {
     if let Some(message) = view.message() {
         return (message.to_owned(), view.theme.alarm());
@@ -91,7 +91,7 @@ fn foot(view: &View) -> (String, Style) {
     (keys.to_owned(), view.theme.faint())
 }
 
-/// A part of the screen that is written to by rows and columns, from its corner; what lies outside is not written.
+/// A part of the screen that is written by rows and columns from its corner; anything outside is clipped.
 pub(crate) struct Canvas<'a> {
     pub(crate) theme: Theme,
     area: Rect,

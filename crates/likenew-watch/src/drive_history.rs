@@ -8,14 +8,14 @@ use likenew_core::units::Nanos;
 
 use crate::activity::Activity;
 
-/// What the last reading said of a drive.
+/// What the last reading showed of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It was seen for the first time: there are no rates yet.
     Appeared,
     /// It was counted.
     IntervalCounts,
-    /// Another drive has its name now, or its counters began anew.
+    /// Another drive has its name now, or its counters were reset.
     Restarted,
     /// It is not there any more.
     Gone,
@@ -91,17 +91,17 @@ impl DriveHistory {
         &self.last.facts
     }
 
-    /// What the last reading said.
+    /// What the last reading showed.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Whether the last reading said anything new of it: a drive goes only once.
+    /// Whether the last reading showed anything new about it: a drive disappears only once.
     pub fn is_news(&self) -> bool {
         self.is_news
     }
 
-    /// Since when it is gone, if it is.
+    /// Since when it has been gone, if it is.
     pub(crate) fn gone_since(&self) -> Option<Nanos> {
         self.gone_since
     }
@@ -116,7 +116,8 @@ impl DriveHistory {
         self.past.iter().map(Option::as_ref)
     }
 
-    /// Whether it is worth showing unasked: a drive with a medium, or anything else that has had I/O while it was watched.
+    /// Whether it is shown by default: a drive with a medium, or anything else that has had I/O while it was
+    /// watched.
     pub fn is_visible(&self) -> bool {
         let idle = matches!(self.facts().role, Role::Virtual) || self.facts().capacity_bytes == 0;
         !idle || self.was_active

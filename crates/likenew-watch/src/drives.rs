@@ -7,15 +7,15 @@ use likenew_core::units::Nanos;
 
 use crate::drive_history::DriveHistory;
 
-/// A drive that was pulled is shown as gone for this long.
+/// How long a drive that was unplugged is shown as gone. Chosen: time enough to notice it.
 const GONE_SHOWN_FOR: Nanos = Nanos::from_secs(60);
 
-/// Which drives are looked at.
+/// Which drives are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// These names alone; all where there is none.
+    /// Only these names; all if empty.
     pub names: Vec<String>,
-    /// Also what is idle and no drive: loop devices, RAM disks, slots without a medium.
+    /// Also idle devices that are not drives: loop devices, RAM disks, slots without a medium.
     pub all: bool,
     /// Partitions as well.
     pub partitions: bool,

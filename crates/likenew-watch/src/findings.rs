@@ -1,4 +1,4 @@
-//! What a log of lines came to: totals of each drive, and its course, in memory that does not grow with the log.
+//! The findings of a log: totals of each drive, and its course, in memory that does not grow with the log.
 
 use indexmap::IndexMap;
 use likenew_core::answer::Answer;
@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::line::{IntervalCounts, Line, OpLine};
 use crate::wording;
 
-/// A drive that leaves something in flight unanswered for this long is named.
+/// A drive that answers nothing for this long while I/O is in flight is named. Chosen: the second from which
+/// the screen shows it as waiting.
 const UNANSWERED_AFTER: Nanos = Nanos::from_secs(1);
 /// Points of a curve, at most.
 const CELLS_MAX: usize = 512;
@@ -23,7 +24,7 @@ pub struct Log {
     last_ns: u64,
 }
 
-/// What is kept of one drive.
+/// The record of one drive.
 #[derive(Clone, Debug)]
 struct DriveLog {
     model: Option<String>,
@@ -105,7 +106,7 @@ impl Log {
         Nanos(self.first_ns.map_or(0, |first| self.last_ns.saturating_sub(first)))
     }
 
-    /// A table of all drives that were counted, and pictures of those that did something.
+    /// A table of all drives that were counted, and plots of those that did something.
     pub fn findings(&self) -> Findings {
         let rows = self.drives.iter().map(|(name, watched)| watched.row(name)).collect();
         let mut findings = Findings {
@@ -153,7 +154,8 @@ impl Log {
         }
     }
 
-    /// Whether a drive left something unanswered. Not a problem of the drive in any case: it may have been unplugged.
+    /// Whether a drive left I/O unanswered. That is not always a problem of the drive: it may have been
+    /// unplugged.
     fn stalls(&self) -> Answer {
         if self.by_activity().is_empty() {
             return Answer::unknown("stalls", wording::QUESTION, wording::IDLE);
@@ -210,7 +212,7 @@ impl DriveLog {
         if counts.waiting_ns > self.waiting.ns {
             self.waiting = LongestWait { ns: counts.waiting_ns, until_ns: at_ns };
         }
-        // An interval belongs to the cell in which its middle lies: ends jitter around the cells' own.
+        // An interval belongs to the cell that contains its middle: its ends jitter around the cells' ends.
         let middle = since_first_ns.saturating_sub(counts.elapsed_ns / 2);
         while middle / self.width_ns >= CELLS_MAX as u64 {
             self.coarsen();
@@ -267,7 +269,7 @@ impl DriveLog {
             .lines(curves)
     }
 
-    /// On an axis of its own: what is discarded at once would leave nothing to be seen of what is moved.
+    /// With a separate axis: one large discard would hide what is read and written.
     fn trims(&self, name: &str) -> Series {
         let title = wording::trims(name);
         let y = Axis::new("trimmed", "bytes/s");
@@ -338,7 +340,7 @@ impl Cell {
 
 impl Sum {
     fn add(&mut self, op: &OpLine) {
-        // A log can be changed by anybody, and need not add up.
+        // Any program can change a log, so its sums may overflow.
         self.ios = self.ios.saturating_add(op.ios);
         self.bytes = self.bytes.saturating_add(op.bytes);
         self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;

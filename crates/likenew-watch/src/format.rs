@@ -1,9 +1,9 @@
-//! Numbers as they stand in narrow columns.
+//! Numbers for narrow columns.
 
 use likenew_core::stat::OpStat;
 use likenew_core::units::{Nanos, three_digits};
 
-/// In what rates are shown.
+/// The unit of rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Units {
     /// MB/s, 10⁶ bytes a second, as makers have it.
@@ -32,7 +32,7 @@ impl Units {
     }
 }
 
-/// Three digits; a zero is only a zero, and what would be shown as one is not.
+/// Three digits; only zero is shown as zero, and only one as one.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -43,7 +43,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// I/Os a second.
+/// I/Os per second.
 pub(crate) fn iops(per_s: f64) -> String {
     match per_s {
         0.0 => "0".to_owned(),
@@ -54,11 +54,11 @@ pub(crate) fn iops(per_s: f64) -> String {
     }
 }
 
-/// Fewer milliseconds than this leave less than a digit of the mean.
+/// With fewer milliseconds than this the mean has less than one significant digit.
 const MS_PRECISE: u64 = 10;
 
-/// A mean latency: `<13 µs` where all I/Os together took less than the kernel's millisecond, `~50 µs` where they took so few
-/// that the mean is rough, `-` where there was none.
+/// A mean latency: `<13 µs` where all I/Os together took less than the kernel's millisecond, `~50 µs` where
+/// they took so few that the mean is rough, `-` where there was none.
 pub(crate) fn latency(count: &OpStat) -> String {
     match (count.latency_mean(), count.latency_step()) {
         (Some(_), Some(step)) if count.ms == 0 => format!("<{}", rough(step, f64::ceil)),
@@ -81,7 +81,7 @@ fn rough(span: Nanos, round: fn(f64) -> f64) -> String {
     if rounded.fract().abs() < 0.05 { format!("{rounded:.0} {unit}") } else { format!("{rounded:.1} {unit}") }
 }
 
-/// A share as whole percents; what is not nothing is not shown as nothing.
+/// A share as whole percents; only zero is shown as zero.
 pub(crate) fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
 }

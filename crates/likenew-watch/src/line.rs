@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::activity::Activity;
 use crate::drive_history::{DriveHistory, State};
 
-/// What is said of one drive after each reading. Units stand in the keys; what is not known is left out.
+/// The line of one drive after each reading. Keys have units; what is not known is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// When the interval ended, as RFC 3339 has it.
@@ -46,9 +46,9 @@ pub struct IntervalCounts {
     pub queue_mean: f64,
     /// Share of time with something in flight.
     pub busy_percent: f64,
-    /// How long at least nothing has ended although something was in flight.
+    /// For how long, at least, nothing has ended although I/O was in flight.
     pub waiting_ns: u64,
-    /// What the driver says.
+    /// As the driver reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
 }
@@ -62,7 +62,7 @@ pub struct OpLine {
     pub merged: u64,
     /// Bytes they moved.
     pub bytes: u64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
@@ -75,7 +75,7 @@ pub struct OpLine {
 }
 
 impl Line {
-    /// What a drive's last reading said, at this date.
+    /// The line of a drive's last reading, at this date.
     pub fn from_course(history: &DriveHistory, time: &str, at_ns: u64) -> Self {
         let state = match history.state() {
             State::Appeared => "appeared",

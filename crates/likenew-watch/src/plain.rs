@@ -1,4 +1,4 @@
-//! One interval as a plain table, for where nobody can press keys.
+//! One interval as a plain table, for output without a keyboard.
 
 use unicode_width::UnicodeWidthStr as _;
 

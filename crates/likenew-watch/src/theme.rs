@@ -1,4 +1,5 @@
-//! What a screen is drawn with: characters that the terminal has, and colours that read on light and dark.
+//! What a screen is drawn with: characters that the terminal has, and colors that are readable on light and
+//! dark.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::symbols::bar;
@@ -8,11 +9,11 @@ use ratatui_core::symbols::bar;
 pub struct Theme {
     /// Only characters of ASCII.
     pub ascii: bool,
-    /// Colours. Weight is used either way.
+    /// Whether to use colors. Bold is used either way.
     pub colour: bool,
 }
 
-/// Bars in eighths out of plain characters.
+/// Bars in eighths from plain characters.
 const ASCII_BARS: bar::Set = bar::Set {
     full: "#",
     seven_eighths: "%",
@@ -26,8 +27,8 @@ const ASCII_BARS: bar::Set = bar::Set {
 };
 
 impl Theme {
-    /// From what the environment says: the locale of characters (POSIX: LC_ALL before LC_CTYPE before LANG) and NO_COLOR
-    /// (no-color.org). `env` looks up a variable.
+    /// From the environment: the locale of characters (POSIX: LC_ALL before LC_CTYPE before LANG) and
+    /// NO_COLOR (no-color.org). `env` looks up a variable.
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &&str| env(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();

@@ -1,4 +1,4 @@
-//! What somebody looks at, and how keys change it.
+//! What the screen shows, and how keys change it.
 
 use likenew_core::io::Op;
 use likenew_core::units::Nanos;
@@ -8,7 +8,7 @@ use crate::drive_history::DriveHistory;
 use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
 
-/// A key that means something here.
+/// A key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A character.
@@ -37,12 +37,12 @@ pub enum Key {
     End,
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Look on.
+    /// Continue.
     Stay,
-    /// Somebody has seen enough.
+    /// Quit.
     Leave,
 }
 
@@ -62,7 +62,7 @@ pub enum Page {
 const PAGE: isize = 10;
 /// Intervals that keys choose from; any other can be given when the watch begins.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-/// By what rows can be sorted, in the order in which keys go through it.
+/// What rows can be sorted by, in the order in which keys go through it.
 const SORTS: [Column; 14] = [
     Column::Drive,
     Column::Rate(Op::Read),
@@ -121,12 +121,12 @@ impl View {
         self.interval
     }
 
-    /// Which drives are looked at.
+    /// Which drives are shown.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Something that has to be said as long as this is looked at, such as that a log can not be written.
+    /// A note to show as long as the screen is up, such as that a log cannot be written.
     pub fn note(&mut self, text: impl Into<String>) {
         self.note = Some(text.into());
     }
@@ -161,7 +161,7 @@ impl View {
         rows.iter().position(|history| Some(history.name()) == name).unwrap_or(0)
     }
 
-    /// Words of the filter have to be found in a drive's name, model or use.
+    /// Words of the filter must occur in a drive's name, model or use.
     fn matches(&self, history: &DriveHistory) -> bool {
         let facts = history.facts();
         let text = [history.name(), facts.model.as_deref().unwrap_or(""), &facts.used_by.join(" ")]
@@ -207,7 +207,7 @@ impl View {
         Flow::Stay
     }
 
-    /// Keys that mean something else on other pages.
+    /// Keys with another function on other pages.
     fn press_on_page(&mut self, key: Key) -> Option<Flow> {
         match (self.page, key) {
             (Page::Table, Key::Enter) => self.page = Page::Detail,

@@ -1,4 +1,4 @@
-//! What is said of a log of watched drives.
+//! Sentences about a log of watched drives.
 
 use likenew_core::quantity::{Latency, Rate, Share};
 use likenew_core::units::Nanos;

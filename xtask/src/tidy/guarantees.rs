@@ -1,10 +1,10 @@
-//! Each guarantee on the pages about safety names the tests that keep it, in code font: after `Test:` or `Tests:`, or in the last column of a
-//! table of tests. Those tests exist.
+//! Each guarantee on the pages about safety names the tests that keep it, in code font: after `Test:` or
+//! `Tests:`, or in the last column of a table of tests. Those tests must exist.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The pages that make promises.
+/// The pages with guarantees.
 const PAGES: [&str; 3] =
     ["docs/explanation/safety.md", "docs/explanation/refresh.md", "docs/explanation/erase.md"];
 
@@ -30,7 +30,7 @@ pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<S
     Ok(offences)
 }
 
-/// The names of functions that are marked as tests.
+/// The names of functions marked as tests.
 fn tests_in(source: &str) -> Vec<String> {
     let mut tests = Vec::new();
     let mut is_marked = false;
@@ -46,7 +46,8 @@ fn tests_in(source: &str) -> Vec<String> {
     tests
 }
 
-/// What a page names in code font between `Test:` or `Tests:` and the end of that paragraph or item, and in tables that end with a column `test`.
+/// The names in code font between `Test:` or `Tests:` and the end of that paragraph or item, and in tables
+/// that end with a column `test`.
 fn tests_named(page: &str) -> Vec<String> {
     let mut names = Vec::new();
     let (mut is_listed, mut is_in_table) = (false, false);
@@ -71,7 +72,7 @@ fn tests_named(page: &str) -> Vec<String> {
     names
 }
 
-/// Whether it is spelt like a test, with its modules or without.
+/// Whether it is spelled like a test, with its modules or without.
 fn is_name(text: &str) -> bool {
     let function = text.rsplit("::").next().unwrap_or(text);
     function.contains('_')

@@ -1,11 +1,11 @@
-//! Imports form a star: each room's manifest against the table in ARCHITECTURE.md.
+//! Imports form a star: compares each crate's manifest with the table in ARCHITECTURE.md.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Rooms whose manifest and table differ.
+/// Crates whose manifest and table differ.
 pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
     let allowed = table(&text);
@@ -29,7 +29,7 @@ pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Folder → rooms it may import, out of the rows whose first column is a folder with a manifest.
+/// Folder → crates it may import, from the rows whose first column is a folder with a manifest.
 fn table(text: &str) -> BTreeMap<String, Vec<String>> {
     let rows = text.lines().filter(|line| line.starts_with("| `crates/") || line.starts_with("| `xtask`"));
     rows.filter_map(|row| {
@@ -46,7 +46,7 @@ fn table(text: &str) -> BTreeMap<String, Vec<String>> {
     .collect()
 }
 
-/// The rooms a manifest depends on, tests' needs aside.
+/// The crates that a manifest depends on, without those for tests.
 fn imports(manifest: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(manifest).with_context(|| manifest.display().to_string())?;
     let manifest: toml::Table = text.parse()?;

@@ -1,8 +1,8 @@
-//! Links of our pages lead somewhere, and every procedure has its manual.
+//! Links of the project's pages lead somewhere, and every procedure has its manual.
 
 use std::path::Path;
 
-/// Links to files that are not there, and procedures without a manual.
+/// Links to missing files, and procedures without a manual.
 pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut offences = Vec::new();
     for path in super::files(&[root.to_owned()], "md") {
@@ -30,7 +30,7 @@ pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(offences)
 }
 
-/// What the links of a Markdown text point at.
+/// The targets of the links of a Markdown text.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("](").filter_map(|(at, mark)| text[at + mark.len()..].split(')').next())
 }

@@ -1,4 +1,4 @@
-//! Words of our own that users shall not meet, and prose that is hard to read.
+//! Words that users should not see, and prose that is hard to read.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const COLUMNS_MAX: usize = 100;
 /// Longer paragraphs are not read.
 const PARAGRAPH_LINES_MAX: usize = 8;
 
-/// What is refused, and what is said instead. Words match whole, in any case.
+/// What is refused, and what to say instead. Words match whole, in any case.
 const PHRASES: &[(&str, &str)] = &[
     ("reads in order", "sequential read"),
     ("writes in order", "sequential write"),
@@ -57,10 +57,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("neighbour", "neighbor"),
 ];
 
-/// Pages that are still to be rewritten: this one is written by `cargo xtask reproduce`.
+/// Pages still to be rewritten: this one is written by `cargo xtask reproduce`.
 const TO_DO: &[&str] = &["docs/explanation/reproduction.md"];
 
-/// Phrases in what users read, wide lines and long paragraphs in docs.
+/// Refused phrases in what users read, and wide lines and long paragraphs in docs.
 pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut offences = Vec::new();
     for path in files(&[root.join("crates")], "rs").into_iter().filter(|path| is_wording(path)) {
@@ -98,7 +98,8 @@ fn is_wording(path: &Path) -> bool {
         || path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "wording")
 }
 
-/// README, pages of docs, messages and manual pages. Decisions say what was so when they were made.
+/// README, pages of docs, messages and manual pages. Decisions are left out, because they keep the words of
+/// their time.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let docs = root.join("docs");
     let mut all = vec![root.join("README.md")];
@@ -108,7 +109,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Lines that are too wide, and paragraphs that are too long, outside of code and tables.
+/// Lines that are too wide and paragraphs that are too long, outside of code and tables.
 fn shape(text: &str) -> Vec<String> {
     let mut offences = Vec::new();
     let (mut is_code, mut paragraph) = (false, 0);
@@ -130,7 +131,7 @@ fn shape(text: &str) -> Vec<String> {
     offences
 }
 
-/// A paragraph begins with each item of a list.
+/// Each item of a list begins a paragraph.
 fn is_item(start: &str) -> bool {
     let number = start.trim_start_matches(|c: char| c.is_ascii_digit());
     start.starts_with("- ")
@@ -138,7 +139,7 @@ fn is_item(start: &str) -> bool {
         || (number.len() < start.len() && number.starts_with(". "))
 }
 
-/// Phrases that stand in a text as whole words.
+/// Refused phrases in a text, as whole words.
 fn phrases(text: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lower = text.to_lowercase();
     PHRASES.iter().copied().filter(move |(bad, _)| contains_words(&lower, &bad.to_lowercase()))
@@ -150,7 +151,7 @@ fn contains_words(text: &str, words: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_letter) && !text[at + words.len()..].starts_with(is_letter))
 }
 
-/// String literals with their lines, those of macros included.
+/// String literals with their lines, including those in macros.
 #[derive(Default)]
 struct Literals(Vec<(usize, String)>);
 

@@ -1,4 +1,4 @@
-//! Names files and functions that have grown: each is a question, not an offence.
+//! Names files and functions that have grown: each is a question, not a violation.
 
 use std::path::PathBuf;
 

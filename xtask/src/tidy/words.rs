@@ -1,8 +1,8 @@
-//! Words that have no place in certain rooms.
+//! Words that are refused in certain crates.
 
 use std::path::{Path, PathBuf};
 
-/// Lines with a word that has no place there.
+/// Lines with a refused word.
 pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut offences = Vec::new();
     for path in sources {
@@ -23,7 +23,7 @@ pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<S
 
 struct Rule {
     words: &'static [&'static str],
-    /// Parts of paths in which the words are free.
+    /// Parts of paths in which the words are allowed.
     free: &'static [&'static str],
     reason: &'static str,
 }
@@ -47,7 +47,7 @@ const RULES: [Rule; 4] = [
     },
 ];
 
-/// Whether the word stands in the line by itself rather than as part of a longer one.
+/// Whether the line has the word by itself rather than as part of a longer one.
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }

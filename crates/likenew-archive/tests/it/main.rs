@@ -1,4 +1,4 @@
-//! What run folders promise.
+//! The guarantees of run folders.
 
 mod run_folder;
 mod samples;

@@ -1,4 +1,4 @@
-//! A run folder keeps what was measured, whatever happens to it.
+//! A run folder keeps the measurements, whatever happens to it.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn findings(value: f64) -> Findings {
     }
 }
 
-/// A look after so many workloads.
+/// A probe after this many workloads.
 fn observation(after: usize) -> Observation {
     let accounting = segment(after as u64).accounting;
     Observation {
@@ -152,7 +152,7 @@ fn observations_keep_their_position_and_a_torn_one_is_skipped() {
     run.push_observation(&observation(2)).unwrap();
     assert_eq!(fs::read(&file).unwrap(), whole);
     drop(run);
-    // A look after a workload that is to be run again is to be taken again, too.
+    // A probe after a workload that runs again must run again, too.
     fs::write(
         path.join("segments.jsonl"),
         fs::read_to_string(path.join("segments.jsonl")).unwrap().lines().next().unwrap().to_owned() + "\n",
@@ -189,7 +189,7 @@ fn more_lines_than_any_run_has_are_refused_by_file_and_line() {
         error.contains("observations.jsonl, line 50001, cannot be read: it has more than 50000 lines"),
         "{error}"
     );
-    // Of holes: to read it whole would take all memory.
+    // Sparse: reading it completely would take all memory.
     fs::OpenOptions::new().write(true).open(&probes).unwrap().set_len((1 << 30) + 1).unwrap();
     let error = Archive::open(run.path()).unwrap_err().to_string();
     assert!(error.contains("observations.jsonl") && error.contains("larger than 1 GiB"), "{error}");

@@ -1,4 +1,4 @@
-//! Every single I/O is kept, or the run hears why not.
+//! Every single I/O is kept, or the run gets the error.
 
 use std::fs;
 use std::ops::ControlFlow;

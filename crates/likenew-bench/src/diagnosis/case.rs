@@ -1,4 +1,4 @@
-//! One simulated drive with what is wrong with it, and what `check` said.
+//! One simulated drive with its causes, and the answer of `check`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,18 +18,18 @@ use likenew_sim::truth::causes;
 
 use crate::insight::{QueryResult, ask};
 
-/// A drive, and what is really at work.
+/// A drive, and the causes at work.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) target: String,
     pub(super) seed: u64,
-    /// Everything that makes it slower than it could be, as it is made or by what befell it.
+    /// Every cause that makes it slower than it could be, by design or not.
     pub(super) truth: Vec<&'static str>,
-    /// Of these, one is to be named first: faults before how it is made. None of a healthy drive.
+    /// One of these must be named first: faults before causes by design. Empty for a healthy drive.
     pub(super) expected: Vec<&'static str>,
 }
 
-/// A clue of a cause, and with which probability it is there.
+/// Evidence of a cause, and the probability that it is present.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ScoredEvidence {
     pub(super) cause: &'static str,
@@ -37,20 +37,21 @@ pub(super) struct ScoredEvidence {
     pub(super) chance: f64,
 }
 
-/// What was said.
+/// The answer of `check`.
 #[derive(Clone, Debug)]
 pub(super) struct CaseResult {
-    /// Names of causes, the first first.
+    /// Names of causes, in the order of the answer.
     pub(super) causes: Vec<String>,
-    /// Whether something is slow and not explained.
+    /// Whether something is slow without an explanation.
     pub(super) is_undecided: bool,
     /// The sentences.
     pub(super) sentences: Vec<String>,
-    /// Every clue of every cause, with the probability that it is there.
+    /// Every piece of evidence of every cause, with the probability that it is present.
     pub(super) evidence_items: Vec<ScoredEvidence>,
 }
 
-/// Drives, and what can be set on them so that one cause is at work, if they can have it. Each is more than half full, as drives in use are.
+/// Drives, and settings that put one cause at work on them, if they can have it. Each is more than half full,
+/// as drives in use are.
 const FLASH: [&str; 4] = ["tiny-flash", "tlc-sata-500gb", "crucial-m4-128gb", "qlc-nvme-1tb"];
 const DISKS: [&str; 3] = ["wd6400aaks", "disk-2tb", "seagate-momentus-5400.6"];
 const ON_FLASH: &[&str] = &[
@@ -80,7 +81,8 @@ const ON_DISKS: &[&str] = &[
     "readcache=4GiB",
     "array=4MB/s",
 ];
-/// Drives that are as new, by design or not: all of the catalogue in these states, as far as nothing is at work on them then, and some more.
+/// Healthy drives, slow by design or not: the whole catalog in these states, unless a cause is at work then,
+/// and some more.
 const HEALTHY_STATES: [&str; 3] = ["", "?fill=0.5", "?state=used&fill=0.5"];
 const HEALTHY: &[&str] = &["qlc-nvme-1tb?fill=0.8", "tlc-sata-500gb?fill=0.8&age=10d"];
 const OTHERS: &[&str] = &[
@@ -95,7 +97,8 @@ const OTHERS: &[&str] = &[
     "disk-2tb?shift=512",
 ];
 
-/// Every cause alone on its drives, healthy drives, and with `pairs` two causes at once, each with so many seeds.
+/// Every cause alone on its drives, healthy drives, and with `pairs` two causes at once, each with this many
+/// seeds.
 pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
     let mut targets: Vec<String> = Vec::new();
     for (drives, settings) in [(&FLASH[..], ON_FLASH), (&DISKS[..], ON_DISKS)] {
@@ -118,7 +121,7 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
     targets.dedup();
     let mut cases = Vec::new();
     for target in targets {
-        // Some settings do not go together, or not with every drive.
+        // Some settings exclude each other, or do not fit every drive.
         let Ok(mut case) = Case::new(&format!("sim:{target}"), 0) else { continue };
         if case.expected.is_empty() && OTHERS.contains(&target.as_str()) {
             case.expected.clone_from(&case.truth);
@@ -128,7 +131,7 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Whether nothing has befallen such a drive.
+/// Whether no cause is at work on such a drive.
 fn is_healthy(target: &str) -> bool {
     Case::new(&format!("sim:{target}"), 0).is_ok_and(|case| case.expected.is_empty())
 }
@@ -147,7 +150,7 @@ fn both_names(one: &str, other: &str) -> String {
 
 impl Case {
     /// # Errors
-    /// There is no such drive, or it can not be set so.
+    /// There is no such drive, or the setting does not fit it.
     pub(super) fn new(target: &str, seed: u64) -> anyhow::Result<Self> {
         let spec = Spec::parse(target)?;
         let model = spec.model(no_files)?;
@@ -159,10 +162,10 @@ impl Case {
         Ok(Self { target: target.to_owned(), seed, truth, expected })
     }
 
-    /// Checks it against its twin, as `likenew` does.
+    /// Checks it against its simulated baseline, like `likenew`.
     ///
     /// # Errors
-    /// The drive can not be made, or the run ended early.
+    /// The drive cannot be opened, or the run ended early.
     pub(super) fn run(&self, baselines: &SimulatedBaselines) -> anyhow::Result<CaseResult> {
         let spec = Spec::parse(&self.target)?;
         let baseline = baselines.baseline_for(&spec)?;
@@ -196,7 +199,7 @@ impl Case {
     }
 }
 
-/// What new drives answered, each asked once.
+/// Results of new drives, each measured once.
 #[derive(Default)]
 pub(super) struct SimulatedBaselines {
     cache: Mutex<BTreeMap<String, SimulatedBaseline>>,

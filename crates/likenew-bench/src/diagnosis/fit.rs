@@ -1,9 +1,10 @@
-//! Weights of clues, fitted on drives of even seeds and reported on odd ones.
+//! Weights of evidence, fitted on drives of even seeds and reported on odd ones.
 //!
-//! A weight is log₂ P(clue | cause at work) / P(clue | not at work), once for a clue that is there and once for one that is not. Both
-//! probabilities are shares of cases, drawn towards those that stand for the weights in the table by as many cases as
-//! [`PRIOR_CASES`]: the mean of a beta distribution. A weight whose prior says nothing either way (0 bits) is left as it is, as it stands for a clue that is only told
-//! where it is there. The same cases give the same weights.
+//! A weight is log₂ P(evidence | cause at work) / P(evidence | not at work), once for evidence that is
+//! present and once for evidence that is absent. Both probabilities are shares of cases, drawn towards those
+//! of the weights in the table by [`PRIOR_CASES`] cases: the mean of a beta distribution. A weight whose
+//! prior is 0 bits stays as it is, because such evidence is only reported if it is present. The same cases
+//! give the same weights.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +12,21 @@ use likenew_diagnosis::{WEIGHTS, Weight, prior};
 
 use super::case::{Case, CaseResult, ScoredEvidence};
 
-/// The table counts as so many cases with the cause at work, and as many without.
+/// Number of cases with the cause at work, and as many without, that the table counts for. Chosen: a fifth of
+/// a round of one seed, so that hand-set weights still show.
 const PRIOR_CASES: f64 = 20.0;
-/// No clue says more: as on the scales.
+/// Most bits of one piece of evidence: as in `LogOdds` of the diagnosis.
 const BITS_MAX: f64 = 8.0;
-/// A cause is named from this probability on, as in a diagnosis.
+/// Probability, in 0..1, from which a cause is named: as in the diagnosis.
 const SURE: f64 = 0.9;
 
-/// Clues of one case, and what is really at work.
+/// Evidence of one case, and the causes at work.
 struct TrainingCase<'a> {
     truth: &'a [&'static str],
     evidence_items: &'a [ScoredEvidence],
 }
 
-/// What the fit gives, by the seeds of the cases.
+/// The result of the fit, by the seeds of the cases.
 pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     let of = |is_even: bool| -> Vec<TrainingCase<'_>> {
         let wanted = cases.iter().zip(answers).filter(|(case, _)| case.seed.is_multiple_of(2) == is_even);
@@ -49,7 +51,7 @@ pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     text
 }
 
-/// The table fitted to cases.
+/// Fits the table to cases.
 fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     let mut counts: BTreeMap<(&str, &str), [(f64, f64); 2]> = BTreeMap::new();
     for TrainingCase { truth, evidence_items } in observations {
@@ -66,10 +68,11 @@ fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     WEIGHTS.iter().map(fitted).collect()
 }
 
-/// A weight with what cases say: how often the clue was there, of how many, with the cause at work and without.
+/// Refines a weight by cases: how often the evidence was present, of how many, with the cause at work and
+/// without.
 fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     let (when_present, when_absent) = (weight.when_present.exp2(), weight.when_absent.exp2());
-    // The two shares for which the ratios are those of the table.
+    // The two shares whose ratios are those of the table.
     let share = (1.0 - when_absent) / (when_present - when_absent);
     if !(share > 0.0 && share < 1.0 && when_present * share < 1.0) {
         return weight;
@@ -80,11 +83,11 @@ fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     Weight { when_present: bits(with / without), when_absent: bits((1.0 - with) / (1.0 - without)), ..weight }
 }
 
-/// How well causes are told by weights alone, each for itself.
+/// How well weights alone tell causes, each by itself.
 struct Score {
-    /// Mean surprise of the truth, in bits a cause and case.
+    /// Mean surprise of the truth, in bits per cause and case.
     surprise: f64,
-    /// Causes at work that were named, were not, and causes that were named and are not at work.
+    /// Causes at work that were named, that were missed, and causes that were named and are not at work.
     named: usize,
     missed: usize,
     wrong: usize,
@@ -121,7 +124,7 @@ impl Score {
     }
 }
 
-/// How probable a cause is by its clues: as on the scales, where a group counts by its strongest.
+/// The probability of a cause from its evidence, as in `LogOdds`: each group counts by its strongest item.
 fn chance(cause: &str, evidence_items: &[ScoredEvidence], weights: &[Weight]) -> f64 {
     let (mut bits, mut groups) = (prior(cause), BTreeMap::<&str, f64>::new());
     for scored in evidence_items.iter().filter(|scored| scored.cause == cause) {
@@ -162,7 +165,7 @@ mod tests {
             (same.when_present - by_hand.when_present).abs() < 1e-9
                 && (same.when_absent - by_hand.when_absent).abs() < 1e-9
         );
-        // There in half of the cases with it, and in an eighth of those without.
+        // Present in half of the cases with it, and in an eighth of those without.
         let fitted = refine(by_hand, (50_000.0, 100_000.0), (12_500.0, 100_000.0));
         assert!((fitted.when_present - 2.0).abs() < 0.01, "{fitted:?}");
         assert!((fitted.when_absent - (0.5f64 / 0.875).log2()).abs() < 0.01, "{fitted:?}");
@@ -182,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_fitted_surprises_less_on_cases_like_those() {
         let scored = |chance| vec![ScoredEvidence { cause: CAUSE, evidence_id: CLUE, chance }];
-        // On these drives the clue says nothing.
+        // On these drives the evidence says nothing.
         let evidence_items: Vec<Vec<ScoredEvidence>> =
             (0..400).map(|case| scored(f64::from(case % 2))).collect();
         let truths: [Vec<&'static str>; 2] = [vec![CAUSE], Vec::new()];

@@ -1,12 +1,15 @@
-//! What was at work against what was said.
+//! Causes at work against causes named.
 
 use std::collections::BTreeMap;
 
 use super::case::{Case, CaseResult};
 
-/// Goals, in percent, and what the smaller set in the tests reaches at least.
+/// Goal: percent of cases with the right answer, at least.
 const RIGHT: f64 = 95.0;
+/// Goal: percent of healthy drives called slow, at most.
 const SICK: f64 = 1.0;
+/// What the smaller set in the tests reaches, in percent. Chosen: slightly below the goal, because it has few
+/// cases.
 #[cfg(test)]
 pub(super) const RIGHT_REACHED: f64 = 94.0;
 
@@ -67,7 +70,7 @@ impl Score {
         100.0 * self.right as f64 / (self.sick.max(1)) as f64
     }
 
-    /// In words.
+    /// The score in words.
     pub(super) fn text(&self) -> String {
         let wrong = self.sick - self.right - self.undecided;
         let sick = 100.0 * self.healthy_called_sick as f64 / (self.healthy.max(1)) as f64;
@@ -87,7 +90,7 @@ impl Score {
     }
 }
 
-/// Rows are what was at work, columns what was said first; then the score, with every case that is not right.
+/// Rows are the causes at work, columns those named first; then the score, with every case that is wrong.
 pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     let mut matrix: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for (case, answer) in cases.iter().zip(answers) {

@@ -1,4 +1,4 @@
-//! What an X-ray says of one property.
+//! The answer of an X-ray on one property.
 
 use anyhow::{Context as _, bail};
 use likenew_core::findings::Findings;
@@ -17,25 +17,25 @@ struct Row {
     bytes_written: u64,
 }
 
-/// What is said.
+/// The value in an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StatedValue {
-    /// It is this word.
+    /// A word.
     Word(String),
-    /// It is this number, with the ends of a 90% interval.
+    /// A number, with the ends of a 90% interval.
     Number { value: f64, low: f64, high: f64 },
-    /// It is not there.
+    /// The drive does not have it.
     Absent,
-    /// Nothing.
+    /// Unknown.
     Undecided,
 }
 
-/// What is said of a property, and how sure.
+/// The answer on a property, and its confidence.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PropertyResult {
     pub(super) property: String,
     pub(super) statement: StatedValue,
-    /// 0 where nothing is said.
+    /// 0 if it is unknown.
     pub(super) confidence: f64,
     pub(super) bytes_written: u64,
 }

@@ -1,4 +1,4 @@
-//! One drive that was X-rayed: its truth, what was said of it, and what that has cost.
+//! One X-rayed drive: its truth, the answers, and the cost.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,12 +23,12 @@ use super::answer::{PropertyResult, answers};
 use super::mark::{Mark, mark};
 use crate::case_run::user_time;
 
-/// What disturbs a drive.
+/// The noise on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noise {
     /// Another program uses it.
     Busy,
-    /// The same, on another machine: no kernel's counters tell of it.
+    /// The same from another computer, so that no kernel counter shows it.
     Unseen,
     /// Single I/Os take long.
     Outliers,
@@ -48,7 +48,7 @@ impl Noise {
         }
     }
 
-    /// As a setting of a target: enough to show, and not so much that the drive does nothing else.
+    /// As a setting of a target: enough to show, while the drive still does other work.
     pub(super) fn setting(self, family: Family) -> String {
         match (self, family) {
             (Self::Unseen, _) => format!("{}&facts=off", Self::Busy.setting(family)),
@@ -62,16 +62,16 @@ impl Noise {
     }
 }
 
-/// How every drive of a round is asked.
+/// How to X-ray every drive of a round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Query {
-    /// Probes; all of them if none is named.
+    /// Tests; all of them if none is named.
     pub(super) only: Vec<String>,
-    /// What disturbs it.
+    /// The noise on the drive.
     pub(super) noise: Option<Noise>,
 }
 
-/// One property: what is inside, what was said, and what to think of that.
+/// One property: truth, answer and mark.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) unit: &'static str,
@@ -80,7 +80,7 @@ pub(super) struct Row {
     pub(super) mark: Mark,
 }
 
-/// A drive that was X-rayed.
+/// An X-rayed drive.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) seed: u64,
@@ -88,7 +88,7 @@ pub(super) struct Case {
     pub(super) family: Family,
     /// In the order of the table.
     pub(super) rows: Vec<Row>,
-    /// What was found, to be read; or why nothing was.
+    /// The findings, or why there are none.
     pub(super) findings: Result<Findings, String>,
     /// Bytes written over the capacity.
     pub(super) capacities_written: f64,
@@ -102,7 +102,7 @@ impl Case {
     /// X-rays the drive of a seed.
     ///
     /// # Errors
-    /// The drive can not be made, or the answers have another form.
+    /// The drive cannot be opened, or the answers have another form.
     pub(super) fn run(seed: u64, query: &Query) -> anyhow::Result<Self> {
         let drive = generate(seed);
         let target = match query.noise {
@@ -146,15 +146,15 @@ fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// What came of a question.
+/// The result of a procedure.
 pub(crate) struct QueryResult {
-    /// What was found, unless the run ended early.
+    /// Its findings, unless the run ended early.
     pub(crate) findings: anyhow::Result<Findings>,
-    /// What it rests on.
+    /// Its evidence.
     pub(crate) evidence: Evidence,
 }
 
-/// Asks a question of a drive, as `likenew` itself does.
+/// Runs a procedure on a drive, like `likenew` itself.
 ///
 /// # Errors
 /// There is no such procedure, or its settings do not fit.
@@ -191,7 +191,7 @@ fn rows(truth: &Truth, answers: &[PropertyResult]) -> anyhow::Result<Vec<Row>> {
     truth.rows().into_iter().map(row).collect()
 }
 
-/// Looks on and does nothing.
+/// An observer that does nothing.
 struct SilentObserver;
 
 impl Observer for SilentObserver {

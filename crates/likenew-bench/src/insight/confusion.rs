@@ -1,4 +1,4 @@
-//! Which word was said where another would have been right.
+//! Confusion matrices: the word in the answer against the right one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use likenew_sim::truth::TrueValue;
 use super::answer::StatedValue;
 use super::case::Row;
 
-/// The matrix of a property that is a word: truths down, answers across.
+/// The matrix of a property that is a word: truths in rows, answers in columns.
 pub(super) fn matrix<'a>(property: &str, rows: impl IntoIterator<Item = &'a Row>) -> String {
     let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
     for row in rows {

@@ -1,35 +1,36 @@
-//! What to think of an answer whose truth is known.
+//! Marks an answer whose truth is known.
 
 use likenew_sim::truth::TrueValue;
 
 use super::answer::{PropertyResult, StatedValue};
 
-/// A number is right within this share of the truth.
+/// A number is right within this share of the truth. Chosen: what a reader takes for the same size.
 const RIGHT: f64 = 0.10;
-/// Beyond this share of the truth a number that is said with confidence is a false claim.
+/// Beyond this share of the truth a confident number is a false claim. Chosen: it changes what a reader
+/// concludes.
 const FALSE: f64 = 0.25;
-/// With this confidence an answer is a claim.
+/// Confidence, in 0..1, from which an answer counts as a claim. Chosen: the 90% of the intervals.
 pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
 
-/// What to think of an answer.
+/// The mark of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// The word, or the number within 10%.
     Right,
     /// A number that is further off, or a wrong word without confidence.
     Off,
-    /// It is there and nothing was said.
+    /// The drive has it, and the answer is unknown.
     Undecided,
-    /// It is there and was said not to be.
+    /// The drive has it, and the answer says that it does not.
     WronglyAbsent,
-    /// Said with confidence, and not there, another word, or off by more than 25%.
+    /// A confident answer that is wrong: not there, another word, or off by more than 25%.
     False,
-    /// It is not there, or does not show, and nothing else was said with confidence.
+    /// The drive does not have it, or it does not show, and nothing else was claimed.
     TrulyAbsent,
 }
 
 impl Mark {
-    /// As a list shows it.
+    /// Its name in lists.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -73,7 +74,7 @@ pub(super) fn mark(true_value: TrueValue, answer: &PropertyResult) -> Mark {
     }
 }
 
-/// Whether a 90% interval holds the truth, where there is one and a truth.
+/// Whether a 90% interval contains the truth, if both exist.
 pub(super) fn holds(true_value: TrueValue, answer: &PropertyResult) -> Option<bool> {
     match (true_value, &answer.statement) {
         (TrueValue::Number(number), StatedValue::Number { low, high, .. }) => {

@@ -1,4 +1,4 @@
-//! X-rays of drives that something disturbs, beside the same drives in peace.
+//! X-rays of drives under noise, compared with the same drives without it.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
     text
 }
 
-/// Whether the X-ray says that something disturbs it.
+/// Whether the X-ray reports a disturbance.
 pub(super) fn names_noise(case: &Case) -> bool {
     case.findings
         .as_ref()

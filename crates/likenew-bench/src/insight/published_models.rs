@@ -1,4 +1,4 @@
-//! What `model` says of two simulated drives, beside what was measured and printed of the real ones.
+//! The results of `model` for two simulated drives, beside published measurements of the real ones.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use likenew_sim::Spec;
 
 use super::case::ask;
 
-/// A figure that was printed in "How I figured out my OCZ Core 64 GB SSD" (OCZ forum, 2008).
+/// A value published in "How I figured out my OCZ Core 64 GB SSD" (OCZ forum, 2008).
 struct PrintedFigure {
     target: &'static str,
     op: &'static str,
@@ -21,7 +21,7 @@ struct PrintedFigure {
 enum PrintedMetric {
     /// MiB/s of long requests.
     Throughput,
-    /// Milliseconds of a request of 512 bytes anywhere.
+    /// Milliseconds of a random request of 512 bytes.
     Access,
 }
 
@@ -50,12 +50,14 @@ const PRINTED_FIGURES: [PrintedFigure; 9] = [
     printed_figure(DISK_UNCACHED, "write", PrintedMetric::Access, 17.06),
 ];
 
-/// A figure is given back within this share of it.
+/// A value is reproduced if it is within this share. Chosen: the study prints two digits.
 const NEAR: f64 = 0.05;
+/// Bytes of a MiB.
 const MIB: f64 = 1_048_576.0;
+/// Bytes of the smallest request of the study, one sector.
 const TINY: f64 = 512.0;
 
-/// One line for each figure.
+/// One line for each value.
 pub(super) fn report() -> String {
     let mut text = String::from("Twins of two drives of 2008: model beside what was printed [within 5%]\n");
     for target in [CORE, DISK, DISK_UNCACHED] {

@@ -1,4 +1,4 @@
-//! What came out, as text.
+//! The results as text.
 
 use std::fmt::Write as _;
 
@@ -13,11 +13,11 @@ use super::confusion::matrix;
 use super::mark::{Mark, holds};
 use super::score::{Score, rows_of};
 
-/// Properties of which 9 of 10 are to be right within 10 %.
+/// Properties of which nine of ten must be right within 10%.
 const SIZES: [&str; 4] =
     ["erase_unit_bytes", "write_buffer_bytes", "slc_cache_bytes", "over_provisioning_percent"];
 
-/// Everything that many drives say.
+/// The results of many drives.
 pub(super) fn all(cases: &[Case]) -> String {
     let mut text = format!("X-rays of {} drives that were drawn\n", cases.len());
     text.push_str(&properties(cases));
@@ -59,7 +59,7 @@ fn properties(cases: &[Case]) -> String {
     text
 }
 
-/// The numbers that were aimed at, beside what was reached.
+/// The goals, with the numbers reached.
 fn goals(cases: &[Case]) -> String {
     let rows = || cases.iter().flat_map(|case| &case.rows);
     let mut lines = Vec::new();
@@ -95,12 +95,12 @@ fn goals(cases: &[Case]) -> String {
     lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n")
 }
 
-/// Whether the interval is a point: what can only be one of a few numbers is known or not.
+/// Whether the interval is a point: a value with few possibilities is known or not.
 fn is_exact(row: &Row) -> bool {
     matches!(row.answer.statement, StatedValue::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
 }
 
-/// What it has cost, over all and by family.
+/// The cost over all drives and by family.
 fn costs(cases: &[Case]) -> String {
     let mut text = format!(
         "Cost: mean\n  {:20} {:>6} {:>16} {:>9} {:>14}\n",
@@ -128,7 +128,7 @@ fn costs(cases: &[Case]) -> String {
     text
 }
 
-/// Drives that could not be X-rayed, and every answer that is wrong or missing, by property.
+/// Drives that could not be X-rayed, and every wrong or missing answer, by property.
 fn wrong(cases: &[Case]) -> String {
     let mut text = String::new();
     for case in cases {

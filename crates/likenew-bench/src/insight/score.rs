@@ -1,22 +1,22 @@
-//! Answers of many drives, counted.
+//! Counts of answers over many drives.
 
 use super::case::{Case, Row};
 use super::mark::{Mark, holds};
 
-/// What came of one property, or of several.
+/// Counts for one property, or for several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Score {
-    /// Drives that have it, so that it shows.
+    /// Drives that have it and show it.
     pub(super) exists: u32,
     pub(super) right: u32,
     pub(super) imprecise: u32,
     pub(super) undecided: u32,
     pub(super) wrongly_absent: u32,
-    /// Of drives that have it, and of those that do not.
+    /// False claims, on drives that have it and on those that do not.
     pub(super) false_claims: u32,
     /// All answers.
     pub(super) answers: u32,
-    /// Intervals of drives that have it, and how many hold the truth.
+    /// Intervals for drives that have it, and how many contain the truth.
     pub(super) intervals: u32,
     pub(super) intervals_hold: u32,
     /// Sum of their widths over the truth's value.
@@ -24,7 +24,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Of a property over drives.
+    /// The score of a property over drives.
     pub(super) fn compute<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut score = Self::default();
         rows.into_iter().for_each(|row| score.count(row));
@@ -65,7 +65,7 @@ impl Score {
         share(self.right, self.exists)
     }
 
-    /// Share of the intervals that hold the truth.
+    /// Share of the intervals that contain the truth.
     pub(super) fn coverage(&self) -> Option<f64> {
         share(self.intervals_hold, self.intervals)
     }

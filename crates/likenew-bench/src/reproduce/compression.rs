@@ -75,7 +75,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
 
 const SEQUENTIAL: &str = "SEQ1M Q1T1";
 
-/// One set of the study: what `likenew endure` finds.
+/// One set of the study: the findings of `likenew endure`.
 struct Set {
     name: &'static str,
     findings: Findings,

@@ -5,7 +5,7 @@ use likenew_core::findings::Findings;
 
 use super::page::{figure, milliseconds, number};
 
-/// What a fill found.
+/// The findings of a fill.
 #[derive(Clone)]
 pub(super) struct FileList {
     /// MB/s, in the order of writing.
@@ -31,7 +31,7 @@ impl FileList {
         "longest pause, ms",
     ];
 
-    /// Out of a table of files, or of parts, of `each` bytes.
+    /// From a table of files, or of parts, of `each` bytes.
     pub(super) fn from_findings(
         findings: &Findings,
         name: &str,
@@ -90,7 +90,7 @@ fn sentence(answer: &Answer) -> String {
     format!("{}: {}.", answer.question, answer.answer)
 }
 
-/// The value that a share of the values does not exceed; the nearest rank.
+/// The quantile by nearest rank.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Opens simulated drives and runs workloads on them through the real loop, as `likenew` itself does.
+//! Opens simulated drives and runs workloads on them through the real loop, like `likenew` itself.
 
 use std::io;
 use std::ops::Range;
@@ -23,13 +23,13 @@ use likenew_run::run::run;
 use likenew_run::runner::{End, Observer, run_procedure};
 use likenew_sim::{SimDrive, Spec, catalog};
 
-/// What stands in for a drive in a quick run, where ageing a large one would take too long.
+/// The drive of a quick run, because aging a large one takes too long.
 pub(super) const STAND_IN: &str = "tiny-flash";
 
 /// How thoroughly to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Lab {
-    /// Small spans and small drives: to see that everything works, not what comes out.
+    /// Small spans and small drives: shows that everything works, not the results.
     pub(super) quick: bool,
 }
 
@@ -39,7 +39,7 @@ impl Lab {
         if self.quick { quick } else { thorough }
     }
 
-    /// The drive of the catalogue with the shortest name that contains `part`, in the state that `query` says; nothing
+    /// The drive of the catalog with the shortest name that contains `part`, in the state of `query`; `None`
     /// if there is none.
     pub(super) fn open(self, part: &str, query: &str) -> anyhow::Result<Option<SimDrive>> {
         let names = catalog().iter().map(|entry| entry.name).filter(|name| name.contains(part));
@@ -51,7 +51,7 @@ impl Lab {
     }
 }
 
-/// A drive of the catalogue by its whole name.
+/// A drive of the catalog by its full name.
 pub(super) fn open(name: &str, query: &str) -> anyhow::Result<SimDrive> {
     let no_files = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let drive = Spec::parse(&format!("sim:{name}?{query}"))?.open(no_files)?;
@@ -72,7 +72,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// The whole range once, 1 MiB after 1 MiB, one at a time, with data that does not compress.
+    /// The whole range once sequentially, by 1 MiB at QD1, with incompressible data.
     pub(super) fn sequential(op: Op, range: Range<u64>) -> Self {
         let until = Until::bytes(range.end - range.start);
         Self { op, random: false, block: 1 << 20, depth: 1, range, data: DataClass::Random, until }
@@ -97,7 +97,7 @@ impl Load {
 /// Runs a load.
 ///
 /// # Errors
-/// It does not fit the drive, or the drive answered with an error.
+/// It does not fit the drive, or the drive returned an error.
 pub(super) fn measure(drive: &mut SimDrive, load: &Load) -> anyhow::Result<Segment> {
     measure_streams(drive, vec![load.stream()], load.until)
 }
@@ -121,7 +121,7 @@ pub(super) fn measure_streams(
     Ok(ran.segment)
 }
 
-/// Asks a question of a drive, as `likenew` itself does.
+/// Runs a procedure on a drive, like `likenew` itself.
 ///
 /// # Errors
 /// The plan does not fit the drive, or the run could not be finished.
@@ -135,7 +135,7 @@ pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -
     }
 }
 
-/// Looks on and does nothing.
+/// An observer that does nothing.
 struct SilentObserver;
 
 impl Observer for SilentObserver {
@@ -148,32 +148,32 @@ impl Observer for SilentObserver {
     }
 }
 
-/// Speed in units of 10⁶ bytes a second; not a number where nothing was measured.
+/// Speed in MB/s (10⁶ bytes a second); NaN if nothing was measured.
 pub(super) fn mb_per_s(segment: &Segment) -> f64 {
     segment.bytes_per_s().unwrap_or(f64::NAN) / 1e6
 }
 
-/// Bytes programmed over bytes written between two moments of a drive's books.
+/// Bytes programmed over bytes written between two readings of a drive's flash counters.
 pub(super) struct WriteAmplification {
     host: u64,
     flash: u64,
 }
 
 impl WriteAmplification {
-    /// Counts from now on.
+    /// Starts counting.
     pub(super) fn from_now(drive: &SimDrive) -> Self {
         let counters = drive.flash_counters().expect("a simulated drive keeps books");
         Self { host: counters.host_bytes_written, flash: counters.flash_bytes_programmed }
     }
 
-    /// Until now.
+    /// The ratio up to now.
     pub(super) fn until_now(&self, drive: &SimDrive) -> f64 {
         let now = Self::from_now(drive);
         (now.flash - self.flash) as f64 / (now.host - self.host).max(1) as f64
     }
 }
 
-/// What a drive's own introduction says under this name; empty if nothing.
+/// The drive's description under this name; empty if there is none.
 pub(super) fn fact(drive: &SimDrive, name: &str) -> String {
     let facts = drive.identity().facts;
     facts.into_iter().find(|(key, _)| key.starts_with(name)).map_or_else(String::new, |(_, value)| value)

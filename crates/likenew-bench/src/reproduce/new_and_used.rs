@@ -47,7 +47,7 @@ const PUBLISHED_FIGURES: [PublishedFigure; 14] = [
     PublishedFigure { drive: "OCZ Vertex", metric: LATENCY, printed: "1.43", value: 1.43 },
 ];
 
-/// Each drive as the study calls it, and a part of its name in the catalogue.
+/// Each drive with its name in the study, and a part of its name in the catalog.
 const DRIVES: [(&str, &str); 10] = [
     ("Intel X25-E", "x25-e"),
     ("Intel X25-M", "x25-m"),
@@ -64,15 +64,15 @@ const DRIVES: [(&str, &str); 10] = [
 const SPAN: u64 = 8 << 30;
 const SPAN_QUICK: u64 = 256 << 20;
 
-/// A part of the capacity that page maps are overwritten with at random: many times their spare flash.
+/// Part of the capacity with which page maps are overwritten at random: many times their spare flash.
 const OVERWRITTEN_PART: u64 = 2;
-/// Maps of whole blocks are worn in as soon as their log blocks are full, and disks need no wearing in.
+/// Block maps are in a steady state once their log blocks are full, and disks at once.
 const OVERWRITTEN_OTHERS: u64 = 1 << 30;
 
 /// A drive before and after each of two recipes.
 struct AgedDrive {
     drive: &'static str,
-    /// Three minutes of random writes of the new drive in one go, as they were published.
+    /// Three minutes of random writes on the new drive, as published.
     new: Segment,
     filled: Findings,
     overwritten: Findings,
@@ -106,7 +106,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
     Ok(Section { simulated, note: NOTE, predictions })
 }
 
-/// What stands above each table, and which findings are in it.
+/// The heading of each table, and its findings.
 type Recipe = (&'static str, fn(&AgedDrive) -> &Findings);
 
 const RECIPES: [Recipe; 2] = [
@@ -149,7 +149,7 @@ const FOOTNOTE: &str = "\nThe numbers in brackets are 95 % intervals in percent,
     between the two, as its recipe also put a partition image back. The score is that of `likenew apps`: ten mixes of I/O with the published counts \
     and bytes of PCMark 8's traces, all else of them assumed. It is no score of PCMark, and only its drop can be held against the study's.\n";
 
-/// One drive, if there is such a one.
+/// One drive, if the catalog has it.
 fn age_drive(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<AgedDrive>> {
     let Some(mut simulated) = lab.open(part, NEW)? else { return Ok(None) };
     let new = random_writes(lab, &mut simulated)?;
@@ -166,14 +166,14 @@ fn age_drive(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option
 
 const NEW: &str = "state=new";
 
-/// Whether it is flash whose pages are mapped one by one; other maps introduce themselves as `map`.
+/// Whether it is flash with a page map; other maps are described as `map`.
 fn maps_pages(drive: &SimDrive) -> bool {
     let facts = drive.identity().facts;
     let has = |wanted: &str| facts.iter().any(|(name, _)| name == wanted);
     has("page of the map") && !has("map")
 }
 
-/// Three minutes of them.
+/// Three minutes of random writes.
 fn random_writes(lab: Lab, drive: &mut SimDrive) -> anyhow::Result<Segment> {
     let load = Load {
         op: Op::Write,
@@ -187,7 +187,7 @@ fn random_writes(lab: Lab, drive: &mut SimDrive) -> anyhow::Result<Segment> {
     measure(drive, &load)
 }
 
-/// The study on a new drive of this name, by a recipe, as `likenew age` does it.
+/// The study on a new drive of this name, by a recipe, like `likenew age`.
 fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result<Findings> {
     let mut drive = lab.open(part, NEW)?.context("the catalogue has had this drive a moment ago")?;
     let mut options = toml::Table::new();
@@ -203,7 +203,7 @@ fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result
     ask(&mut drive, "age", options)
 }
 
-/// What decides how a drive falls, in its own words.
+/// The construction that decides how a drive falls, from its description.
 fn construction(drive: &SimDrive) -> String {
     let [spare, page, block] =
         ["over-provisioning", "page of the map", "erase block"].map(|name| fact(drive, name));
@@ -228,7 +228,7 @@ fn simulated_value(published: &PublishedFigure, drives: &[AgedDrive]) -> Option<
     })
 }
 
-/// New, used and drop of the three figures that the study prints.
+/// New, used and drop of the three values that the study prints.
 fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
     let rows = &findings.tables["new_vs_used"];
     let figure = |test: &str, key: &str| {
@@ -262,7 +262,7 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
     ])
 }
 
-/// Without decimals, and without the sign of what rounds to zero.
+/// Without decimals, and without the sign of a number that rounds to zero.
 fn whole(value: f64) -> String {
     format!("{:.0}", value.round() + 0.0)
 }

@@ -1,13 +1,13 @@
-//! Markdown: tables, and numbers as people read them.
+//! Markdown: tables and numbers.
 
 use std::fmt::Write as _;
 
 use likenew_core::findings::Row;
 
-/// A figure that somebody printed of a new drive.
+/// A published value of a new drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PublishedFigure {
-    /// The drive as the tables call it.
+    /// The drive's name in tables.
     pub(super) drive: &'static str,
     /// What was measured, with its unit.
     pub(super) metric: &'static str,
@@ -18,13 +18,13 @@ pub(super) struct PublishedFigure {
 }
 
 impl PublishedFigure {
-    /// The row's first cells, which do not depend on any simulation.
+    /// The first cells of a row, which do not depend on a simulation.
     pub(super) fn cells(&self) -> String {
         format!("| {} | {} | {} |", self.drive, self.metric, self.printed)
     }
 }
 
-/// Published against simulated; `None` where the catalogue has no such drive.
+/// Published against simulated; `None` if the catalog has no such drive.
 pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option<f64>]) -> String {
     assert_eq!(published.len(), simulated.len(), "every published figure is answered");
     let mut text =
@@ -39,15 +39,15 @@ pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option
     text
 }
 
-/// A number out of a row of findings.
+/// A number from a row of findings.
 ///
 /// # Panics
-/// When there is none under this name: procedures and pages are of one version.
+/// If there is none of this name: procedures and pages are of one version.
 pub(super) fn figure(row: &Row, key: &str) -> f64 {
     row.get(key).and_then(|value| value.as_f64()).unwrap_or_else(|| panic!("no number {key} in {row:?}"))
 }
 
-/// A table of ready cells.
+/// A table of formatted cells.
 pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(head.to_vec()) + &line(vec!["---"; head.len()]).replace(' ', "");
@@ -58,7 +58,7 @@ pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Three significant digits, and as many as there are before the point.
+/// Three significant digits, and all digits before the point.
 pub(super) fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude > 0.0 && magnitude < 0.995 {

@@ -1,4 +1,4 @@
-//! Study 1: months of small files on a drive without TRIM, and what brings it back.
+//! Study 1: months of small files on a drive without TRIM, and what restores it.
 
 use std::ops::Range;
 
@@ -48,10 +48,10 @@ const PASSES: usize = 4;
 const FILES_PER_WEEK: u64 = 30_000 * 24 * 7;
 /// Half of all files are no larger than 4 KiB (Agrawal, Bolosky, Douceur and Lorch, FAST 2007); the rest is assumed.
 const FILE_SIZES: &str = "4KiB:50,8KiB:20,16KiB:15,32KiB:10,64KiB:5";
-/// The weeks after which the churn is looked at.
+/// The weeks after which the churn is measured.
 const WEEKS: [u64; 3] = [1, 2, 4];
 
-/// The volume, and its part that holds no files.
+/// The volume, and its part without files.
 struct Volume {
     all: Range<u64>,
     free: Range<u64>,
@@ -92,7 +92,7 @@ struct AsNew {
     minutes: f64,
 }
 
-/// A fill of the erased drive, file by file, and what reading comes to.
+/// A fill of the erased drive, file by file, and its read speed.
 fn as_new(lab: Lab) -> anyhow::Result<Option<AsNew>> {
     let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
     let volume = Volume::from_drive(&drive);
@@ -104,7 +104,7 @@ fn as_new(lab: Lab) -> anyhow::Result<Option<AsNew>> {
     Ok(Some(AsNew { files, read_mb_per_s, minutes: seconds(&pass.tables["parts"]) / 60.0 }))
 }
 
-/// Writes a range as so many files, one after the other, as `likenew fill` does.
+/// Writes a range as this many files, like `likenew fill`.
 fn fill(lab: Lab, drive: &mut SimDrive, range: Range<u64>) -> anyhow::Result<FileList> {
     let files = lab.pick(FILES, 40);
     let each = ((range.end - range.start) / files) >> 20 << 20;
@@ -115,14 +115,14 @@ fn fill(lab: Lab, drive: &mut SimDrive, range: Range<u64>) -> anyhow::Result<Fil
     Ok(FileList::from_findings(&findings, "files", each, counters.until_now(drive)))
 }
 
-/// Parts that a file of the whole capacity is looked at in.
+/// Parts in which a file of the whole capacity is measured.
 const PARTS: u64 = 100;
 
 fn part_bytes(drive: &SimDrive) -> u64 {
     (Volume::from_drive(drive).all.end / PARTS) >> 20 << 20
 }
 
-/// Writes one file of the whole capacity, as `likenew fill --one-file` does.
+/// Writes one file of the whole capacity, like `likenew fill --one-file`.
 fn one_file(drive: &mut SimDrive, passes: &str) -> anyhow::Result<Findings> {
     let bytes = part_bytes(drive) * PARTS;
     let options = format!(
@@ -135,7 +135,7 @@ fn seconds(rows: &[Row]) -> f64 {
     rows.iter().map(|row| figure(row, "elapsed_ns")).sum::<f64>() / 1e9
 }
 
-/// A drive after the longest of the churns, and how it went there.
+/// A drive after the longest churn, and its measurements on the way.
 fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
     let share = (74 - FREE_PER_74) as f64 / 74.0;
     let drive = open(lab, &format!("state=new&trim=off&fill={share}"))?;
@@ -166,7 +166,7 @@ fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
     Ok((drive, format!("The use that ages it:\n\n{}\n", table(&head, &rows))))
 }
 
-/// Small files in the holes of the free space, and what the file system keeps of them.
+/// Small files in the holes of the free space, and the file system's metadata.
 fn churn(volume: &Volume) -> anyhow::Result<Vec<Stream>> {
     let stream = |size: Size, pattern| Stream {
         op: Mix::Only(Op::Write),
@@ -215,7 +215,7 @@ fn fixes(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> 
     ))
 }
 
-/// Passes of one large file straight after the use.
+/// Passes of one large file right after the use.
 fn passes(lab: Lab) -> anyhow::Result<String> {
     let (mut drive, _) = churn_drive(lab)?;
     let findings = one_file(&mut drive, &PASSES.to_string())?;
@@ -243,7 +243,7 @@ fn passes(lab: Lab) -> anyhow::Result<String> {
     ))
 }
 
-/// What `likenew recondition` does straight after the use, which leaves every file where it is.
+/// The steps of `likenew recondition` right after the use, which keep every file.
 fn free_space(lab: Lab) -> anyhow::Result<String> {
     let (mut used, _) = churn_drive(lab)?;
     let after_use = free_space_passes(&mut used)?;
@@ -268,7 +268,7 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
     ))
 }
 
-/// The passes of the step that writes over what is free.
+/// The passes of the step that overwrites free space.
 fn free_space_passes(drive: &mut SimDrive) -> anyhow::Result<Vec<Row>> {
     let free = Volume::from_drive(drive).free;
     let options = format!(

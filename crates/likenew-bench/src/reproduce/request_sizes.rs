@@ -1,4 +1,4 @@
-//! Study 5: throughput by request size, against access time and average transfer rate.
+//! Study 5: throughput by request size, compared with access time and average transfer rate.
 
 use anyhow::Context as _;
 use likenew_core::io::{DataClass, Op};
@@ -45,9 +45,10 @@ const PUBLISHED_FIGURES: [PublishedFigure; 8] = [
     published_figure(DISK, WRITE_SMALL, "143 (cached)", 143.0),
 ];
 
-/// Each drive as the study calls it, and a part of its name in the catalogue.
+/// Each drive with its name in the study, and a part of its name in the catalog.
 const DRIVES: [(&str, &str); 2] = [(CORE, "ocz-core"), (DISK, "wd6400aaks")];
 
+/// Bytes of a MiB.
 const MIB: f64 = 1_048_576.0;
 
 /// Speed by request size, smallest first.
@@ -85,7 +86,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
     Ok(Section { simulated, note: "", predictions })
 }
 
-/// The speed at each request size, each on a drive that holds data everywhere.
+/// The speed at each request size, each on a drive full of data.
 fn curve(lab: Lab, part: &str, op: Op) -> anyhow::Result<Option<Curve>> {
     let fill = lab.pick("state=new&fill=1", "state=new&fill=0.1");
     let Some(mut drive) = lab.open(part, fill)? else { return Ok(None) };
@@ -110,7 +111,7 @@ fn curve(lab: Lab, part: &str, op: Op) -> anyhow::Result<Option<Curve>> {
     Ok(Some(curve))
 }
 
-/// The curve beside what access time and average rate predict.
+/// The curve beside the prediction from access time and average rate.
 fn comparison_text(curve: &[(u32, f64)]) -> String {
     let (smallest, slowest) = (f64::from(curve[0].0), curve[0].1);
     let str_bytes_per_s = curve[curve.len() - 1].1;

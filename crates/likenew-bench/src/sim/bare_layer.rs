@@ -1,4 +1,5 @@
-//! How fast the page map is without any time around it: random host writes under steady collection, and a fill.
+//! Speed of the page map without simulated time: random host writes under steady garbage collection, and a
+//! fill.
 
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ pub(super) fn run() {
     }
 }
 
-/// 40 dies, 128 pages of 4 KiB a block, spare share 7 % after the erased reserve.
+/// 40 dies, 128 pages of 4 KiB a block, spare share 7% after the erased reserve.
 fn report(blocks_per_die: u32) {
     let user_pages = (f64::from(40 * (blocks_per_die - 3) * 128) * 0.93) as u32;
     let geometry = PageMapParameters {

@@ -10,10 +10,8 @@ use super::{RunArguments, Switch, TargetArguments, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Age {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
-    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and delete small
-    /// files)
+    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and
+    /// delete small files)
     #[arg(long, default_value = "fill", value_parser = text::<Recipe>)]
     pub(crate) recipe: Recipe,
     /// How much to write while aging [default: as much as the space holds]
@@ -40,9 +38,11 @@ pub(crate) struct Age {
     /// Send TRIM for deleted files of the churn recipe (simulated drives)
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     pub(crate) trim: Switch,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -9,8 +9,6 @@ use super::{RunArguments, TargetArguments, number, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Apps {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// An application, a group, or your own FILE.toml; can be given several times [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) app: Vec<String>,
@@ -29,18 +27,21 @@ pub(crate) struct Apps {
     /// Keep the published think times, where an application has them
     #[arg(long)]
     pub(crate) think: bool,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Also measure how the score holds up under hours of writing: the phases of PCMark 8's consistency test
     #[arg(long)]
     pub(crate) consistency: bool,
-    /// Length of the writing phases: 1 is the published 10 to 45 minutes each, about 8 hours in all; 0.1 a tenth
-    #[arg(long, default_value_t = 1.0, value_parser = number(1e-6, 100.0), requires = "consistency")]
+    /// Scale of all phase lengths: 1 is the published 10 to 45 minutes each, about 8 hours in all; 0.1 takes 48
+    /// minutes
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = number(1e-6, 100.0), requires = "consistency")]
     pub(crate) minutes: f64,
     /// Address space for the writing phases [default: all of it]
     #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]
     pub(crate) space: Option<u64>,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

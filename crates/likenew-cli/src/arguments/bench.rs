@@ -12,8 +12,6 @@ use super::{RunArguments, TargetArguments, mix_of_reads, profile, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Bench {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Which tests to run
     #[arg(long, default_value = "default", value_parser = profile)]
     pub(crate) profile: Profile,
@@ -41,15 +39,17 @@ pub(crate) struct Bench {
     /// Idle time before each pass
     #[arg(long, default_value = "0s", value_parser = parse_duration)]
     pub(crate) interval: Nanos,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
 impl Bench {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

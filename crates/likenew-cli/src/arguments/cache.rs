@@ -10,8 +10,6 @@ use super::{RunArguments, TargetArguments, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Cache {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Access patterns: sequential, random
     #[arg(long, value_delimiter = ',', default_value = "sequential,random", value_parser = text::<Pattern>, value_name = "PATTERN,..")]
     pub(crate) pattern: Vec<Pattern>,
@@ -30,9 +28,11 @@ pub(crate) struct Cache {
     /// Time limit of a pass; it also ends after moving the span once, random I/O a sixteenth of it
     #[arg(long, visible_alias = "runtime", default_value = "2s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

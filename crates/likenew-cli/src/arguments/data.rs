@@ -13,8 +13,6 @@ use crate::wording;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Data {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Steps from zeros to incompressible data, from 2 to 101
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(2..=101))]
     pub(crate) steps: u32,
@@ -63,6 +61,8 @@ pub(crate) struct Data {
     /// Rated sequential write speed in bytes a second, such as 500MB [default: a simulated drive's own]
     #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_write: Option<u64>,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

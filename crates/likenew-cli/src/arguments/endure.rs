@@ -12,15 +12,13 @@ use super::{RunArguments, Switch, TargetArguments, mix_of_reads, number, profile
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Endure {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// A looped benchmark, or a test of SNIA's Performance Test Specification
     #[arg(long, value_enum, default_value_t = EndureTest::Loop)]
     pub(crate) test: EndureTest,
     /// Address space to test: a size, a share such as 75%, or whole
     #[arg(long, default_value = "whole", value_parser = text::<Extent>, value_name = "SIZE|N%|whole")]
     pub(crate) area: Extent,
-    /// Data to write: random, zero, or a compressed share from 0 to 1 [default: random]
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half [default: random]
     #[arg(long, value_parser = text::<DataClass>)]
     pub(crate) data: Option<DataClass>,
     /// Which tests each file gets [default: 2009]
@@ -38,7 +36,7 @@ pub(crate) struct Endure {
     /// Stop after the loop that has written this many bytes in all
     #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills", help_heading = LOOP)]
     pub(crate) bytes: Option<u64>,
-    /// The same as a multiple of the area [default: the first fill and six more; 15 with profile 2009]
+    /// Stop after this many drive fills [default: 15; with other profiles than 2009 the first fill and six more]
     #[arg(long, value_parser = number(1e-6, 10_000.0), help_heading = LOOP)]
     pub(crate) fills: Option<f64>,
     /// Delete each file after its tests, so that the drive receives TRIM [default: off]
@@ -60,6 +58,8 @@ pub(crate) struct Endure {
     #[arg(long, visible_alias = "numjobs", help_heading = SNIA)]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
+    #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
@@ -67,7 +67,7 @@ const LOOP: &str = "With --test loop";
 const SNIA: &str = "With --test snia-…";
 
 impl Endure {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

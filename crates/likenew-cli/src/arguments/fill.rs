@@ -10,8 +10,6 @@ use super::{RunArguments, TargetArguments, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Fill {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Number of files [default: as many as fill the free space, at most 1000]
     #[arg(long)]
     pub(crate) files: Option<u32>,
@@ -39,12 +37,14 @@ pub(crate) struct Fill {
     /// Queue depth
     #[arg(long, visible_alias = "iodepth", default_value_t = 4)]
     pub(crate) depth: u32,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Shortest wait that counts as a stall
     #[arg(long, default_value = "100ms", value_parser = parse_duration)]
     pub(crate) stall: Nanos,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -10,8 +10,6 @@ use crate::doublings::Doublings;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Model {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// read, write or both [default: both, or read where the target is read-only]
     #[arg(long)]
     pub(crate) op: Option<ModelOps>,
@@ -33,7 +31,7 @@ pub(crate) struct Model {
     /// Time limit of a point in one visit [default: 3s, in a folder 500ms]
     #[arg(long, value_parser = parse_duration)]
     pub(crate) visit: Option<Nanos>,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Rated sequential read speed in bytes a second, such as 550MB [default: a simulated drive's own]
@@ -42,6 +40,8 @@ pub(crate) struct Model {
     /// Rated sequential write speed in bytes a second, such as 500MB [default: a simulated drive's own]
     #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_write: Option<u64>,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
 use likenew_procedures::recondition::{Erase, StepName};
 
 use super::{ReferenceArguments, RunArguments, TargetArguments};
@@ -12,13 +12,12 @@ use crate::wording;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Recondition {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Change nothing: show which steps are possible, what each costs and what it would lose
     #[arg(long, conflicts_with = "step")]
     pub(crate) dry_run: bool,
-    /// Take this step whatever the diagnosis is: trim, discard-unused, refresh and overwrite lose nothing; discard,
-    /// overwrite-all and format ERASE EVERYTHING [default: the gentlest that can help and loses nothing]
+    /// Take this step whatever the diagnosis is: refresh and rewrite lose nothing; after trim and overwrite, deleted
+    /// files cannot be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format
+    /// ERASE EVERYTHING [default: the gentlest that can help and loses no file]
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
     /// Most overwrite passes; they end earlier once another pass would change little
@@ -33,7 +32,10 @@ pub(crate) struct Recondition {
     /// Most free space to overwrite [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
-    /// With --step refresh of a whole device: journal of the data being rewritten, a new file on another drive
+    /// Most bytes a second that rewriting all data writes, such as 50MB/s [default: as fast as the drive goes]
+    #[arg(long, value_parser = rate, value_name = "SIZE/s")]
+    pub(crate) rate: Option<u64>,
+    /// With --step refresh or rewrite of a whole device: journal of the data being rewritten, a new file on another drive
     /// [default: beside the audit log]
     #[arg(long, value_name = "FILE", requires = "step")]
     pub(crate) journal: Option<PathBuf>,
@@ -42,6 +44,8 @@ pub(crate) struct Recondition {
     pub(crate) erase: EraseName,
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
@@ -60,6 +64,11 @@ impl From<EraseName> for Erase {
             EraseName::Key => Self::Key,
         }
     }
+}
+
+/// Bytes a second; "/s" may be left out.
+fn rate(text: &str) -> Result<u64, BadUnit> {
+    parse_size(text.strip_suffix("/s").unwrap_or(text))
 }
 
 fn step(text: &str) -> Result<StepName, String> {

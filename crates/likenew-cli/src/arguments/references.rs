@@ -1,4 +1,4 @@
-//! What a drive is compared with, as it is typed.
+//! References of a drive on the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use likenew_procedures::check::RatedMetric;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Compare with")]
 pub(crate) struct ReferenceArguments {
-    /// Rated speeds: read=550MB/s,write=520MB/s,random_read=95000 … [default: a simulated drive's own, or the catalog's]
+    /// Rated speeds: read=550MB/s,write=520MB/s,random_read=95000 … [default: a simulated drive's own, or the
+    /// catalog's]
     #[arg(long, value_delimiter = ',', value_name = "METRIC=VALUE")]
     pub(crate) advertised: Vec<RatedMetric>,
     /// Run folder of an earlier check to compare with, or none [default: the first check of the same real drive]

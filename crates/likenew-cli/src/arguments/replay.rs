@@ -48,7 +48,7 @@ pub(crate) struct Replay {
     /// Do not write beforehand what the trace reads
     #[arg(long)]
     pub(crate) no_prepare: bool,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Number of replays

@@ -58,7 +58,7 @@ pub(crate) struct SimServe {
     pub(crate) json: Option<PathBuf>,
 }
 
-/// A port alone is one of this machine.
+/// A port without an address is on this machine.
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text);
     if let Ok(port) = port.parse() {

@@ -10,8 +10,6 @@ use super::{RunArguments, TargetArguments, mix_of_reads, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Surface {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Operation: read, write, or mix:70 (70% reads)
     #[arg(long, default_value = "read", value_parser = text::<Mix>)]
     pub(crate) op: Mix,
@@ -51,15 +49,17 @@ pub(crate) struct Surface {
     /// Time limit of a point; all random accesses together take at most ten times as long
     #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Data to write: random, zero, or a compressed share from 0 to 1
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
 impl Surface {
-    /// The operation that was typed, in either spelling.
+    /// The operation on the command line, in either spelling.
     pub(crate) fn op(&self) -> Mix {
         self.rwmixread.unwrap_or(self.op)
     }

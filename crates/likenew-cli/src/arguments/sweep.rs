@@ -14,8 +14,6 @@ use crate::doublings::Doublings;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Sweep {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Preset; the options below change parts of it
     #[arg(long, default_value = "default", value_parser = preset)]
     pub(crate) profile: Preset,
@@ -34,7 +32,7 @@ pub(crate) struct Sweep {
     /// Queue depths; 1..256 means every doubling [preset default: 1,4,32]
     #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "DEPTH,..")]
     pub(crate) depth: Vec<Doublings<u32>>,
-    /// Data: random, zero, or a compressed share from 0 to 1 [preset default: random]
+    /// Data: random, zero, or what it compresses to, such as 0.5 for half [preset default: random]
     #[arg(long, value_delimiter = ',', value_parser = text::<DataClass>, value_name = "DATA,..")]
     pub(crate) data: Vec<DataClass>,
     /// Address space to test [preset default: 1GiB, or what there is]
@@ -59,11 +57,13 @@ pub(crate) struct Sweep {
     #[arg(long, value_parser = text::<Order>)]
     pub(crate) order: Option<Order>,
     #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
+    #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
 impl Sweep {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

@@ -8,8 +8,6 @@ use super::{RunArguments, TargetArguments};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Trim {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Bytes to write, trim and read back, beside as many that are kept [default: 32MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) size: Option<u64>,
@@ -38,6 +36,8 @@ pub(crate) struct Trim {
     /// Passes with TRIM, and as many without
     #[arg(long, default_value_t = 4)]
     pub(crate) passes: u32,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -8,15 +8,13 @@ use super::{RunArguments, TargetArguments};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Verify {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Address space to verify, from the start [default: all; in a folder its free space]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
     /// How often everything is written and read back
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) passes: u32,
-    /// Only a few blocks at telling distances: finds most counterfeits in a minute, proves nothing else
+    /// Write only a few hundred blocks: finds most counterfeits in a minute, proves nothing else
     #[arg(long, conflicts_with_all = ["full", "read_only", "passes"])]
     pub(crate) quick: bool,
     /// Write and read everything even after damage was found
@@ -46,6 +44,8 @@ pub(crate) struct Verify {
     /// Largest memory the drive may have: data that fits into it proves nothing
     #[arg(long, default_value = "1GiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) cache: u64,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

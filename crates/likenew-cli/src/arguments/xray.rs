@@ -8,8 +8,6 @@ use super::{RunArguments, TargetArguments};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Xray {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Address space to test, from the start [default: all; in a folder 1GiB, or what there is]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
@@ -19,6 +17,8 @@ pub(crate) struct Xray {
     /// Run only these experiments; `likenew help xray` lists them [default: all]
     #[arg(long, value_delimiter = ',', value_name = "EXPERIMENT")]
     pub(crate) only: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

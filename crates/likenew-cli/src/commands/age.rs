@@ -10,12 +10,12 @@ use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
 const SPAN_USUAL: u64 = 8 << 30;
-/// Of the space, so that measuring a new drive does not age it.
+/// One part in this many of the space, so that measuring a new drive does not age it.
 const SPAN_PART: u64 = 4;
-/// A folder is filled with about so many files; every one of them is held open …
+/// Approximate number of files that fill a folder, all of which are open …
 const FILES_USUAL: u64 = 1000;
 const FILE_STEP: u64 = 1 << 20;
-/// … and so are small ones.
+/// … and the same for small files.
 const SMALL_FILES_USUAL: u64 = 16_384;
 
 pub(crate) fn run(command: Age) -> Result<Exit, Failure> {
@@ -43,7 +43,7 @@ fn plan(command: &Age, resolved_target: &ResolvedTarget) -> Result<Plan, Failure
     Ok(command.target_arguments.plan_of("age", options))
 }
 
-/// The space that is aged and the files that it consists of; only a folder's has to be said.
+/// The space to age and the files that it consists of; only a folder needs them.
 fn space(
     command: &Age,
     resolved_target: &ResolvedTarget,
@@ -65,12 +65,12 @@ fn space(
     if space < file_size {
         return Err(too_little(space));
     }
-    // Small files have a size of their own, and the plan needs none.
+    // Small files have sizes of their own, which the plan does not need.
     let size_option = if command.recipe == Recipe::Churn { usual } else { file_size };
     Ok((Some(space - space % file_size), size_option))
 }
 
-/// What was asked for; as usual otherwise, or less where the space is small.
+/// The span on the command line; the default otherwise, or less if the space is small.
 fn span(asked: Option<u64>, space: u64) -> Result<u64, Failure> {
     if let Some(span) = asked {
         return Ok(span);

@@ -13,10 +13,10 @@ use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
 const SPAN_USUAL: u64 = 4 << 30;
-/// Of what there is.
+/// The span is one part in this many of the space.
 const SPAN_PART: u64 = 4;
 const PASSES_USUAL: u32 = 3;
-/// A folder is filled with about so many files; every one of them is held open.
+/// Approximate number of files that fill a folder, all of which are open.
 const FILES_USUAL: u64 = 1000;
 const FILE_STEP: u64 = 1 << 20;
 
@@ -60,7 +60,7 @@ fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failur
     Ok(command.target_arguments.plan_of("apps", options))
 }
 
-/// All of their I/Os, or as many as move no more in a pass than there is, in two digits.
+/// All of their I/Os, or as many as move no more in a pass than there is, with two digits.
 fn scale(names: &[String], custom: &[Application], there: u64) -> Result<f64, Failure> {
     let mut bytes: u64 = custom.iter().map(Application::bytes).sum();
     for name in names {
@@ -71,12 +71,12 @@ fn scale(names: &[String], custom: &[Application], there: u64) -> Result<f64, Fa
     if scale >= 1.0 {
         return Ok(1.0);
     }
-    // Through decimals, so that a plan shows 0.087 and no digits behind it.
+    // Formatted as a decimal, so that a plan shows 0.087 without further digits.
     let text = format!("{scale:.1e}");
     Ok(text.parse().expect("a number reads back"))
 }
 
-/// What was asked for; as usual otherwise, or a part of what there is.
+/// The span on the command line; the default otherwise, or a part of the space.
 fn span(asked: Option<u64>, there: u64) -> Result<u64, Failure> {
     if let Some(span) = asked {
         return Ok(span);

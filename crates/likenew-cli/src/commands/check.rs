@@ -16,11 +16,12 @@ use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
 use crate::{interrupt, upgrade, wording};
 
-/// Bytes of the user's files that are read at most, and how long looking through them may take.
+/// Most bytes to read of the user's files.
 const SAMPLE: u64 = 64 << 20;
+/// Time limit of scanning them. Chosen: shorter than the check itself.
 const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
-/// What may only be read is only read, so nothing is refused here but what can not be looked at.
+/// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     let targets = if command.all { drives()? } else { command.targets.clone() };
     if targets.len() > 1 && !command.upgrade.is_empty() {
@@ -49,7 +50,7 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     }
 }
 
-/// The drives at the bottom, by the names of their devices.
+/// The drives at the bottom, by their device names.
 fn drives() -> Result<Vec<String>, Failure> {
     let all = list()?;
     let drives: Vec<String> = all.into_iter().filter(|of| of.is_drive).map(|of| of.path).collect();
@@ -59,7 +60,7 @@ fn drives() -> Result<Vec<String>, Failure> {
     Ok(drives)
 }
 
-/// The plan with its references; none when somebody asked to stop.
+/// The plan with its references; `None` if the user stopped it.
 fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>, Failure> {
     let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
     if !command.plan {
@@ -80,7 +81,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
         asked.free = (!free.is_empty()).then(|| Region::bytes(free));
     }
     if resolved_target.is_folder() {
-        // The file for it has to fit.
+        // Its file has to fit.
         let area = asked.area(resolved_target.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
@@ -102,7 +103,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
     }
     let seed = match command.seed {
         Some(seed) => seed,
-        // What an earlier run has left is another run's only if its key is another one.
+        // Data of an earlier run is only told from this one's by its key, so each run has another.
         None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
@@ -110,7 +111,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
     Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, resolved_target)))
 }
 
-/// What the user's files are; nothing when somebody asked to stop.
+/// The user's files; `None` if the user stopped the scan.
 fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
     let request = Request {
         folders: command.files.clone(),

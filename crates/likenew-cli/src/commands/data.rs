@@ -15,7 +15,7 @@ use crate::scanning::scan_folders;
 use crate::wording;
 
 const SPAN_USUAL: u64 = 1 << 30;
-/// A sample of less says nothing, and one of more takes longer than anybody waits.
+/// A smaller sample says nothing, and a larger one than the maximum takes too long.
 const SAMPLE_MIN: u64 = 1 << 20;
 const SAMPLE_MAX: u64 = 64 << 30;
 
@@ -84,7 +84,7 @@ fn measurement(command: &Data, resolved_target: &ResolvedTarget) -> Result<DataO
     Ok(options)
 }
 
-/// What was asked for; as usual otherwise, or what there is where there is less.
+/// The span on the command line; the default otherwise, or less if the target is smaller.
 fn span(command: &Data, resolved_target: &ResolvedTarget, tests: &[Test]) -> Result<u64, Failure> {
     if let Some(span) = command.span {
         return Ok(span);

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::wording::help as wording;
 
-/// What `--json` gives.
+/// The JSON of `--json`.
 #[derive(Serialize)]
 struct DriveList {
     simulated: Vec<SimulatedDriveRow>,

@@ -12,8 +12,9 @@ use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
-/// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so
+/// that there are enough loops to see a knee, and at least one in this many parts, so that a large drive does
+/// not loop forever.
 const SPAN_USUAL: u64 = 1000 << 20;
 const SPANS_MIN: u64 = 100;
 const SPANS_MAX: u64 = 256;
@@ -88,7 +89,7 @@ fn snia(command: &Endure, resolved_target: &ResolvedTarget) -> Result<SniaOption
     })
 }
 
-/// A flag that the test has no use for would be ignored in silence.
+/// A flag that does not apply to the test is refused, because ignoring it would go unnoticed.
 fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<(), Failure> {
     match flags.iter().find(|(_, given)| *given) {
         Some((name, _)) => Err(Failure::Usage(reason(name))),
@@ -96,7 +97,7 @@ fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<
     }
 }
 
-/// Bytes of the area: as said, or all that may be used.
+/// Bytes of the area: from the command line, or all that may be used.
 fn area(command: &Endure, resolved_target: &ResolvedTarget) -> Result<u64, Failure> {
     let usable = resolved_target.usable_bytes()?;
     Ok(match command.area {
@@ -105,7 +106,7 @@ fn area(command: &Endure, resolved_target: &ResolvedTarget) -> Result<u64, Failu
     })
 }
 
-/// The file of a loop for an area of so many bytes.
+/// The file of a loop for an area of this size.
 fn default_span(area: u64) -> u64 {
     let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
     (span - span % SPAN_MIN).max(SPAN_MIN)

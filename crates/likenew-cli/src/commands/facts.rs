@@ -1,4 +1,5 @@
-//! `likenew facts`: what the system and the drive say. Nothing is opened for I/O, and nothing is made in a folder.
+//! `likenew facts`: what the system and the drive report. Opens nothing for I/O, and creates nothing in a
+//! folder.
 
 use likenew_archive::{Archive, Machine, Run};
 use likenew_core::drive::Drive;
@@ -65,7 +66,7 @@ fn open(target: Option<&str>) -> Result<Box<dyn Drive>, Failure> {
             Ok(Box::new(drive))
         }
         Some(target) => {
-            // A report that says "." would mean nothing tomorrow.
+            // A relative path in a report would mean nothing later.
             let path = std::path::absolute(target)
                 .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
             Ok(Box::new(FactsDrive::at(&path)?))
@@ -80,7 +81,7 @@ fn instrument(evidence: &Evidence) -> Instrument {
     Instrument { version, clock, engine, calibration: None }
 }
 
-/// Who may not write an archive can know facts all the same.
+/// Facts are shown even to a user who may not write an archive.
 fn archive(evidence: &Evidence, instrument: &Instrument, command: &Facts) -> Option<Run> {
     if command.no_archive {
         return None;

@@ -9,8 +9,8 @@ use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// Without other wishes the space is divided into as many files as the first study of this kind used, unless they would
-/// become smaller than this.
+/// By default the space is divided into as many files as in the first study of this kind, unless they would
+/// be smaller than this.
 const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
 
@@ -40,14 +40,14 @@ fn plan(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Plan, Failur
     Ok(command.target_arguments.plan_of("fill", options))
 }
 
-/// Into what the space is divided.
+/// How the space is divided.
 struct Files {
     files: u32,
     file_size: u64,
     parts: u32,
 }
 
-/// As asked for, and otherwise such that it fills the space.
+/// From the command line, and otherwise such that they fill the space.
 fn files(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Files, Failure> {
     if command.from > 0 && matches!(resolved_target, ResolvedTarget::Real(..)) {
         return Err(Failure::Usage(wording::FROM_ON_REAL.into()));

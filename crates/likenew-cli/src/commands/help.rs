@@ -1,5 +1,6 @@
 //! `likenew help`: manual pages of commands and of causes.
 
+use likenew_core::suggest::nearest;
 use likenew_diagnosis::{ALL, Kind, by_name};
 use likenew_procedures::all::DESCRIPTORS;
 
@@ -7,7 +8,7 @@ use crate::arguments::{self, Help};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::wording::help as wording;
-use crate::wording::{nearest, no_such_page};
+use crate::wording::no_such_page;
 
 pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
     let text = match command.topic.as_deref() {
@@ -18,13 +19,15 @@ pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A cause has its page; a command its manual, where it has one, and what can be typed.
+/// The page of a cause, or of a command: its manual, if it has one, and its options.
 fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
         return Some(cause.descriptor().manual.to_owned());
     }
     let mut all = arguments::command();
-    let typed = all.find_subcommand_mut(topic)?.render_long_help().to_string();
+    let command = all.find_subcommand_mut(topic)?;
+    *command = command.clone().bin_name(wording::usage_name(topic)).disable_help_subcommand(true);
+    let typed = command.render_long_help().to_string();
     if topic == "sim" {
         return Some(format!("{}\n{typed}", wording::SIM));
     }

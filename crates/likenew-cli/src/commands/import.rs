@@ -1,4 +1,4 @@
-//! `likenew import`: what other programs have measured or recorded.
+//! `likenew import`: measurements and traces of other programs.
 
 mod fio;
 mod survey_text;

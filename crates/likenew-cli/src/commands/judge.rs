@@ -1,4 +1,4 @@
-//! `likenew judge RUN`: the same evidence, judged anew.
+//! `likenew judge RUN`: judges the same evidence again.
 
 use likenew_archive::Record;
 use likenew_procedures::all;

@@ -37,7 +37,7 @@ fn plan(command: &Model, resolved_target: &ResolvedTarget) -> Result<Plan, Failu
     Ok(command.target_arguments.plan_of("model", options))
 }
 
-/// As asked for; both otherwise, or only reads where nothing may be written.
+/// From the command line; otherwise both, or only reads on a read-only target.
 fn ops(command: &Model, resolved_target: &ResolvedTarget) -> Vec<Op> {
     match command.op {
         Some(ModelOps::Read) => vec![Op::Read],
@@ -50,7 +50,7 @@ fn ops(command: &Model, resolved_target: &ResolvedTarget) -> Vec<Op> {
     }
 }
 
-/// As asked for; of a folder as usual, or what there is where there is less; otherwise all.
+/// From the command line; otherwise in a folder the default or what there is, and elsewhere everything.
 fn span(command: &Model, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
     if command.span.is_some() || !resolved_target.is_folder() {
         return Ok(command.span);

@@ -15,10 +15,10 @@ use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::{interrupt, output, wording};
 
-/// What the procedure is called in a plan.
+/// Name of the procedure in a plan.
 pub(crate) const NAME: &str = "recondition";
 
-/// What a check writes is a multiple of this.
+/// Bytes that a check writes are a multiple of this.
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
@@ -57,7 +57,7 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     ended
 }
 
-/// What TARGET means for a step.
+/// Resolves TARGET for a step.
 pub(crate) fn resolve_target(
     step: Option<StepName>,
     journal: Option<&Path>,
@@ -71,19 +71,20 @@ pub(crate) fn resolve_target(
     }
 }
 
-/// Whether a step is done to a drive as a whole and loses nothing, so that it needs consent, and not to a loss.
+/// Whether a step works on a whole drive and loses nothing, so that it needs consent to work there, but not
+/// to a loss.
 fn keeps(step: Option<StepName>, target: &str) -> bool {
     match step {
         Some(StepName::DiscardUnused) => true,
-        Some(StepName::Refresh) => !Path::new(target).is_dir(),
+        Some(StepName::Refresh | StepName::Rewrite) => !Path::new(target).is_dir(),
         _ => false,
     }
 }
 
-/// Has everything agreed to that a step needs.
+/// Gets every consent that a step needs.
 ///
 /// # Errors
-/// A refusal that says what to type.
+/// A refusal with the command to type.
 pub(crate) fn ask(
     resolved_target: &mut ResolvedTarget,
     step: Option<StepName>,
@@ -98,7 +99,9 @@ pub(crate) fn ask(
         };
     };
     match step {
-        Some(StepName::Refresh) => resolved_target.confirm_preserve(run_arguments, journal),
+        Some(StepName::Refresh | StepName::Rewrite) => {
+            resolved_target.confirm_preserve(run_arguments, journal)
+        }
         Some(step) if step.destroys() => {
             resolved_target.ask_for_consent(run_arguments)?;
             resolved_target.refuse_writing()
@@ -110,7 +113,7 @@ pub(crate) fn ask(
     }
 }
 
-/// What is to be run; nothing when somebody asked to stop.
+/// The plan; `None` if the user stopped it.
 fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Option<Plan>, Failure> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
     let usable = match resolved_target.space() {
@@ -124,6 +127,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
         rest: command.rest,
         dry_run: command.dry_run,
         journal: command.journal.clone(),
+        rate: command.rate,
         erase: command.erase.into(),
         ..ReconditionOptions::default()
     };
@@ -152,7 +156,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
     asked.check = check;
     let seed = match command.target_arguments.seed {
         Some(seed) => seed,
-        // What an earlier run has left is another run's only if its key is another one.
+        // Data of an earlier run is only told from this one's by its key, so each run has another.
         None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
@@ -160,7 +164,8 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
     Ok(Some(Plan { schema: 1, procedure: NAME.into(), target, seed, options: options(&asked) }))
 }
 
-/// A check that writes within so much space: a whole part of it where that is enough to see anything, so that files of that length fill it.
+/// Limits a check to this space: to a whole part of it if that shows enough, so that files of that length
+/// fill it.
 fn in_scope(check: &mut CheckOptions, space: u64) {
     let most = check.area(u64::MAX).max(STEP).min(space);
     let whole = |bytes: u64| bytes - bytes % STEP;

@@ -45,7 +45,7 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     print_start(command, &drives, &paths, &recording);
     let stopped = follow(&mut recording, &mut files, command);
     let elapsed = recording.elapsed();
-    // What came until a failure is kept: the files are finished first.
+    // Records up to a failure are kept: the files are finished first.
     let ended = match stopped {
         Ok(stopped) => recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from),
         Err(failure) => Err(failure),
@@ -88,7 +88,7 @@ fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>, Failure> {
     Ok(drives)
 }
 
-/// One file for each drive: `day.csv.zst` becomes `day.sda.csv.zst` where there are several.
+/// One file for each drive: if there are several, `day.csv.zst` becomes `day.sda.csv.zst`.
 fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
     if drives.len() == 1 {
         return vec![out.to_owned()];
@@ -105,7 +105,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
         |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
     let mut files = Vec::new();
     for (path, drive) in paths.iter().zip(drives) {
-        // A folder on no drive, such as one in memory, shares none.
+        // A folder without a drive, such as one in memory, shares none.
         let below =
             RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
@@ -148,12 +148,12 @@ fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], re
     anstream::eprintln!("{}", wording::buffers(recording.buffer_bytes()));
 }
 
-/// How a recording came to its end.
+/// Why a recording ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StopReason {
-    /// At its bound, or by Ctrl-C where that was the only one.
+    /// At its limit, or by Ctrl-C if there was no limit.
     Requested,
-    /// By Ctrl-C before its bound.
+    /// By Ctrl-C before its limit.
     Early,
 }
 
@@ -196,11 +196,11 @@ fn finish(
         .into_iter()
         .zip(paths)
         .map(|(file, path)| Ok(file.finish(notes()).with_context(|| wording::could_not_finish(path))?));
-    // All are finished, whatever becomes of one.
+    // All files are finished, even if one fails.
     written.collect::<Vec<Result<TraceResult, Failure>>>().into_iter().collect()
 }
 
-/// The same recording with a buffer that loses less.
+/// The same command with a buffer that loses less.
 fn with_larger_buffer(command: &Record) -> String {
     /// Four times the default of one processor.
     const BUFFER_BYTES: u64 = 64 << 20;

@@ -11,10 +11,10 @@ use crate::recordings::scan;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A folder's file is as long as the addresses of the recording reach, up to this.
+/// A folder's file is as long as the addresses of the trace reach, up to this.
 const SPAN_OF_FOLDER: u64 = 8 << 30;
 const SPAN_STEP: u64 = 1 << 20;
-/// Pauses that come to more than this on a real drive are worth a word.
+/// Total of pauses from which a replay on a real drive mentions them. Chosen: ten minutes of waiting.
 const PAUSES_LONG: Nanos = Nanos::from_secs(600);
 
 pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {

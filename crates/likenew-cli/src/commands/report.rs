@@ -1,4 +1,4 @@
-//! `likenew report RUN..`: shows what was found, as it was found.
+//! `likenew report RUN..`: shows findings as they were stored.
 
 use std::path::{Path, PathBuf};
 
@@ -61,13 +61,13 @@ fn stored_document(mut record: Record, path: &Path) -> Result<Document, Failure>
     Ok(document(&record.take_evidence(), findings, record.header.machine.instrument))
 }
 
-/// Of a run that was killed before it was judged, `likenew judge` makes the findings.
+/// `likenew judge` makes the findings of a run that was killed before it was judged.
 fn findings(record: &mut Record, path: &Path) -> Result<Findings, Failure> {
     let path = path.display();
     record.findings.take().ok_or_else(|| Failure::Usage(wording::never_judged(path)))
 }
 
-/// What there is to show.
+/// Lists the runs.
 fn list(archive: &Archive) -> Result<Exit, Failure> {
     let entries = archive.list().map_err(anyhow::Error::new)?;
     if entries.is_empty() {

@@ -1,4 +1,4 @@
-//! `likenew resume RUN`: an interrupted run goes on where it stopped.
+//! `likenew resume RUN`: continues an interrupted run.
 
 use likenew_archive::Archive;
 use likenew_core::drive::{Drive, Identity, Kind};
@@ -70,7 +70,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     }
 }
 
-/// What was measured, and what was agreed to for it, as it is typed again.
+/// Resolves the target of the run, with the consent on the command line.
 fn resolve_target(
     evidence: &Evidence,
     run_arguments: &ExecutionArguments,
@@ -86,7 +86,7 @@ fn resolve_target(
     Ok(resolved_target)
 }
 
-/// A path as the run itself names it: what was typed may have been relative to another folder.
+/// The path in the run itself: the one on its command line may have been relative to another folder.
 fn target(evidence: &Evidence) -> Result<&str, Failure> {
     match evidence.identity.kind {
         Kind::Folder | Kind::File | Kind::Device => Ok(&evidence.identity.name),
@@ -96,7 +96,7 @@ fn target(evidence: &Evidence) -> Result<&str, Failure> {
     }
 }
 
-/// The rest of a run on another drive would be no run.
+/// Refuses to continue a run on another drive.
 fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), Failure> {
     let then = &evidence.identity;
     let text = |of: &Identity| {
@@ -106,7 +106,8 @@ fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), Failure> {
     same.then_some(()).ok_or_else(|| Failure::Refused(wording::another_drive(&text(then), &text(now))))
 }
 
-/// Until then nothing is measured, so that somebody who stops it loses nothing. An exit, if somebody did.
+/// Restores the drive's state. Nothing is measured until then, so stopping loses nothing. Returns an exit if
+/// the user stopped it.
 fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>, Failure> {
     anstream::eprintln!("{}", wording::going_on(evidence.segments.len(), evidence.observations.len()));
     let progress = std::cell::RefCell::new(Progress::new());

@@ -21,9 +21,9 @@ use crate::output;
 use crate::resolved_target::read_file;
 use crate::wording::serve as wording;
 
-/// Wider lines do not read well.
+/// Wider lines are hard to read.
 const WIDTH_MAX: usize = 100;
-/// Narrower boxes can not be drawn.
+/// Narrower boxes cannot be drawn.
 const WIDTH_MIN: usize = 40;
 
 pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
@@ -46,7 +46,7 @@ fn run_show(command: &SimShow) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Makes a drive and writes it to a file that was not there before.
+/// Creates a drive and writes it to a new file.
 fn run_save(command: &SimSave) -> Result<Exit, Failure> {
     let path = &command.file;
     if path.extension().is_none_or(|extension| extension != "snapshot") {
@@ -67,7 +67,7 @@ fn run_save(command: &SimSave) -> Result<Exit, Failure> {
             .map_err(|error| Failure::Other(anyhow!(could_not(&error))))
     });
     if let Err(failure) = saved {
-        // It is ours, and of no use; that it can not be removed would only hide what went wrong.
+        // A useless file of this process; an error in removing it would only hide the first one.
         let _ = std::fs::remove_file(path);
         return Err(failure);
     }
@@ -83,7 +83,7 @@ fn explain(target: &str) -> Result<Explanation, Failure> {
 fn spec(target: &str) -> Result<Spec, Failure> {
     let text = if target.starts_with("sim:") { target.to_owned() } else { format!("sim:{target}") };
     let name = target.split_once('?').map_or(target, |(name, _)| name);
-    // Whatever else is no name: a device read as a drive's file would be read to its end.
+    // Other paths are refused: a device opened as a drive's file would be read to its end.
     if name.contains('/') && ![".toml", ".snapshot"].iter().any(|end| name.ends_with(end)) {
         return Err(Failure::Usage(wording::not_a_simulated_drive(target)));
     }
@@ -132,7 +132,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// What limits it, then every bound, that one marked.
+/// The limit, then every bound, with that one marked.
 fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
     let advertised = match (&ceiling.advertised, ceiling.advertised_share()) {
@@ -158,7 +158,7 @@ fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
 
 /// Names in one column, values in another.
 fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
-    /// Columns that most values fit into, with the gaps before them.
+    /// Width that fits most values, with the gaps before them.
     const VALUE: usize = 16;
     let name_width = rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(width - VALUE);
     let row = |(name, value): &(String, String)| format!("  {name:name_width$}  {value}");

@@ -9,13 +9,13 @@ use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A folder's own files take so much, where nothing else is said and there is so much room.
+/// Default size of a folder's temporary files, if there is room.
 const SPAN_OF_FOLDER: u64 = 1 << 30;
 /// The span of a folder is a multiple of this, so that I/Os divide it.
 const SPAN_STEP: u64 = 1 << 20;
 const BYTES_USUAL: u64 = 8 << 20;
 const POINTS_USUAL: u64 = 100;
-/// Where there is little, each point has this many I/Os, so that its speed says something.
+/// Fewest I/Os of a point on a small target, so that its speed means something.
 const IOS_LEAST: u64 = 4;
 
 pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
@@ -49,7 +49,7 @@ fn plan(command: &Surface, resolved_target: &ResolvedTarget) -> Result<Plan, Fai
     Ok(command.target_arguments.plan_of("surface", options))
 }
 
-/// How many points of how many bytes: as asked for; as usual otherwise, or as many as fit where there is less.
+/// Number and size of points: from the command line; otherwise the defaults, or as many as fit.
 fn points(command: &Surface, span: u64) -> Result<(u32, u64), Failure> {
     let block = command.block.max(1);
     let fit = span / command.bytes.unwrap_or(block.saturating_mul(IOS_LEAST)).max(1);

@@ -9,13 +9,14 @@ use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A folder gives so much for what TRIM is worth, where nothing else is said and there is so much room: it is written again and again.
+/// Default space of a folder for measuring the effect of TRIM, if there is room: it is written again and
+/// again.
 const SPACE_OF_FOLDER: u64 = 1 << 30;
-/// Of a larger simulated drive only so much is used, which takes a while to fill already.
+/// Most space used of a simulated drive, which already takes long to fill.
 const SPACE_OF_DRIVE: u64 = 64 << 30;
 
 pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
-    // A file or a device is only looked at, which needs no right to write.
+    // A file or a device is only queried, which needs no permission to write.
     ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
         plan(&command, resolved_target)
     })
@@ -41,12 +42,12 @@ fn size(command: &Trim) -> u64 {
     command.size.unwrap_or(TrimOptions::default().size)
 }
 
-/// What was asked for; as usual otherwise. A simulated drive that is used as a whole needs no number.
+/// From the command line; otherwise the default. A simulated drive that is used as a whole needs no number.
 fn space(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
     let usable = resolved_target.usable_bytes()?;
     let (usual, step) =
         (if resolved_target.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
-    // The file that is read back needs its room beside it.
+    // The file that is read back needs space as well.
     let room = if resolved_target.is_folder() {
         usable.saturating_sub(size(command).saturating_mul(2))
     } else {

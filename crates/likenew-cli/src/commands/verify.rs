@@ -9,15 +9,15 @@ use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A folder's files are about as large as this, which every file system can hold.
+/// Approximate size of a folder's files, which every file system supports.
 const FILE_BYTES_USUAL: u64 = 1 << 30;
-/// So many random places are tried on a drive, unless that would be more than this part of it.
+/// Default number of random probes on a drive, unless that exceeds this part of it.
 const PROBES_USUAL: u64 = 400;
 const PROBES_SHARE: u64 = 16;
 
 pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
     if command.target_arguments.seed.is_none() && !command.target_arguments.target.starts_with("sim:") {
-        // What an earlier run has left is another run's only if its key is another one.
+        // Data of an earlier run is only told from this one's by its key, so each run has another.
         command.target_arguments.seed = Some(likenew_real::seed::new_seed().map_err(anyhow::Error::new)?);
     }
     ask(&command.target_arguments, &command.run_arguments, !command.read_only, |resolved_target| {

@@ -1,4 +1,4 @@
-//! `likenew watch`: what every drive does now, on a screen, as plain tables, or as lines of JSON.
+//! `likenew watch`: the activity of every drive, on a screen, as plain tables, or as lines of JSON.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::screen::{InputEvent, Screen};
 use crate::watch_session::{WatchSession, print_to_reader};
 use crate::{output, wording};
 
-/// Counters in milliseconds say nothing about less than this.
+/// Shortest interval. Chosen: counters in milliseconds say nothing about less.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
-/// Signals are looked for this often.
+/// Time between checks for signals. Chosen: Ctrl-C feels immediate.
 const SLICE: Nanos = Nanos::from_millis(200);
-/// Columns of a table that is no terminal's.
+/// Columns of a table without a terminal.
 const WIDTH_OF_FILES: usize = 160;
 
 pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
@@ -40,14 +40,14 @@ pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
         Kind::Tables => print(command, &mut watched, theme),
         Kind::Nothing => print_nothing(command, &mut watched),
     };
-    // What was noted is concluded even where showing it has failed.
+    // The log is concluded even if showing it failed.
     let ended = watched.end();
     let exit = shown?;
     ended?;
     Ok(exit)
 }
 
-/// The drives that were named, by the kernel's names.
+/// The drives on the command line, by the kernel's names.
 fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
     let mut scope = Scope { all: command.all, partitions: command.partitions, ..Scope::default() };
     for drive in &command.drives {
@@ -62,7 +62,7 @@ fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
     Ok(scope)
 }
 
-/// Where it is shown.
+/// The kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Screen,
@@ -88,7 +88,7 @@ fn kind(command: &Watch) -> Kind {
     Kind::Tables
 }
 
-/// On a screen, until somebody has seen enough.
+/// On a screen, until the user ends it.
 fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit, Failure> {
     let mut screen = Screen::open()?;
     let (mut last, mut changed) = (watched.now(), true);
@@ -110,7 +110,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
         let now = watched.now();
         changed = happened != InputEvent::Nothing || now >= due;
         if now >= due {
-            // A late reading does not move those after it, unless it is later than a whole interval.
+            // A late reading does not move those after it, unless it is late by more than an interval.
             last = if now.since(due) < view.interval() { due } else { now };
             if !watched.read()? {
                 return Ok(Exit::Fine);
@@ -136,12 +136,12 @@ fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Ex
     })
 }
 
-/// Lines of JSON are all there is.
+/// Only lines of JSON.
 fn print_nothing(command: &Watch, watched: &mut WatchSession) -> Result<Exit, Failure> {
     each_interval(command, watched, |_| Ok(true))
 }
 
-/// Reads after every interval and lets it be shown, for as long as somebody wants to see it.
+/// Reads after every interval and has it shown, until the user ends it.
 fn each_interval(
     command: &Watch,
     watched: &mut WatchSession,

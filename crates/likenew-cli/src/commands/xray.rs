@@ -11,7 +11,7 @@ use crate::resolved_target::ResolvedTarget;
 /// The span of a folder is a multiple of this, so that I/Os divide it.
 const SPAN_STEP: u64 = 1 << 20;
 
-/// What may only be read is only read, so nothing is refused here.
+/// Read-only targets are only read, so nothing is refused here.
 pub(crate) fn run(command: Xray) -> Result<Exit, Failure> {
     ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
         plan(&command, resolved_target)

@@ -1,36 +1,41 @@
-//! What lies on a block device is written again where it lies: the refresh joined with the device, its consent, and a journal on another drive.
+//! Rewrites a block device in place: connects the refresh with the device, its consent, and a journal on
+//! another drive.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_archive::AuditLog;
-use likenew_core::fix::{AddressRange, FixEnd, FixReport};
+use likenew_core::fix::{AddressRange, FixEnd, FixReport, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
 use likenew_real::disjoint::check_disjoint;
-use likenew_refresh::{Folder, JournalPaths, RefreshError, RefreshSession, State, StoreFacts, Task};
+use likenew_refresh::{
+    Folder, JournalPaths, Progress, RefreshError, RefreshSession, State, StoreFacts, Task,
+};
 use serde::{Deserialize, Serialize};
 
+use super::timed_store::{TimedStore, WriteTimer};
 use super::{find_interrupted_refresh, report_salvage, to_fix_report};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::wording::{not_a_path, refresh as wording};
 
-/// What a device is known by, and where the journal of its rewriting lies.
+/// The device, and the path of the journal of its refresh.
 pub(crate) struct DeviceRefresh {
     pub(crate) agreement: Agreement,
     pub(crate) journal: PathBuf,
 }
 
-/// Whoever goes on after a cut has to know this.
+/// What a resumed refresh needs to know.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Note {
     pieces: Vec<AddressRange>,
 }
 
 impl DeviceRefresh {
-    /// Of the device at `path`, with its journal where somebody wants it, or beside the log of what was done to drives.
+    /// For the device at `path`, with its journal at the named path or beside the audit log.
     ///
     /// # Errors
     /// There is no such place on another drive.
@@ -53,34 +58,42 @@ impl DeviceRefresh {
         Ok(Self { agreement, journal })
     }
 
-    /// What is said before anything is done.
+    /// The announcement before anything is done.
     pub(crate) fn announce_text(&self, path: &Path) -> String {
         wording::device_announcement(path, &self.journal)
     }
 
-    /// Goes on with a refresh that was cut off, if there is one, and says so.
+    /// Resumes an interrupted refresh, if there is one, and reports it.
     ///
     /// # Errors
-    /// Why it cannot go on, and what to do; the journal stays.
+    /// Why it cannot continue, and what to do; the journal stays.
     pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), LabError> {
         if !self.journal.exists() {
             return Ok(());
         }
         let mut store = DeviceStore::open(Consent::to_rewrite(path, &self.agreement)?)?;
-        if self.resume(&mut store, None)?.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
+        if self
+            .resume(&mut store, None, RewriteSettings::default())?
+            .is_some_and(|fix_report| fix_report.end == FixEnd::Complete)
+        {
             anstream::eprintln!("{}", wording::completed(path.display()));
         }
         Ok(())
     }
 
-    /// Writes these pieces again, and first what an earlier run was writing when it was cut off.
+    /// Rewrites these pieces, after those of an interrupted refresh.
     ///
     /// # Errors
-    /// Nothing could be begun.
-    pub(crate) fn refresh(&self, consent: Consent, pieces: &[AddressRange]) -> Result<FixReport, LabError> {
+    /// The refresh could not begin.
+    pub(crate) fn refresh(
+        &self,
+        consent: Consent,
+        pieces: &[AddressRange],
+        settings: RewriteSettings,
+    ) -> Result<FixReport, LabError> {
         let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
-        if let Some(fix_report) = self.resume(&mut store, Some(&note))? {
+        if let Some(fix_report) = self.resume(&mut store, Some(&note), settings)? {
             return Ok(fix_report);
         }
         let task = Task {
@@ -90,8 +103,10 @@ impl DeviceRefresh {
             marks: store.marks().to_vec(),
             ..Task::default()
         };
-        let begun = RefreshSession::begin(&mut store, &self.place()?, &task);
-        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?)
+        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
+        let timed = TimedStore { store: &mut store, timer: &timer };
+        let begun = RefreshSession::begin(timed, &self.place()?, &task);
+        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?, &timer)
     }
 
     fn place(&self) -> Result<JournalPaths, LabError> {
@@ -103,10 +118,15 @@ impl DeviceRefresh {
         Ok(JournalPaths::new(opened, name, salvage))
     }
 
-    /// Ends what the journal says was begun. What came of it, if that was what is asked for now.
-    fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<FixReport>, LabError> {
+    /// Finishes the refresh in the journal. Returns its outcome if it is the one asked for now.
+    fn resume(
+        &self,
+        store: &mut DeviceStore,
+        asked: Option<&Note>,
+        settings: RewriteSettings,
+    ) -> Result<Option<FixReport>, LabError> {
         let refused = |error: RefreshError| match error {
-            // Then nobody knows that a run was cut off.
+            // Without this error the user would not know that a run was interrupted.
             RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
             error => LabError::Refused(wording::device_cannot_go_on(error, &self.journal)),
         };
@@ -116,7 +136,9 @@ impl DeviceRefresh {
         let note: Option<Note> = serde_json::from_str(interrupted.note()).ok();
         let marks = store.marks().to_vec();
         let known = StoreFacts { identity: &self.agreement.id, marks: &marks };
-        let found = match interrupted.inspect(store, known).map_err(refused)? {
+        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
+        let timed = TimedStore { store, timer: &timer };
+        let found = match interrupted.inspect(timed, known).map_err(refused)? {
             State::Resumable(found) => *found,
             State::Finished(file) => {
                 file.remove().map_err(refused)?;
@@ -128,19 +150,25 @@ impl DeviceRefresh {
                 return Ok(None);
             }
         };
-        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?)?;
+        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?, &timer)?;
         let is_it = asked.is_none() || note.as_ref() == asked;
         Ok(Some(fix_report).filter(|fix_report| is_it || fix_report.end != FixEnd::Complete))
     }
 }
 
-/// Leads a session to its end, or to where somebody or the drive ends it; its journal then knows how far it came.
-fn run_session(session: RefreshSession<&mut DeviceStore>) -> Result<FixReport, LabError> {
-    let outcome = session
-        .run(true, |_| interrupt::is_requested())
-        .map_err(|error| LabError::Refused(error.to_string()))?;
+/// Runs a session to its end, or until the user or the drive ends it; its journal then has the progress.
+fn run_session(
+    session: RefreshSession<TimedStore<'_, &mut DeviceStore>>,
+    timer: &RefCell<WriteTimer>,
+) -> Result<FixReport, LabError> {
+    let stops = |progress: Progress| {
+        timer.borrow().keep_pace(progress.written_bytes);
+        interrupt::is_requested()
+    };
+    let outcome = session.run(true, stops).map_err(|error| LabError::Refused(error.to_string()))?;
     report_salvage(&outcome);
-    Ok(to_fix_report(&outcome))
+    let write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
+    Ok(FixReport { write_speeds, ..to_fix_report(&outcome) })
 }
 
 #[cfg(test)]
@@ -203,7 +231,7 @@ mod tests {
         }
         let last = begun.progress().written_bytes;
         drop(begun);
-        // The last chunk was torn; and what the run before had found torn is kept already.
+        // The last chunk was torn; what the run before found torn is already kept.
         let interrupted = find_interrupted_refresh(&refresh.place().unwrap()).unwrap().unwrap();
         let known = StoreFacts { identity: &agreement.id, marks: &[] };
         let State::Resumable(found) = interrupted.inspect(&mut store, known).unwrap() else {

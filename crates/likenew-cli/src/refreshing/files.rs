@@ -1,53 +1,56 @@
-//! Old files of a folder's owner are written again.
+//! Rewrites files of a folder's owner: old ones that are slow, or all of them.
 //!
-//! Each file is taken while nobody has it open, read once to see how fast it is, written again if it is slow, and read once more. The first few decide
-//! whether to go on: where writing again makes nothing faster, wearing the drive any further would be for nothing.
+//! Each file is leased while no other program has it open. An old one is read once to measure its speed, rewritten if it is
+//! slow, and read again. The first few decide whether to continue: if rewriting makes no file faster, more wear would be for
+//! nothing. If all are rewritten, in address order, their write speed counts, and none is read for its speed.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use likenew_core::block_store::{BlockStore as _, LeaseState};
-use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN};
+use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
 use likenew_real::clock::Monotonic;
 use likenew_real::file_store::FileStore;
 use likenew_real::folder_times::FolderTimes;
-use likenew_real::old_files::old_files;
+use likenew_real::old_files::{files_in_address_order, old_files};
 use likenew_refresh::{
     End, Folder, InspectedRefresh, InterruptedRefresh, JournalFile, JournalPaths, Progress, RefreshError,
     RefreshSession, State, StoreFacts, Task,
 };
 use serde::{Deserialize, Serialize};
 
+use super::timed_store::{TimedStore, WriteTimer};
 use super::{find_interrupted_refresh, report_salvage};
 use crate::interrupt;
 use crate::wording::refresh as wording;
 
-/// Lies in the folder while a file is written again.
+/// The journal in the folder while a file is rewritten.
 const JOURNAL: &str = ".likenew-refresh-journal";
-/// What stood in places that were torn, as they were before they were restored.
+/// The old content of torn places, from before they were restored.
 const SALVAGE: &str = ".likenew-refresh-salvage";
-/// How much is read at once, and one after the other; before each it is asked whether somebody waits for the file.
+/// Bytes of one read; before each read, checks whether another program waits for the file.
 const READ_BYTES: u64 = 4 << 20;
 /// After so many files it is asked whether any of them became faster.
 const TRIAL_FILES: usize = 4;
 
-/// Who goes on after a cut has to know this.
+/// What a resumed refresh needs to know.
 #[derive(Serialize, Deserialize)]
 struct Note {
-    /// In the folder: after a cut that may be mounted somewhere else.
+    /// Relative to the folder, which may be mounted elsewhere later.
     path: PathBuf,
     times: String,
-    /// In which boot the refresh began, if the system tells.
+    /// The boot in which the refresh began, if the system reports it.
     boot: Option<String>,
 }
 
 impl Note {
-    /// Of the file of this name in the folder.
+    /// For the file of this name in the folder.
     fn for_file(name: &Path, store: &FileStore, boot: Option<&Boot>) -> Self {
         Self { path: name.to_owned(), times: store.times(), boot: boot.map(|boot| boot.id.clone()) }
     }
@@ -62,14 +65,16 @@ impl Note {
     }
 }
 
-/// A write of ours changes the file's time as it begins, which is right after the journal was made durable, and the power may go before the time
-/// is put back. A change that came later than this after the journal was written is somebody else's, and nothing is written over it.
+/// Time after writing the journal within which the file's modification time may be that of this program: a
+/// write changes it at once, right after the journal became durable, and power may fail before it is set
+/// back. A later change comes from another program, and is not overwritten. Chosen: a minute is longer than
+/// any write of a chunk takes.
 const OWN_WRITE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Names the boot in place of the kernel, for tests that cannot take the power away from the machine they run on.
+/// Replaces the kernel's boot id, for tests, which cannot cut the power of their machine.
 const BOOT: &str = "LIKENEW_BOOT_ID";
 
-/// Which start of the machine this is.
+/// The current boot of the machine.
 fn present_boot() -> Option<Boot> {
     match std::env::var(BOOT) {
         Ok(id) if !id.is_empty() => Some(Boot::from_id(&id)),
@@ -77,14 +82,14 @@ fn present_boot() -> Option<Boot> {
     }
 }
 
-/// What going on has come to.
+/// The result of resuming.
 #[derive(Debug, PartialEq, Eq)]
 struct ResumeReport {
-    /// The file that is whole now.
+    /// The file that is complete now.
     file: PathBuf,
-    /// Where is kept what was torn, or somebody's, if anything was.
+    /// Where torn data, or data of another program, is kept, if there was any.
     salvage: Option<PathBuf>,
-    /// Whether its time of modification is not the one from before the refresh.
+    /// Whether its modification time is not the one from before the refresh.
     is_newer: bool,
 }
 
@@ -94,10 +99,10 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
     Ok((folder, place))
 }
 
-/// Goes on with what was cut off in a folder, and says so.
+/// Resumes an interrupted refresh in a folder, and reports it.
 ///
 /// # Errors
-/// Why it cannot go on, and what to do; the journal stays.
+/// Why it cannot continue, and what to do; the journal stays.
 pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
     if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
@@ -109,12 +114,12 @@ pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
+/// Resumes with the file of an interrupted refresh, and returns which that was; `None` if there is none.
 fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, LabError> {
     let (opened, place) = place(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
     let refused = |reason: String| LabError::Refused(wording::file_cannot_go_on(reason, &place.path()));
     let text = |error: RefreshError| match error {
-        // Then nobody knows that a run was cut off here.
+        // Without this error the user would not know that a run was interrupted here.
         RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
         error => refused(error.to_string()),
     };
@@ -132,12 +137,12 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
         .map_err(|lab_error| refused(lab_error.to_string()))?;
     let (identity, ranges) = (store.identity().to_owned(), store.ranges().to_vec());
     match interrupted.inspect(&mut store, StoreFacts::from(&*identity)).map_err(text)? {
-        // It was cut off when all was done and durable.
+        // It was interrupted when everything was done and durable.
         State::Finished(file) => {
             file.remove().map_err(text)?;
             Ok(None)
         }
-        // Nothing of ours is to be restored.
+        // There is nothing of the refresh to restore.
         State::Changed(file) => {
             file.remove().map_err(text)?;
             Ok(None)
@@ -167,16 +172,16 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
     }
 }
 
-/// What is known of the time since a file was cut off.
+/// What is known of the time since a file's refresh was interrupted.
 ///
-/// Whether we have changed its time of modification or somebody else has, nobody can tell afterwards: whoever waited for the file is let in as soon as we
-/// are killed. So that time stays as it is found.
+/// It cannot be known afterwards whether this program or another changed the modification time: a program
+/// that waited for the file gets it as soon as this one is killed. So that time is not set back.
 struct FileChanges {
-    /// The power has gone, and nothing else tears parts in flight.
+    /// The power failed; nothing else tears parts in flight.
     has_lost_power: bool,
-    /// Its time of modification is as it was.
+    /// Its modification time is unchanged.
     is_untouched: bool,
-    /// If it is not, the change can be that of the write that was cut off.
+    /// If it changed, the interrupted write may be the reason.
     may_be_ours: bool,
 }
 
@@ -190,7 +195,7 @@ impl FileChanges {
         let system = LabError::system("look at the journal");
         let last = interrupted.resumed_in().and_then(|last| Ok((last, interrupted.saved_at()?)));
         let (last, saved_at) = last.map_err(system)?;
-        // An unknown one, and one that nobody has noted, may be the present one.
+        // An unknown boot may be the current one.
         let last = last.or_else(|| note.boot.clone()).filter(|last| !last.is_empty());
         let has_lost_power = boot.zip(last).is_some_and(|(boot, last)| boot.id != last);
         let modified = store.modified();
@@ -203,7 +208,8 @@ impl FileChanges {
         })
     }
 
-    /// Why nothing is restored, if something differs and that may be somebody's: the rest of a sentence.
+    /// Why nothing is restored, if something differs and another program may have written it: the rest of a
+    /// sentence.
     fn objection(
         &self,
         found: &InspectedRefresh<&mut FileStore, JournalFile>,
@@ -228,16 +234,16 @@ impl FileChanges {
     }
 }
 
-/// What became of all of them.
+/// The totals over all files.
 #[derive(Default)]
 struct RefreshTotals {
     fix_report: FixReport,
-    /// How many times as fast each file was read afterwards.
+    /// Read speed of each file after over before.
     gains: Vec<f64>,
 }
 
 impl RefreshTotals {
-    /// Whether the first files have become no faster.
+    /// Whether the first files became no faster.
     fn is_fruitless(&self) -> bool {
         let mut gains = self.gains.clone();
         gains.sort_by(f64::total_cmp);
@@ -245,9 +251,8 @@ impl RefreshTotals {
     }
 }
 
-/// Writes old files again that are read slower than so many bytes a second.
+/// Rewrites old files that are read slower than this many bytes a second.
 pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
-    let clock = Monotonic::start();
     let files = match old_files(folder) {
         Ok(files) => files,
         Err(reason) => return ProbeResult::Unknown(reason),
@@ -255,34 +260,73 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
     if files.is_empty() {
         return ProbeResult::Unknown(wording::NO_OLD_FILES.to_owned());
     }
+    let how = FileRewriting { slower_than: Some(slower_than), bytes_per_s_max: None };
+    ProbeResult::FixReport(rewrite_each(folder, &files, how).0)
+}
+
+/// Writes all files again that begin at this byte of the drive or behind it, in the order in which they lie there.
+pub(crate) fn rewrite_files(folder: &Path, settings: RewriteSettings, from: u64) -> ProbeResult {
+    let files = match files_in_address_order(folder) {
+        Ok(files) => files,
+        Err(reason) => return ProbeResult::Unknown(reason),
+    };
+    if files.is_empty() {
+        return ProbeResult::Unknown(wording::NO_FILES.to_owned());
+    }
+    let left = files.into_iter().filter(|file| file.address >= from);
+    let (addresses, paths): (Vec<u64>, Vec<PathBuf>) = left.map(|file| (file.address, file.path)).unzip();
+    let how = FileRewriting { slower_than: None, bytes_per_s_max: settings.bytes_per_s_max };
+    let (fix_report, finished) = rewrite_each(folder, &paths, how);
+    let is_stopped = fix_report.end == FixEnd::Stopped;
+    let stopped_at = addresses.get(finished).copied().filter(|_| is_stopped);
+    ProbeResult::FixReport(FixReport { stopped_at, ..fix_report })
+}
+
+/// How files are rewritten.
+#[derive(Clone, Copy, Debug)]
+struct FileRewriting {
+    /// Only those that are read more slowly than this, in bytes a second; otherwise all, whatever their speed.
+    slower_than: Option<f64>,
+    bytes_per_s_max: Option<u64>,
+}
+
+/// Writes files again, one after the other. What came of it, and how many were dealt with.
+fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixReport, usize) {
+    let clock = Monotonic::start();
+    let timer = RefCell::new(WriteTimer::start(how.bytes_per_s_max));
     let mut sum = RefreshTotals::default();
+    let mut finished = 0;
     for path in files {
-        let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        let bytes = std::fs::symlink_metadata(path).map_or(0, |metadata| metadata.len());
         if interrupt::is_requested() {
             sum.fix_report.skip(bytes, wording::STOPPED);
             sum.fix_report.end = FixEnd::Stopped;
         } else if sum.is_fruitless() {
             sum.fix_report.skip(bytes, wording::FIRST_NOT_FASTER);
         } else if let Err(RefreshFailure { reason, is_the_drive }) =
-            refresh_one(folder, &path, slower_than, &clock, &mut sum)
+            refresh_one(folder, path, how.slower_than, (&clock, &timer), &mut sum)
         {
-            // Names stay out of what is kept.
+            // File names are not kept.
             sum.fix_report.skip(bytes, reason.replace(&*path.to_string_lossy(), "a file"));
             if is_the_drive || folder.join(JOURNAL).exists() {
                 sum.fix_report.end = FixEnd::Failed;
                 break;
             }
         }
+        finished += usize::from(sum.fix_report.end == FixEnd::Complete);
     }
     sum.fix_report.elapsed = clock.now();
-    ProbeResult::FixReport(sum.fix_report)
+    if how.slower_than.is_none() {
+        sum.fix_report.write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
+    }
+    (sum.fix_report, finished)
 }
 
 /// Why a file was left.
 #[derive(Debug)]
 struct RefreshFailure {
     reason: String,
-    /// Whether no other file is tried, since something could not be read or written.
+    /// Whether to stop, because something could not be read or written.
     is_the_drive: bool,
 }
 
@@ -298,12 +342,12 @@ impl From<LabError> for RefreshFailure {
     }
 }
 
-/// Reads a file and writes it again if it is slow.
+/// Rewrites a file: if it is read more slowly than this, or in any case.
 fn refresh_one(
     folder: &Path,
     path: &Path,
-    slower_than: f64,
-    clock: &Monotonic,
+    slower_than: Option<f64>,
+    (clock, timer): (&Monotonic, &RefCell<WriteTimer>),
     sum: &mut RefreshTotals,
 ) -> Result<(), RefreshFailure> {
     let name = path.strip_prefix(folder).unwrap_or(path);
@@ -318,14 +362,18 @@ fn refresh_one(
     if bytes == 0 {
         return Ok(());
     }
-    let before = speed(&mut store, clock)?;
-    if before >= slower_than {
+    let before = slower_than.map(|_| speed(&mut store, clock)).transpose()?;
+    if before.zip(slower_than).is_some_and(|(before, slower_than)| before >= slower_than) {
         sum.fix_report.skip(bytes, wording::FAST_ENOUGH);
         return Ok(store.give_back()?);
     }
     let task = Note::for_file(name, &store, present_boot().as_ref()).task(&store);
-    let outcome =
-        RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::is_requested())?;
+    let written_before = sum.fix_report.bytes_written;
+    let timed = TimedStore { store: &mut store, timer };
+    let outcome = RefreshSession::begin(timed, &place, &task)?.run(false, |progress| {
+        timer.borrow().keep_pace(written_before + progress.written_bytes);
+        interrupt::is_requested()
+    })?;
     if let End::Failed(error) = outcome.end {
         return Err(error.into());
     }
@@ -338,10 +386,10 @@ fn refresh_one(
             sum.fix_report.end = FixEnd::Stopped;
         }
         End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, LEASE_BREAK_REASON),
-        End::Complete | End::Failed(_) => match speed(&mut store, clock) {
-            Ok(after) => sum.gains.push(after / before),
-            Err(trouble) if trouble.is_the_drive => return Err(trouble),
-            Err(_) => {}
+        End::Complete | End::Failed(_) => match before.map(|before| (before, speed(&mut store, clock))) {
+            Some((before, Ok(after))) => sum.gains.push(after / before),
+            Some((_, Err(trouble))) if trouble.is_the_drive => return Err(trouble),
+            Some((_, Err(_))) | None => {}
         },
     }
     Ok(store.give_back()?)
@@ -349,7 +397,7 @@ fn refresh_one(
 
 const LEASE_BREAK_REASON: &str = wording::IN_USE;
 
-/// Bytes a second, read once in order.
+/// Bytes a second of one sequential read.
 fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure> {
     let started_at = clock.now();
     let ranges = store.ranges().to_vec();

@@ -1,8 +1,8 @@
-//! Help texts that stand outside of the options: the overview, groups of commands, examples, simulated drives.
+//! Help texts outside of the options: the overview, groups of commands, examples, simulated drives.
 
 use std::fmt::Write as _;
 
-/// What `likenew` alone prints: the five commands that matter.
+/// The text of `likenew` without arguments: the five commands that matter.
 pub(crate) const START: &str = "\
 likenew finds out whether a drive is slow, why, and what fixes it.
 
@@ -19,7 +19,7 @@ TARGET is a folder, a file, a block device, or a simulated drive:
 All commands: likenew --help
 ";
 
-/// Commands by what they are for.
+/// Commands by purpose.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Answer", &["check", "recondition", "verify", "trim", "facts"]),
     ("Measure", &["bench", "sweep", "surface", "fill", "endure", "age", "data", "cache", "apps"]),
@@ -179,9 +179,9 @@ pub(crate) fn examples(command: &str) -> String {
     format!("Examples:\n{}", lines.trim_end())
 }
 
-/// What is appended to the page of `likenew sim`: how simulated drives are named and set.
+/// The end of the page of `likenew sim`: names and settings of simulated drives.
 pub(crate) const SIM: &str = "\
-## How a simulated drive is named
+How a simulated drive is named
 
   sim:NAME             a drive of the catalog, as `likenew drives` lists them
   sim:FILE.toml        a drive of your own; catalog/README.md describes the form
@@ -201,25 +201,30 @@ Settings follow a ?, joined by &. Shells expand both, so quote the target:
   data=on              it keeps the bytes that are written to it
   memory=8GiB          the host's memory for the page cache
   busy=100             another program's IOPS on it
-  outliers=1000        one of so many I/Os takes 50 ms longer
+  outliers=1000        one in 1,000 I/Os takes 50 ms longer
   throttle=0.2         share of the link's rate for 1 s of every 4 s
   link=sata3g          a slower link
   crypt=300MB/s,40us   encryption by the host at this rate, with this wait
   shift=512            a partition that is misaligned by this many bytes
-  wake=2ms,100us       time to wake from power saving, after that much rest
+  wake=2ms,100us       wakes from power saving in 2 ms after 100 µs of idle time
   hmb=off              no host memory buffer
   lazy=on              a volume restored from a snapshot, read lazily
   fragments=64KiB      files in fragments of this size
   wear=0.9             share of its rated endurance that is used
   slow_region=0.01     share of a disk's addresses that read slowly
-  crc=500              one of so many commands is damaged on the link
-  firmware=500ms,4s    a firmware that stalls for so long, every so often
+  crc=500              one in 500 commands fails its checksum on the link
+  firmware=500ms,4s    firmware that stalls for 500 ms every 4 s
   readcache=4GiB       a cache that answers reads in front of it
   array=100MB/s        an array rebuilds itself at this rate
   facts=off            the system reports nothing about it
 ";
 
-/// Titles above the causes in `likenew help`.
+/// What the usage line of a command's page begins with.
+pub(crate) fn usage_name(command: &str) -> String {
+    format!("likenew {command}")
+}
+
+/// Titles of the groups of causes in `likenew help`.
 pub(crate) const CAUSES: [&str; 3] =
     ["Causes in the drive:", "Causes outside of the drive:", "Normal for such a drive:"];
 
@@ -229,7 +234,7 @@ pub(crate) fn cause(name: &str, summary: &str) -> String {
 
 pub(crate) const PAGES: &str = "\nA page about each: likenew help NAME\n";
 
-/// Above the options in a manual page.
+/// The heading of options in a manual page.
 pub(crate) const OPTIONS: &str = "## Options";
 
 // ---- likenew drives ----

@@ -1,11 +1,11 @@
-//! What is said of data that is rewritten in place, and of such rewriting that was cut off.
+//! Sentences about data that is rewritten in place, and about an interrupted refresh.
 
 use std::fmt::Display;
 use std::path::Path;
 
 pub(crate) fn device_announcement(path: &Path, journal: &Path) -> String {
     format!(
-        "Rewrites existing data of {} in place where it is slow to read. Journal: {}. If this is cut off, run the same command again.",
+        "Rewrites existing data of {} in place. Journal: {}. If this is cut off, run the same command again.",
         path.display(),
         journal.display()
     )
@@ -61,6 +61,7 @@ pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it di
 pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from what was saved";
 
 pub(crate) const NO_OLD_FILES: &str = "no file here is 1 MiB or more and unchanged for 30 days";
+pub(crate) const NO_FILES: &str = "no file here is 1 MiB or more";
 pub(crate) const STOPPED: &str = "it was stopped before";
 pub(crate) const FIRST_NOT_FASTER: &str = "the first files did not get faster";
 pub(crate) const FAST_ENOUGH: &str = "they read fast enough";

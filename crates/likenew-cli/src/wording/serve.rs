@@ -1,4 +1,4 @@
-//! What `likenew sim` says.
+//! Sentences of `likenew sim`.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(crate) fn export_description(model: Option<&str>, target: &str) -> String {
     format!("{}, simulated ({target})", model.unwrap_or("a simulated drive"))
 }
 
-/// How to use the drive that is served.
+/// How to use the served drive.
 pub(crate) fn invitation(description: &str, capacity: u64, sector: u32, speed: f64, uri: &str) -> String {
     let sector_size = if sector == 512 { String::new() } else { format!(" --sector-size {sector}") };
     let pace = if speed == 1.0 { "in real time".to_owned() } else { format!("{}× as fast", Number(speed)) };
@@ -72,7 +72,7 @@ pub(crate) fn invitation(description: &str, capacity: u64, sector: u32, speed: f
     )
 }
 
-/// What happened since the last line.
+/// Counts since the last line.
 pub(crate) fn status(clients: usize, ios_per_s: f64, read: f64, written: f64, delay: &Lag) -> String {
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     format!("{clients}; {}, {} read, {} written; {}", Iops(ios_per_s), Rate(read), Rate(written), lag(delay))
@@ -82,10 +82,11 @@ pub(crate) fn with_counters(line: &str, counters: &FlashCounters, trimmed: u64) 
     format!("{line}; drive: {}", flash_counters(counters, trimmed))
 }
 
-/// Replies that leave later than this on average are worth a word: the simulation is slower than the drive.
+/// Mean lateness of replies, in nanoseconds, from which it is mentioned: the simulation is slower than the
+/// drive. Chosen: a millisecond is more than scheduling adds.
 const LATE_NS: f64 = 1e6;
 
-/// What a serve came to.
+/// The result of a serve.
 pub(crate) fn summary(
     stats: &ServeStats,
     elapsed: Nanos,

@@ -1,4 +1,4 @@
-//! `likenew age`: what it asks before it wears a real drive, and what it leaves there.
+//! `likenew age`: the question before it wears a real drive, and its leftovers.
 
 use crate::support::{Sandbox, names};
 
@@ -17,7 +17,7 @@ fn a_real_drive_is_aged_only_when_somebody_has_agreed() {
         ran.code(3).says("wears flash and cannot be undone").says("Nothing was written").says("× the 64 MiB");
         assert!(names(&sandbox.work()).is_empty(), "{recipe}");
     }
-    // A plan asks the same, by whichever way it comes.
+    // A plan asks the same question, however it is run.
     let plan = sandbox.run(&age(".", &["--plan"])).code(0).stdout();
     std::fs::write(sandbox.work().join("plan.toml"), plan).unwrap();
     sandbox.run(&["run", "plan.toml", ".", "--reserve", "64MiB"]).code(3).says("Nothing was written");

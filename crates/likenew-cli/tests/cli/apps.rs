@@ -1,4 +1,5 @@
-//! `likenew apps`: what is issued, what has to be confirmed before it wears a real drive, and what stays in a run folder.
+//! `likenew apps`: the I/O issued, the question before it wears a real drive, and the content of a run
+//! folder.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ struct Side {
     bytes: f64,
 }
 
-/// What an application comes to is what was published: counts to the I/O, bytes within what chance leaves to drawn lengths.
+/// The I/O of an application is the published one: counts exactly, bytes within the chance of random lengths.
 #[test]
 fn what_is_issued_is_what_was_published() {
     let sandbox = Sandbox::new();
@@ -52,8 +53,9 @@ fn what_is_issued_is_what_was_published() {
             let of = |figure_of: &str| metric(&format!("{side}.{figure_of}"));
             let published = Side { ios: of("sequential") + of("random"), bytes: of("bytes") };
             assert_eq!(row[ios].as_f64(), Some(published.ios), "{row}");
-            // A length between a and b with mean m varies by (m − a)(b − m) at most (Bhatia and Davis 2000); five standard
-            // deviations are beyond chance. Where a zone ends in sequence, one I/O of each round is cut.
+            // A length between a and b with mean m varies by (m − a)(b − m) at most (Bhatia and Davis 2000);
+            // five standard deviations are beyond chance. At the end of a sequential zone one I/O of each
+            // round is cut.
             let mean = published.bytes / published.ios;
             let deviation = (published.ios * (mean - 4096.0) * (131_072.0 - mean)).sqrt();
             let cut = (published.bytes / f64::from(2u32 << 30)).ceil() * 131_072.0;
@@ -122,7 +124,8 @@ fn a_run_folder_from_before_busy_time_is_judged_over_all_of_the_time() {
         .collect();
     fs::write(&file, old.join("\n") + "\n").unwrap();
     let judged = sandbox.run(&["judge", sandbox.runs()[0].to_str().unwrap(), "--json", "-"]).json();
-    // A closed pace leaves a simulated drive no rest, so both are the same but for the last I/O's end.
+    // A closed arrival gives a simulated drive no idle time, so both are the same except for the last I/O's
+    // end.
     for (new, old) in [&whole, &judged]
         .map(|of| of["tables"]["applications"].as_array().unwrap())
         .map(|rows| rows[0]["score"].as_f64().unwrap())
@@ -141,7 +144,7 @@ fn a_folder_is_played_in_and_left_as_it_was() {
     let document = ran.json();
     assert!(document["tables"]["applications"][0]["score"].as_f64().unwrap() > 0.0);
     assert_eq!(names(&sandbox.work()), ["photo.raw"]);
-    // Hours of writing are asked about, even where they are short.
+    // Hours of writes need a question, even when shortened.
     let consistency = ["--consistency", "--minutes", "0.00001", "--space", "64MiB", "--reserve", "64MiB"];
     let refused = sandbox.run(&apps(".", &consistency));
     refused.code(3).says("wears flash and cannot be undone").says("Nothing was written");

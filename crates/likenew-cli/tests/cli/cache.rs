@@ -1,5 +1,5 @@
-//! How much of a speed is RAM, on simulated drives, a real file system and targets that may only be read; and what every
-//! other command says when a number is not the drive's.
+//! The share of RAM in a speed, on simulated drives, a real file system and read-only targets; and the
+//! remarks of other commands about a number that is not the drive's.
 
 use std::fs;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn a_simulated_drive_answers_always_the_same_and_goes_on_to_the_byte() {
     let file = run.join("segments.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("\"device_counters\":{\"reads\":"));
-    // In the middle of a first read, and between it and the second one.
+    // During a first read, and between it and the second one.
     for lines in [3, 4, 20] {
         let kept: usize = text.lines().take(lines).map(|line| line.len() + 1).sum();
         fs::write(&file, &text[..kept + 50]).unwrap();
@@ -93,12 +93,12 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         };
         all("direct", "read", 0.0..=0.5);
         all("direct", "write", 0.0..=0.5);
-        // One in 32 random I/Os goes where one has gone before.
+        // One in 32 random I/Os repeats an address.
         all("buffered, flushed", "write", 0.0..=6.0);
         all("first buffered", "read", 0.0..=6.0);
-        // Memory that others ask for may take some of it.
+        // Other programs may take some of the memory.
         all("second buffered", "read", 80.0..=100.0);
-        // Others on this machine may have the system write back early.
+        // Other programs may cause early write-back.
         all("buffered", "write", 20.0..=100.0);
         assert_eq!(standing(&document, "direct_io").as_deref(), Some("good"));
         assert_eq!(standing(&document, MISSING), None);
@@ -133,7 +133,7 @@ fn what_may_only_be_read_has_only_levels_of_reading() {
         assert_eq!(levels.len(), 8, "{levels:?}");
         assert!(levels.iter().all(|row| row["op"] == "read") && document["bytes_written"] == 0);
         assert!(ram(&document, "direct", "read").iter().all(|ram| *ram < 0.5), "{levels:?}");
-        // Memory that others ask for may take some of it.
+        // Other programs may take some of the memory.
         assert!(ram(&document, "second buffered", "read").iter().all(|ram| *ram > 80.0), "{levels:?}");
     }
     assert_eq!(fs::read(&file).unwrap(), vec![7u8; 24 << 20]);
@@ -150,7 +150,7 @@ fn where_nobody_counts_nothing_is_claimed() {
         assert_eq!(standing(&document, id).as_deref(), Some("unknown"), "{id}");
     }
     assert!(document["tables"]["levels"][0]["counted_bytes"].is_null());
-    // Nor does any other command say anything.
+    // No other command has a remark either.
     let bench = ["--span", "64MiB", "--passes", "1", "--time", "100ms", "--reserve", "1MiB", "--json", "-"];
     let document = sandbox.run(&[&["bench", point], &bench[..]].concat()).json();
     assert_eq!((standing(&document, MISSING), standing(&document, EXTRA)), (None, None));
@@ -182,12 +182,13 @@ fn a_run_that_was_killed_goes_on() {
     assert_eq!(standing(&document, "completed"), None);
     assert_eq!(document["tables"]["levels"].as_array().unwrap().len(), 16);
     assert!(names(&folder).is_empty());
-    // Judged again without the drive, it says the same.
+    // Judged again without the drive, the result is the same.
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
     assert_eq!(judged.json()["answers"], document["answers"]);
 }
 
-/// A plan whose first workload leaves 64 MiB in memory, which the second one makes the drive write while it reads past it.
+/// A plan whose first workload leaves 64 MiB in memory, which the drive writes while the second one reads
+/// past it.
 const LEFT_BEHIND: &str = r#"
 schema = 1
 procedure = "run"
@@ -236,7 +237,7 @@ fn every_command_says_when_a_number_is_not_the_drives_alone() {
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let document = plan(ext4.path()).code(0).json();
     assert_eq!(standing(&document, EXTRA).as_deref(), Some("unknown"), "{}", document["answers"]);
-    // A file with nothing in it: reading it asks the drive for nothing.
+    // A file with only a hole: reading it needs no I/O.
     let file = std::path::Path::new(ext4.path()).join("hole");
     fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
     let bench = || {

@@ -1,4 +1,4 @@
-//! `likenew check`: what a person reads first, what scripts get, and what is left behind.
+//! `likenew check`: the first screen, the output for scripts, and leftovers.
 
 use crate::support::{Sandbox, is_valid};
 
@@ -13,7 +13,7 @@ fn a_fallen_drive_and_a_new_one_are_distinguished_in_one_sentence() {
     assert_eq!((&cause["id"], &cause["standing"]), (&"cause_no_trim".into(), &"problem".into()));
     assert!(cause["answer"].as_str().unwrap().contains("no TRIM"), "{cause}");
     assert_eq!(fallen["tables"]["causes"][0]["cause"], "no_trim");
-    // All of it holds data, so that nothing gentler than giving it all up is possible.
+    // The whole drive holds data, so nothing gentler than erasing it is possible.
     let fix = &fallen["tables"]["fixes"][0];
     assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step discard");
     assert_eq!(cause["actions"][0]["id"], "recondition_discard");

@@ -1,4 +1,4 @@
-//! What was there before: the same drive when it was checked first, and files that have lain on it for long, checked and written again.
+//! Baselines: the same drive in its first check, and old files on it, checked and rewritten.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ fn a_real_drive_is_compared_with_its_first_check_which_nobody_has_to_name() {
     let (then, now) = (&first["tables"]["metrics"][0], &again["tables"]["metrics"][0]);
     assert_eq!(then["measured_per_s"], now["reference_per_s"], "{now}");
     assert_eq!(compared_with(&again).matches("its baseline, first checked on").count(), 1);
-    // Judged again it says the same, though there are more runs meanwhile.
+    // Judged again it is the same, even with more runs since.
     let run = sandbox.runs().pop().unwrap();
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
     assert_eq!((&judged["summary"], &judged["answers"]), (&again["summary"], &again["answers"]));
@@ -55,14 +55,14 @@ fn a_simulated_drive_is_compared_with_a_run_only_where_it_is_named() {
     assert!(references(&named).contains(&"baseline"));
 }
 
-/// An ext4 of which some files say that they are from 2025, mounted for as long as this lives.
+/// An ext4 with some files dated 2025, mounted for as long as this lives.
 struct Aged {
     device: String,
     point: PathBuf,
 }
 
 impl Aged {
-    /// None where that can not be made; that is said.
+    /// `None` if it cannot be made, with a message.
     fn new(sandbox: &Sandbox, old: &[&str]) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
@@ -99,7 +99,7 @@ impl Drop for Aged {
     }
 }
 
-/// What it printed; none where it is missing or refuses, which is said.
+/// Its output; `None` if it is missing or refuses, with a message.
 fn succeeds(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
@@ -128,7 +128,7 @@ fn files_that_have_lain_long_are_read_beside_what_is_written() {
     for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {
         assert_eq!(fs::read(aged.point.join(name)).unwrap(), vec![index as u8 + 1; 10 << 20], "{name}");
     }
-    // Nothing else is left, and nobody's name is kept.
+    // Nothing else is left, and no file name is kept.
     let mut names: Vec<_> =
         fs::read_dir(&aged.point).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
@@ -145,7 +145,8 @@ fn files_that_have_lain_long_and_are_fast_are_not_written_again() {
     let how = ["--step", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--rest", "0s", "--json", "-"];
     let document = sandbox.run(&[&["recondition", point], &how[..]].concat()).json();
     assert!(!document["summary"].as_str().unwrap().is_empty(), "{document:#}");
-    // A file on this machine's own disk is as fast as a new one, or the first four show that writing it again changes nothing.
+    // A file on the computer's own disk is as fast as a new one, or the first four show that rewriting
+    // changes nothing.
     let observations = fs::read_to_string(sandbox.runs().pop().unwrap().join("observations.jsonl")).unwrap();
     assert!(observations.contains("refresh_files") && !observations.contains("/a\""), "{observations}");
     for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {

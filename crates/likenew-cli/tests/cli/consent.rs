@@ -1,4 +1,4 @@
-//! What may hold something of somebody's is overwritten only when its owner has named it, and what is on it.
+//! Data of an owner is overwritten only if the owner has named the drive and what is on it.
 
 use crate::filesystem::system;
 use crate::support::Sandbox;
@@ -33,7 +33,7 @@ fn a_device_is_overwritten_with_consent_alone() {
         let ran = sandbox.run(&bench(&device, &["--consent", id, "--destroy", "ext", "--json", "-"]));
         ran.code(0).says("This overwrites").says("everything on it will be lost");
         assert!(ran.json()["bytes_written"].as_u64().unwrap() > 0);
-        // Nothing to name is left, and what there is has to be named again for every run.
+        // There is nothing left to name, and the drive must be named again for every run.
         sandbox.run(&bench(&device, &[])).code(3).says("--consent");
         sandbox.run(&bench(&device, &["--consent", id])).code(0);
     });

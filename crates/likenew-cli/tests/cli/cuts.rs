@@ -1,8 +1,8 @@
-//! The power goes, or the program is killed, while a drive is brought back: every file of the owner's stays as it was.
+//! Power cuts and kills while a drive is restored: every file of the owner stays as it was.
 //!
-//! The real binary works on a real file system of the kernel, below which a [`recording`] writes down all that reaches the drive. The
-//! [`medium`] then loses its power at places in that recording, hundreds of times; what it leaves is mounted by the kernel, and everything
-//! the owner had made durable until then is compared byte by byte.
+//! The real binary works on a real file system of the kernel, below which a [`recording`] logs everything
+//! that reaches the drive. The [`medium`] then loses its power at hundreds of points of that recording; the
+//! kernel mounts what is left, and everything the owner had made durable until then is compared byte by byte.
 
 mod fill;
 mod kill;

@@ -1,10 +1,10 @@
-//! Speed over compressibility, and the scan of a user's files.
+//! Speed by compressibility, and the scan of a user's files.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::{Sandbox, names};
 
-/// A folder beside the one that is measured: a film that does not compress, and a diary that does.
+/// A folder beside the measured one: a film that does not compress, and a diary that does.
 fn belongings(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.work().join("belongings");
     std::fs::create_dir(&folder).unwrap();
@@ -41,7 +41,7 @@ fn files_are_described_without_measuring_and_without_names() {
     let kept = everything_in(&sandbox.runs()[0]);
     assert!(kept.contains("video") && !kept.contains("secret") && !document.to_string().contains("secret"));
     assert_eq!(names(&sandbox.work()), ["belongings"]);
-    // It can be judged again from its folder.
+    // Its folder can be judged again.
     let run = sandbox.runs()[0].to_str().unwrap().to_owned();
     assert_eq!(sandbox.run(&["judge", &run, "--json", "-"]).json()["tables"], document["tables"]);
 }

@@ -1,4 +1,4 @@
-//! `likenew endure` on simulated drives: its documents, its flags, and runs that go on.
+//! `likenew endure` on simulated drives: its documents, its flags, and resumed runs.
 
 use std::fs;
 

@@ -77,7 +77,7 @@ fn json_has_the_same_as_data() {
     );
     assert_eq!(dies["picture"]["dies"]["channels"], 10);
     let write = by_name(&drive["ceilings"], "of", "sequential write");
-    // 19 dies program 4096 bytes after they have crossed a bus of 40 MB/s with their 218 spare bytes.
+    // 19 dies program 4096 bytes after these have crossed a bus of 40 MB/s with their 218 spare bytes.
     let ceiling = 19.0 * 4096.0 / (900e-6 + (4096.0 + 218.0) / 40e6);
     assert!((write["value"].as_f64().unwrap() / ceiling - 1.0).abs() < 1e-6, "{write}");
     assert_eq!((&write["limited_by"], &write["advertised"]), (&"dies".into(), &70_000_000.0.into()));

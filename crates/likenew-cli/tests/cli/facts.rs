@@ -1,4 +1,4 @@
-//! What the system and drives say of themselves: on this machine whatever it is, and on simulated drives.
+//! What the system and drives report: on this machine whatever it is, and on simulated drives.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ fn value<'a>(document: &'a Value, section: &str, fact: &str) -> &'a Value {
     &row.unwrap_or_else(|| panic!("{section} has {fact}"))["value"]
 }
 
-/// Fine, or a drive of this machine that says that it is failing.
+/// Fine, or a drive of this machine reports that it is failing.
 #[track_caller]
 fn finished(ran: &CommandOutput) -> &CommandOutput {
     assert!(matches!(ran.status(), Some(0 | 10)), "{}", ran.stderr());
@@ -61,7 +61,7 @@ fn a_simulated_drive_says_what_its_layers_announce_and_nothing_else() {
     assert!(value(&document, "identity", "capacity_bytes").as_u64().unwrap() > 0);
     assert!(value(&document, "link", "ceiling_bytes_per_s").as_u64().unwrap() > 0);
     assert_eq!(value(&document, "health", "failing"), false);
-    // A family of models it has none; that nothing warns of it, it says.
+    // It has no family of models, and it reports that nothing warns of it.
     let is_database = |row: &&Value| row["section"] == "database";
     assert!(rows(&document).into_iter().filter(is_database).all(|row| row["fact"] == "warning"));
     let stick = sandbox.run(&["facts", "sim:usb-stick-16gb", "--no-archive", "--json", "-"]).code(0).json();

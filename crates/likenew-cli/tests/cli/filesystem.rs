@@ -1,4 +1,5 @@
-//! A real ext4 in an image file on a loop device: the free space is filled and given back, the device itself is only read.
+//! A real ext4 in an image file on a loop device: the free space is filled and freed, the device itself is
+//! only read.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,7 +14,7 @@ pub(crate) struct Ext4 {
 }
 
 impl Ext4 {
-    /// None where file systems can not be mounted, which is said.
+    /// `None` if file systems cannot be mounted, with a message.
     pub(crate) fn mount(sandbox: &Sandbox) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("not root: no file system can be mounted, so this test shows nothing");
@@ -22,7 +23,7 @@ impl Ext4 {
         let (image, point) = (sandbox.work().join("image"), sandbox.work().join("mnt"));
         std::fs::create_dir(&point).unwrap();
         std::fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
-        // What is initialised later would be counted in the middle of a test.
+        // Lazy initialization would be counted in the middle of a test.
         let eager = "lazy_itable_init=0,lazy_journal_init=0";
         system("mkfs.ext4", &["-q", "-F", "-E", eager, image.to_str().unwrap()]);
         let device = system("losetup", &["--find", "--show", image.to_str().unwrap()]);
@@ -31,7 +32,7 @@ impl Ext4 {
         Some(ext4)
     }
 
-    /// The block device that it lies on.
+    /// The block device below it.
     pub(crate) fn device(&self) -> &str {
         &self.device
     }
@@ -40,7 +41,7 @@ impl Ext4 {
         self.point.to_str().unwrap()
     }
 
-    /// Unmounts and mounts it: nothing of it is left in memory.
+    /// Unmounts and mounts it again, so that nothing of it is in memory.
     pub(crate) fn mount_again(&mut self) {
         system("umount", &[self.path()]);
         system("mount", &[&self.device, self.path()]);
@@ -96,7 +97,7 @@ fn a_file_system_that_may_only_be_read_is_named() {
     assert!(sandbox.runs().is_empty());
 }
 
-/// Every command says before it begins how much it writes, and keeps to that.
+/// Every command announces how much it writes, and stays within that.
 #[test]
 fn what_a_command_writes_is_reported_before_and_kept_to() {
     let sandbox = Sandbox::new();
@@ -124,7 +125,7 @@ fn what_a_command_writes_is_reported_before_and_kept_to() {
     }
 }
 
-/// Commands that write into a folder unless more is said.
+/// Commands that write into a folder by default.
 const WRITERS: [&str; 14] = [
     "bench", "check", "fill", "verify", "trim", "endure", "xray", "sweep", "surface", "age", "data", "cache",
     "model", "apps",
@@ -192,13 +193,13 @@ fn own_files_on_a_file_system_that_turns_read_only_are_reported_at_the_end() {
         "{message}"
     );
     assert!(scratch.exists());
-    // The next one cannot remove it either, and knows nothing of a kill.
+    // The next run cannot remove it either, and knows nothing of a kill.
     let next = sandbox.run(&["fill", ext4.path()]);
     next.says("read-only");
     assert!(!next.stderr().contains("killed"), "{}", next.stderr());
 }
 
-/// A tmpfs of so many KiB, mounted for as long as this lives.
+/// A tmpfs of this many KiB, mounted for as long as this lives.
 pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
 impl Tmpfs {

@@ -1,4 +1,4 @@
-//! Plans to fio and its results back, as a user does it.
+//! Plans exported to fio and its results imported, as a user does it.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ pattern.sequential = "whole"
 arrival.closed.depth = 2
 "#;
 
-/// A folder on a real disk: tmpfs takes no unbuffered I/O on some kernels.
+/// A folder on a real disk: tmpfs refuses direct I/O on some kernels.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -148,7 +148,8 @@ fn a_verify_job_of_fio_is_two_workloads_and_a_failed_one_is_no_success() {
     }
 }
 
-/// What fio says of a job that writes `data`, the first block of which changes after fio wrote it and before it is read back.
+/// fio's report on a job that writes `data`, the first block of which changes after fio wrote it and before
+/// it is read back.
 fn fio_damaged(folder: &Path, job: &str) -> Vec<u8> {
     let data = folder.join("data");
     std::fs::remove_file(&data).unwrap();
@@ -157,7 +158,7 @@ fn fio_damaged(folder: &Path, job: &str) -> Vec<u8> {
     fio.current_dir(folder).args(["--output-format=json", "jobs.fio"]).stdout(Stdio::piped());
     let fio = fio.stderr(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    // The second block is there, so that the first one is whole.
+    // The second block exists, so the first one is complete.
     while std::fs::read(&data).map_or(true, |data| data.get(65536).is_none_or(|byte| *byte == 0)) {
         assert!(Instant::now() < deadline, "fio wrote nothing");
         std::thread::sleep(Duration::from_millis(2));

@@ -1,5 +1,6 @@
-//! A whole machine with drives of every kind, in which a real kernel answers: QEMU computes its processor, and Debian's kernel drives its
-//! controllers. It starts once for all tests, with a system of our own that lasts for a minute or two.
+//! A virtual machine with drives of every kind and a real kernel: QEMU emulates its processor, and Debian's
+//! kernel drives its controllers. It starts once for all tests, with a minimal system, and takes a minute or
+//! two.
 
 pub(crate) mod hardware;
 mod initramfs;
@@ -16,11 +17,11 @@ use hardware::hardware;
 use initramfs::Initramfs;
 use kernel::Kernel;
 
-/// What the guest's programs and files are copied from: nothing is installed in it.
+/// Host programs copied into the guest: nothing is installed in it.
 const PROGRAMS: [&str; 3] = ["/usr/sbin/mkfs.ext4", "/usr/sbin/dmsetup", "/usr/sbin/smartctl"];
 const BUSYBOX: &str = "/usr/bin/busybox";
 const UNITS: [&str; 2] = ["/lib/systemd/system/fstrim.timer", "/lib/systemd/system/fstrim.service"];
-/// What the host needs besides.
+/// Tools that the host needs.
 const TOOLS: [&str; 7] = [
     "/usr/bin/qemu-system-x86_64",
     "/usr/sbin/modprobe",
@@ -30,18 +31,18 @@ const TOOLS: [&str; 7] = [
     "/usr/bin/tar",
     "/usr/bin/timeout",
 ];
-/// It takes a minute or two on an idle machine; a busy one may take several times that.
+/// Time limit of the guest: a minute or two on an idle machine, several times that on a busy one.
 const SECONDS_MAX: u32 = 540;
 
 static GUEST: LazyLock<Result<Guest, String>> = LazyLock::new(Guest::run);
 
-/// What a guest said before it switched itself off.
+/// The output of a guest until it switched itself off.
 pub(crate) struct Guest {
-    /// By name, as its first program has kept them.
+    /// By name, as its init has stored them.
     files: HashMap<String, Vec<u8>>,
 }
 
-/// What happened in the guest; nothing where it can not be started, which is said.
+/// The guest's output; `None` if it cannot be started, with a message.
 pub(crate) fn guest() -> Option<&'static Guest> {
     match &*GUEST {
         Ok(guest) => Some(guest),
@@ -95,14 +96,14 @@ impl Guest {
         guest
     }
 
-    /// What was kept under this name.
+    /// The file of this name.
     #[track_caller]
     pub(crate) fn text(&self, name: &str) -> String {
         let bytes = self.files.get(name).unwrap_or_else(|| panic!("nothing was kept as {name}"));
         String::from_utf8_lossy(bytes).into_owned()
     }
 
-    /// The document that a command printed which ended with this code.
+    /// The document of a command that ended with this code.
     #[track_caller]
     pub(crate) fn document(&self, name: &str, code: i32) -> Value {
         let (text, errors) = (self.text(name), self.text(&format!("{name}.errors")));
@@ -110,7 +111,7 @@ impl Guest {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in:\n{text}"))
     }
 
-    /// Whether these words stand in nothing that likenew has printed as JSON.
+    /// Whether no JSON of likenew contains these words.
     pub(crate) fn files_hold_no(&self, words: &str) -> bool {
         let is_json = |bytes: &[u8]| bytes.starts_with(b"{");
         self.files
@@ -119,7 +120,7 @@ impl Guest {
             .all(|bytes| !String::from_utf8_lossy(bytes).contains(words))
     }
 
-    /// What the kernel called a disk that the first program gave this name.
+    /// The kernel's name of the disk that the init named so.
     #[track_caller]
     pub(crate) fn disk(&self, name: &str) -> String {
         let text = self.text("disks");
@@ -128,7 +129,7 @@ impl Guest {
     }
 }
 
-/// Everything that is in the guest when it starts.
+/// The guest's initial file system.
 fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     let mut system = Initramfs::default();
     system.file("/init", 0o755, include_bytes!("guest/init.sh"));
@@ -147,13 +148,13 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     for program in PROGRAMS {
         system.program(program, Path::new(program));
     }
-    // What the debugger needs of it is most of it.
+    // Most of the binary is debug information.
     let stripped = folder.join("likenew");
     let likenew = env!("CARGO_BIN_EXE_likenew");
     let status = Command::new("strip").args(["-o", stripped.to_str().unwrap(), likenew]).status();
     assert!(status.unwrap().success(), "strip {likenew}");
     system.program("/bin/likenew", &stripped);
-    // This very program, for what no command does.
+    // This very program, for steps without a command.
     let steps = folder.join("steps");
     let test_program = std::env::current_exe().unwrap();
     let status =
@@ -163,12 +164,12 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     system.finish()
 }
 
-/// What stood on its console.
+/// The guest's console output.
 fn boot(kernel: &Kernel, initramfs: &Path, archive: &Path, folder: &Path) -> String {
     let mut qemu = Command::new("timeout");
-    // Its own clock ends it whatever becomes of this process.
+    // A separate timeout ends it even if this process is gone.
     qemu.args(["--foreground", "--signal=KILL", &SECONDS_MAX.to_string(), "qemu-system-x86_64"]);
-    // Nothing of the host's processor is lent to it: that takes rights, and hangs where the host is a guest itself.
+    // No hardware virtualization: it needs permissions, and hangs if the host is a guest itself.
     qemu.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512", "-machine", "q35"]);
     qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"]);
     qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(initramfs);
@@ -183,7 +184,7 @@ fn boot(kernel: &Kernel, initramfs: &Path, archive: &Path, folder: &Path) -> Str
     console
 }
 
-/// A disk image of nothing, which takes no space.
+/// An empty disk image, which takes no space.
 fn image(folder: &Path, name: &str, bytes: u64) -> PathBuf {
     let path = folder.join(format!("{name}.img"));
     std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();

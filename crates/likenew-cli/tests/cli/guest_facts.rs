@@ -1,4 +1,4 @@
-//! What a real kernel and its drivers answer to the readers of facts, drive by drive: nothing here was made by hand.
+//! Facts that a real kernel and its drivers report, drive by drive: nothing here is written by hand.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::is_valid;
 struct CommandRun(Value);
 
 impl CommandRun {
-    /// Of all drives, as root: one of them says that it is failing.
+    /// The facts of all drives, as root: one of them reports that it is failing.
     fn all(guest: &Guest) -> Self {
         Self::of(guest, "all", 10)
     }
@@ -29,7 +29,7 @@ impl CommandRun {
         rows.iter().find(is_it).unwrap_or_else(|| panic!("no {section} {subject} {fact}"))
     }
 
-    /// What is known of it.
+    /// The value of a fact.
     #[track_caller]
     fn value(&self, section: &str, subject: &str, fact: &str) -> &Value {
         let row = self.row(section, subject, fact);
@@ -37,7 +37,7 @@ impl CommandRun {
         &row["value"]
     }
 
-    /// Why it is not known.
+    /// Why a fact is unknown.
     #[track_caller]
     fn unknown(&self, section: &str, subject: &str, fact: &str) -> &str {
         let row = self.row(section, subject, fact);
@@ -63,7 +63,7 @@ impl CommandRun {
         names
     }
 
-    /// What stood out of one subject.
+    /// The remarks on one subject.
     fn remarks(&self, subject: &str) -> Vec<&str> {
         let rows = self.0["tables"]["remarks"].as_array();
         let rows = rows.into_iter().flatten().filter(|row| row["subject"] == subject);
@@ -199,7 +199,7 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
                 ("rotation_rpm", json!(rpm)),
                 ("capacity_bytes", json!(BYTES)),
                 ("knows_trim", json!(true)),
-                // Whatever their names are: their controller is made up.
+                // Whatever their names are: their controller is emulated.
                 ("virtual_by", json!("QEMU")),
             ],
         );
@@ -219,7 +219,7 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
         let attributes = output.value("health", name, "attributes").as_str().unwrap();
         assert!(attributes.contains("190 = ") && attributes.contains("(69/69/50)"), "{attributes}");
         output.all_are("counts", name, &[("power_on_hours", json!(1)), ("reallocated_sectors", json!(0))]);
-        // It does not announce the feature, so the question is not put, and the kernel has no failed command to log.
+        // It does not announce the feature, so the command is not sent, and the kernel logs no failed one.
         assert!(output.unknown("counts", name, "lifetime_bytes_written").contains("does not announce"));
     }
     output.all_are(
@@ -253,7 +253,7 @@ fn usb_is_reported_by_its_driver_and_its_bridge_is_left_in_peace() {
             ],
         );
         assert!(output.unknown("health", name, "failing").contains("bridge"));
-        // Neither says whether it turns; that the kernel then takes it for a disk is no knowledge.
+        // Neither reports whether it turns; the kernel's default, a disk, is no knowledge.
         assert!(output.unknown("stack", name, "rotates").contains("does not report"));
         assert!(output.row("identity", name, "rotation_rpm")["value"].is_null());
         assert_eq!(
@@ -442,7 +442,7 @@ fn who_may_ask_nothing_learns_why() {
         assert!(output.unknown(section, name, fact).contains("takes root"), "{section} {name} {fact}");
         assert_eq!(output.row(section, name, fact)["help"], "run it as root");
     }
-    // What anybody may know, an ordinary user knows: ATA's own page is kept by the kernel for all.
+    // An ordinary user knows what everyone may know: the kernel keeps ATA's own page for all.
     output.all_are("identity", &first, &[("model", json!("QEMU NVMe Ctrl"))]);
     output.all_are("identity", &fast, &[("model", json!("LN FAST")), ("rotation_rpm", json!(0))]);
     output.all_are("link", &first, &[("ceiling_bytes_per_s", json!(250_000_000))]);

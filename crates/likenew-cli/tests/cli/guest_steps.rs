@@ -1,5 +1,5 @@
-//! What is done to whole drives, done to those of the guest under a real kernel and its drivers: what destroys is refused while
-//! anything is built on a drive, and does what it says where nothing is.
+//! Steps on whole drives of the guest, under a real kernel and its drivers: destructive ones are refused
+//! while any layer is built on a drive, and do what they say otherwise.
 
 use std::path::Path;
 
@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 use crate::guest::hardware::BYTES;
 use crate::guest::{Guest, guest};
 
-/// Blocks that are looked at before and after.
+/// Addresses that are compared before and after.
 const SAMPLES: u64 = 128;
-/// What a line of an answer begins with, among what the harness of tests prints.
+/// The prefix of a result line, among the output of the test harness.
 const ANSWER: &str = "answer: ";
 
-/// Runs in the guest, which starts this program there: one step, as the environment says. Elsewhere it does nothing.
+/// Runs in the guest, which starts this program there: one step, from the environment. Elsewhere it does
+/// nothing.
 #[test]
 fn a_step() {
     let Ok(step) = std::env::var("LIKENEW_STEP") else { return };
@@ -116,7 +117,7 @@ fn a_drive_that_carries_anything_is_refused() {
     refused(guest, "mounted-other", &["is not its serial number", "LN-NVME-TWO-ns2"]);
     refused(guest, "partition-mounted", &["1 is mounted at /mnt/plain", "unmount it"]);
     refused(guest, "mounted-partition", &["1 is mounted at /mnt/plain", "unmount it"]);
-    // What lies on top of all layers is said first.
+    // The top of all layers is reported first.
     let mounted = ["which is built on dm-", "is mounted at /mnt/locked", "unmount it"];
     refused(guest, "volume-group", &mounted);
     refused(guest, "encrypted", &mounted);
@@ -186,7 +187,10 @@ fn objections_to_a_step_are_printed_before_it() {
         row["not_run_reason"].as_str().unwrap().to_owned()
     };
     let worn = guest.document("dry-worn", 0);
-    assert!(reason(&worn, "refresh").contains("its reliability is degraded; back up its data first"), "{worn:#}");
+    assert!(
+        reason(&worn, "refresh").contains("its reliability is degraded; back up its data first"),
+        "{worn:#}"
+    );
     assert_eq!(worn["bytes_written"], 0);
     let folder = guest.document("dry-folder", 0);
     assert!(reason(&folder, "refresh").contains("this is a dry run"), "{folder:#}");

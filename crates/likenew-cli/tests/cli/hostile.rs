@@ -1,12 +1,12 @@
-//! Files that are no files, and numbers that nobody means: each is refused with the flag, the value and what it may be, in no time and little
-//! memory.
+//! Files that are not files, and absurd numbers: each is refused with the flag, the value and the allowed
+//! range, in no time and little memory.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
 
-/// What nobody means as a number, a size or a time.
+/// Absurd numbers, sizes and times.
 const VALUES: [&str; 12] = [
     "0",
     "-1",
@@ -25,7 +25,7 @@ const VALUES: [&str; 12] = [
 /// Flags whose value is the name of something.
 const NAMES: [&str; 7] = ["--html", "--json", "--archive", "--color", "--export", "--trace", "--target"];
 
-/// Runs it with at most 6 GB of addresses, most of which a debug build reserves and does not use.
+/// Runs it with at most 6 GB of address space, most of which a debug build reserves and does not use.
 fn run(sandbox: &Sandbox, arguments: &[String]) -> (Option<i32>, String, Duration) {
     let mut command = Command::new("bash");
     command
@@ -40,7 +40,7 @@ fn run(sandbox: &Sandbox, arguments: &[String]) -> (Option<i32>, String, Duratio
     (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned(), started_at.elapsed())
 }
 
-/// Every flag of every command that plans a measurement and takes a value, as the help lists them.
+/// Every flag with a value of every command that plans a measurement, from the help.
 fn flags(sandbox: &Sandbox) -> Vec<(String, String)> {
     let help = |arguments: &[&str]| {
         let out = sandbox.command(arguments).output().unwrap();
@@ -70,7 +70,7 @@ fn flags(sandbox: &Sandbox) -> Vec<(String, String)> {
     flags
 }
 
-/// Gives a value to a flag, and says what is wrong with the answer.
+/// Gives a value to a flag, and returns the fault of the answer.
 fn objection(sandbox: &Sandbox, command: &str, flag: &str, value: &str) -> Option<String> {
     let mut arguments =
         vec![command.to_owned(), "sim:tiny-flash".into(), format!("{flag}={value}"), "--plan".into()];
@@ -79,7 +79,7 @@ fn objection(sandbox: &Sandbox, command: &str, flag: &str, value: &str) -> Optio
     }
     let (code, message, elapsed) = run(sandbox, &arguments);
     let name = flag.trim_start_matches('-');
-    // What a plan calls it is its flag with other dashes.
+    // A plan's name of a flag has underscores instead of dashes.
     let is_named =
         message.contains(name) || message.contains(&name.replace('-', "_")) || message.contains(value);
     let reason = match code {
@@ -110,7 +110,7 @@ fn absurd_numbers_are_refused_by_name() {
         flags.contains(&("replay".into(), "--speed".into()))
             && flags.contains(&("bench".into(), "--time".into()))
     );
-    // One value each, another one for each flag in turn.
+    // One value for each flag, in turn.
     let given = flags.iter().zip(VALUES.iter().cycle());
     let wrong: Vec<_> =
         given.filter_map(|((command, flag), value)| objection(&sandbox, command, flag, value)).collect();
@@ -199,7 +199,7 @@ fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
         ("width", "0", "a window has no width"),
     ] {
         let key = format!("\"{key}\":");
-        // What was asked for comes first, and has amounts as text.
+        // The plan comes first in the document, and has amounts as text.
         let at = second.match_indices(&key).map(|(at, _)| at + key.len());
         let at = at.into_iter().find(|at| second[*at..].starts_with(|c: char| c.is_ascii_digit()));
         let at = at.unwrap_or_else(|| panic!("{key}: {second}"));

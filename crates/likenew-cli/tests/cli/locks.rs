@@ -1,4 +1,5 @@
-//! Two runs on one drive do not measure side by side, whatever way each comes; what only reads facts is let through.
+//! Two runs on one drive never measure side by side, whatever path each uses; runs that only read facts are
+//! not blocked.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::filesystem::system;
 use crate::support::{CommandOutput, Sandbox};
 
-/// Ten minutes, of which no test waits for one.
+/// Ten minutes, which no test waits for.
 const REST: &str = r#"
 procedure = "run"
 target = "folder"
@@ -53,7 +54,7 @@ impl Memory {
         Some(Self { sandbox, drive, device })
     }
 
-    /// A command that meets all others of this machine.
+    /// A command that shares the locks of this machine.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.sandbox.command(arguments);
         command.env_remove("LIKENEW_LOCK_DIR");
@@ -64,7 +65,7 @@ impl Memory {
         CommandOutput::of(&mut self.command(arguments))
     }
 
-    /// A run that says that it waits, and what it says; with what it says the rest to.
+    /// A run that waits for the lock, its message, and the rest of its output.
     fn waits(&self, arguments: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -74,7 +75,7 @@ impl Memory {
         (child, line, stderr)
     }
 
-    /// A run in the folder that goes on until it is stopped.
+    /// A run in the folder that lasts until it is stopped.
     fn long_run(&self) -> Long {
         let plan = self.sandbox.work().join("rest.toml");
         std::fs::write(plan, REST).unwrap();
@@ -133,7 +134,7 @@ fn a_folder_and_a_loop_device_over_a_file_in_it_are_one_drive() {
         refused.says("likenew run rest.toml").says("--wait-for-drive");
     }
     memory.run(&["recondition", &memory.device, "--step", "refresh", "--consent", "x"]).code(3);
-    // What moves nothing is nobody's hindrance.
+    // A run without I/O blocks no other.
     memory.run(&["facts", &memory.device]).code(0);
     memory.run(&["bench", &memory.device, "--op", "read", "--plan"]).code(0);
     let arguments = [&["bench", &*memory.device, "--wait-for-drive", "--json", "-"], &quick[..]].concat();
@@ -142,7 +143,7 @@ fn a_folder_and_a_loop_device_over_a_file_in_it_are_one_drive() {
     long.stop();
     let waited = CommandOutput::after(waiting);
     assert!(!waited.code(0).json()["tables"]["results"].as_array().unwrap().is_empty());
-    // Nothing is left of a lock.
+    // No lock is left.
     memory.run(&[&["bench", "folder/disk.img"], &quick[..]].concat()).code(0);
 }
 

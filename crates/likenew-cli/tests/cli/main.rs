@@ -1,4 +1,4 @@
-//! The binary as users and scripts meet it.
+//! The binary as users and scripts use it.
 
 mod age;
 mod apps;

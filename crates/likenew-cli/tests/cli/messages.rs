@@ -1,5 +1,5 @@
-//! Everything that the program says, kept as `docs/messages/*.txt`: a change of wording shows in the diff, and all of it can be
-//! read in one sitting. `cargo xtask messages` writes the files anew.
+//! Everything that the program prints, kept as `docs/messages/*.txt`: a change of wording shows in the diff,
+//! and all of it can be read in one sitting. `cargo xtask messages` writes the files again.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use std::process::Command;
 
 use crate::support::{CommandOutput, Sandbox};
 
-/// Set to anything, the files are written instead of compared.
+/// If this variable is set, the files are written instead of compared.
 const UPDATE: &str = "LIKENEW_UPDATE_MESSAGES";
 
-/// Lines of a screen at most, by its columns.
+/// Most lines of a screen, by its columns.
 const SCREENS: [(usize, usize); 2] = [(100, 24), (80, 30)];
 
-/// Compares a text with its file, or writes that.
+/// Compares a text with its file, or writes the file.
 #[track_caller]
 pub(crate) fn matches_file(name: &str, text: &str) {
     let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/messages")).join(name);
@@ -45,12 +45,12 @@ fn fits(what: &str, screen: &str, columns: usize, lines_most: usize) {
     assert!(!screen.trim().is_empty(), "{what} shows nothing");
 }
 
-/// The screens of what was just measured and printed 100 columns wide.
+/// Both screens of the run that was just printed 100 columns wide.
 pub(crate) fn screens(sandbox: &Sandbox, what: &str, wide: &str) -> String {
     format!("--- 100 columns\n{wide}\n{}", narrow_screen(sandbox, what, wide))
 }
 
-/// The narrow screen of it, after a look at whether both fit.
+/// Its narrow screen, after checking that both fit.
 fn narrow_screen(sandbox: &Sandbox, what: &str, wide: &str) -> String {
     let narrow = CommandOutput::of(sandbox.command(&["report"]).env("COLUMNS", "80")).stdout();
     for ((columns, lines_most), screen) in SCREENS.into_iter().zip([wide, &narrow]) {
@@ -65,7 +65,7 @@ fn wide(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command prints, with nothing of this machine in it.
+/// The output of a command, without anything specific to this machine.
 fn transcript(sandbox: &Sandbox, arguments: &[&str]) -> (String, CommandOutput) {
     let ran = CommandOutput::of(&mut wide(sandbox, arguments));
     let quoted: Vec<String> = arguments.iter().map(|word| quote(word)).collect();
@@ -110,7 +110,7 @@ fn messages_of_help() {
     matches_file("help.txt", &text);
 }
 
-/// Files that failing commands are given.
+/// Input files for failing commands.
 fn bad_files(sandbox: &Sandbox) {
     let files = [
         (
@@ -135,9 +135,9 @@ fn bad_files(sandbox: &Sandbox) {
     std::fs::create_dir(sandbox.work().join("empty")).unwrap();
 }
 
-/// Commands that fail, by the kind of mistake.
+/// Failing commands, by kind of mistake.
 const FAILING: &[&[&str]] = &[
-    // What was typed.
+    // The command line.
     &["chekc", "sim:tiny-flash"],
     &["check"],
     &["bench", "sim:tiny-flash", "--pases", "3"],
@@ -221,7 +221,7 @@ fn messages_of_errors() {
         let (shown, ran) = transcript(&sandbox, arguments);
         assert!(matches!(ran.status(), Some(1..=3)), "{arguments:?} ends with {:?}", ran.status());
         let lines = ran.stderr().lines().filter(|line| !line.trim().is_empty()).count();
-        // What clap says ends with a tip and two lines that are its own.
+        // clap's own messages end with a tip and two more lines.
         let most = if ran.stderr().starts_with("error: ") { 7 } else { 3 };
         assert!((1..=most).contains(&lines), "{arguments:?} says:\n{}", ran.stderr());
         text += &shown;
@@ -229,7 +229,7 @@ fn messages_of_errors() {
     matches_file("errors.txt", &text);
 }
 
-/// Each command on drives that are well, slow, and failing, and with too little measured to tell.
+/// Each command on healthy, slow and failing drives, and with too little measured to tell.
 const RUNS: &[(&str, &[&str])] = &[
     ("check-healthy", &["check", "sim:intel-x25-m-80gb"]),
     ("check-sick", &["check", "sim:intel-x25-m-80gb?state=used&trim=off"]),

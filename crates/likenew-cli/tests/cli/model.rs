@@ -1,4 +1,4 @@
-//! What explains a drive: on a simulated one, in a folder, and on what may only be read.
+//! Models of drives: a simulated one, a folder, and read-only targets.
 
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
-//! What the README and the pages of docs show is what the binary does: console blocks run in order, with a data home of
-//! their own.
+//! The examples in the README and the docs are real output: console blocks run in this order, with a separate
+//! data home.
 
 #[test]
 fn the_readme_tells_the_truth() {
     let data = tempfile::tempdir().unwrap();
     let cases = trycmd::TestCases::new();
-    // The tests of other binaries may be at work on the same disk.
+    // Tests of other binaries may use the same disk.
     cases.env("LIKENEW_LOCK_DIR", data.path().join("locks").to_str().unwrap());
     cases.env("XDG_DATA_HOME", data.path().to_str().unwrap()).env("NO_COLOR", "1").env("COLUMNS", "80");
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));

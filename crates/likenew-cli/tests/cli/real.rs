@@ -1,4 +1,4 @@
-//! Commands on real targets: folders on the machine's own disk, files, what is refused, and what is left behind.
+//! Commands on real targets: folders on the computer's own disk, files, refusals, and leftovers.
 
 use std::path::Path;
 use std::process::Command;
@@ -48,7 +48,7 @@ fn sixteen_threads_measure_one_folder() {
     assert!(row["iops"].as_f64().unwrap() > 0.0);
 }
 
-/// Starts a fill that takes long and waits until it has written something.
+/// Starts a long fill and waits until it has written something.
 fn start_filling(sandbox: &Sandbox) -> std::process::Child {
     start_filling_in(sandbox, &sandbox.work())
 }
@@ -87,7 +87,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_start() {
     assert_eq!(names(&sandbox.work()), ["likenew-scratch"]);
     sandbox.run(&bench(".", &[])).code(0).says("An earlier run has left");
     assert!(names(&sandbox.work()).is_empty());
-    // The run that was killed has kept what it had measured.
+    // The killed run has kept its measurements.
     let runs = sandbox.runs();
     let killed = runs.iter().filter_map(|run| run.to_str()).find(|run| run.contains("-fill")).unwrap();
     sandbox.run(&["report", killed]).code(2).says("likenew judge");
@@ -213,7 +213,7 @@ fn what_is_no_drive_is_refused_with_a_reason() {
 fn more_than_there_is_or_than_is_good_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.run(&["bench", ".", "--span", "1TiB", "--op", "read", "--yes"]).code(3).says("reserve");
-    // Six hundred passes over little: what has to be asked about is what is written, not what is taken.
+    // Six hundred passes over little: the question is about bytes written, not about space taken.
     let much = ["fill", ".", "--files", "8", "--file-size", "8MiB", "--passes", "600"];
     sandbox.run(&much).code(3).says("up to 37.5 GiB").says("--yes");
     assert!(names(&sandbox.work()).is_empty());

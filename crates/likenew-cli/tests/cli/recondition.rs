@@ -1,4 +1,4 @@
-//! `likenew recondition`: of simulated drives, and of a folder on an aged one that the kernel has mounted.
+//! `likenew recondition` of simulated drives, and of a folder on an aged one that the kernel has mounted.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn each_step_is_proved_by_the_same_check_before_and_after() {
     let speeds: Vec<f64> = passes.iter().map(|row| row["bytes_per_s"].as_f64().unwrap()).collect();
     assert!((3..8).contains(&speeds.len()) && speeds.windows(2).all(|pair| pair[1] > pair[0]), "{speeds:?}");
     assert_eq!(passes[0]["pass"], 1);
-    // Judged again, it says the same.
+    // Judged again, the result is the same.
     let run = sandbox.runs().pop().unwrap();
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
     assert_eq!((&judged["answers"], &judged["tables"]), (&document["answers"], &document["tables"]));
@@ -68,7 +68,10 @@ fn each_step_is_proved_by_the_same_check_before_and_after() {
 fn what_would_be_done_is_reported_without_doing_it() {
     let sandbox = Sandbox::new();
     let document = recondition(&sandbox, &[AGED, "--dry-run"]).code(0).json();
-    assert_eq!(answer(&document, "plan")["answer"], "trim, refresh, overwrite, discard, overwrite-all");
+    assert_eq!(
+        answer(&document, "plan")["answer"],
+        "trim, refresh, overwrite, rewrite, discard, overwrite-all"
+    );
     assert_eq!((&document["bytes_written"], document["tables"].get("passes")), (&0.into(), None));
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     let reason = |step: &str| {
@@ -94,14 +97,16 @@ fn what_destroys_is_never_taken_unasked_and_needs_consent() {
     recondition(&sandbox, &["image"])
         .code(3)
         .says("nothing was changed")
-        .says("--step refresh loses nothing");
+        .says("--step refresh and rewrite lose nothing");
     recondition(&sandbox, &["image", "--step", "trim"]).code(3).says("Give the folder");
     recondition(&sandbox, &["image", "--step", "refresh"]).code(3).says("destroy its data");
+    recondition(&sandbox, &["image", "--step", "rewrite"]).code(3).says("destroy its data");
+    recondition(&sandbox, &[AGED, "--rate", "1kB/s"]).code(2).says("at least 1 MiB a second");
     recondition(&sandbox, &["image", "--step", "overwrite-all"]).code(3).says("--consent");
     recondition(&sandbox, &["image", "--step", "wipe"]).code(2).says("unknown step \"wipe\"");
     recondition(&sandbox, &[AGED, "--passes", "0"]).code(2).says("passes = 0");
     assert!(fs::read(&image).unwrap() == before);
-    // Of a simulated drive nobody loses anything.
+    // A simulated drive loses nothing of an owner.
     let document = recondition(&sandbox, &[AGED, "--step", "discard", "--no-archive"]).json();
     assert!(summary(&document).starts_with("Restored: "), "{document}");
     assert!(summary(&document).ends_with("Everything on it was erased."), "{document}");
@@ -112,7 +117,7 @@ fn a_run_that_was_interrupted_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     let whole = recondition(&sandbox, &[AGED]).json();
     let run = sandbox.runs().pop().unwrap();
-    // As if it had been killed in the second check: what had been done by then is kept, and nothing else.
+    // As if killed in the second check: the work done by then is kept, and nothing else.
     let lines = fs::read_to_string(run.join("segments.jsonl")).unwrap();
     let kept: Vec<&str> = lines.lines().take(lines.lines().count() * 5 / 8).collect();
     fs::write(run.join("segments.jsonl"), kept.join("\n") + "\n").unwrap();
@@ -142,14 +147,14 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     ];
     let document = recondition(&sandbox, &asked.concat()).json();
     assert_eq!(answer(&document, "step_overwrite")["question"], "Overwriting free space", "{document:#}");
-    // Whether it holds is not asserted: other load on the machine can make the passes disagree.
+    // The result is not asserted: other load on the machine can make the passes disagree.
     let passes = document["tables"]["passes"].as_array().unwrap();
     let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
     assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(&passes[0]), "{passes:#?}");
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     assert!(step_plan[0]["not_run_reason"].as_str().unwrap().contains("blocks TRIM"), "{step_plan:#?}");
     assert!(contents(&photos) == before, "files of the owner");
-    // Nothing but the owner's files is left, and the drive has met what was written.
+    // Only the owner's files are left, and the writes have reached the drive.
     assert_eq!(contents(&photos).len(), crate::support::names(&photos).len());
     drop(mounted);
     let counters = serving.end();

@@ -1,4 +1,5 @@
-//! Recording as a user does it: a file system of our own, programs that write to it, and a trace that others can read.
+//! Recording as a user does it: a separate file system, programs that write to it, and a trace that others
+//! can read.
 
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,11 +11,11 @@ use std::time::{Duration, Instant};
 use crate::filesystem::Ext4;
 use crate::support::Sandbox;
 
-/// A recorder that has begun, and what it said before it did.
+/// A running recorder, and its output before it began.
 struct Recorder(Child, String);
 
 impl Recorder {
-    /// None where nothing can be recorded, which is said.
+    /// `None` if recording is not possible, with a message.
     fn start(sandbox: &Sandbox, arguments: &[&str]) -> Option<Self> {
         let mut child =
             sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -47,7 +48,7 @@ impl Recorder {
     }
 }
 
-/// Writes a file in pieces that reach the drive one by one, past all memory, as the program `day-writer`.
+/// Writes a file in pieces that reach the drive one by one, past the page cache, as the program `day-writer`.
 fn write_direct(path: &Path, pieces: usize) {
     std::thread::scope(|scope| {
         let writer = std::thread::Builder::new().name("day-writer".into());
@@ -72,7 +73,7 @@ fn write_pieces(path: &Path, pieces: usize) {
     file.sync_all().unwrap();
 }
 
-/// The lines of a trace, head and all, unpacked by the program that everybody has.
+/// The lines of a trace, header included, unpacked by the usual program.
 fn lines(trace: &Path) -> Vec<String> {
     let text = Command::new("zstd").args(["-dcq"]).arg(trace).output().unwrap();
     String::from_utf8(text.stdout).unwrap().lines().map(str::to_owned).collect()
@@ -86,7 +87,7 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// Names of tracing instances of this process.
+/// Names of this process's tracing instances.
 fn instances(process: u32) -> usize {
     let prefix = format!("likenew-{process}-");
     let names = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
@@ -117,7 +118,7 @@ fn a_day_is_recorded_until_ctrl_c() {
     let rows = document["tables"]["applications"].as_array().unwrap();
     let ours = rows.iter().find(|row| row["application"] == "day-writer");
     let ours = ours.unwrap_or_else(|| panic!("no day-writer in {rows:?}"));
-    // The file's data, with what the file system puts beside it in the name of the writer.
+    // The file's data, and the file system's metadata in the name of the writer.
     assert!(ours["written_bytes"].as_u64().unwrap() >= 100 << 16, "{ours}");
     assert!(document["answers"][1]["standing"] == "good", "{}", document["answers"]);
     assert!(document["tables"]["waiting"][0]["busy_ns"].as_u64().unwrap() > 0);
@@ -140,10 +141,10 @@ fn bounds_end_a_recording_and_ctrl_c_before_them_is_reported() {
     let Some(recorder) = Recorder::start(&sandbox, &arguments) else { return };
     write_direct(&PathBuf::from(ext4.path()).join("file"), 32);
     assert_eq!(recorder.end().0, Some(0));
-    // A file system that can be written to writes on its own: a file's time, and whatever another program's sync asks of all of them.
+    // A writable file system writes by itself: a file's time, and whatever another program's sync causes.
     let quiet = Command::new("mount").args(["-o", "remount,ro", ext4.path()]).status().unwrap();
     assert!(quiet.success());
-    // Programs that another test runs look at every drive there is.
+    // Programs of another test may read every drive.
     let mut attempts = 0..;
     wait_for("a moment in which nobody uses it", || {
         let out = format!("b{}.csv", attempts.next().unwrap());
@@ -167,7 +168,7 @@ fn the_trace_is_not_in_the_trace() {
     let arguments = ["record", ext4.path(), "--out", out.to_str().unwrap(), "--json", "-"];
     let Some(recorder) = Recorder::start(&sandbox, &arguments) else { return };
     let data = PathBuf::from(ext4.path()).join("file");
-    // What is traced is sent to the drive after a while with the next I/O, and the end of it only when nobody records any more.
+    // The trace itself reaches the drive later with the next I/O, and its end only after recording.
     for _ in 0..6 {
         (0..8).for_each(|_| write_direct(&data, 100));
         std::thread::sleep(Duration::from_millis(1100));
@@ -199,7 +200,7 @@ fn a_killed_recorder_leaves_a_trace_that_can_be_read_and_nothing_for_long() {
     recorder.signal("-KILL");
     assert_eq!(recorder.end().0, None);
     let next = sandbox.run(&["record", ext4.path(), "--out", "next.csv", "--time", "100ms"]);
-    // Another test's recorder may have removed what was left before this one did.
+    // Another test's recorder may have removed the leftovers before this one did.
     assert_eq!(instances(process), 0, "{}", next.code(0).stderr());
     assert!(lines(&trace).iter().filter(|line| line.contains(",65536,")).count() >= 50);
 }
@@ -247,7 +248,7 @@ fn what_can_not_be_recorded_is_reported() {
     assert_eq!(std::fs::read_to_string(sandbox.work().join("there.csv")).unwrap(), "mine");
     let mut command = sandbox.command(&["record", ext4.device(), "--out", "/tmp/x.csv"]);
     let nobody = command.current_dir("/").uid(65534).gid(65534).output();
-    // Where the binary lies in a folder of root's alone, nobody can run it.
+    // If the binary is in a folder that only root can read, no other user can run it.
     let Ok(nobody) = nobody else { return };
     let message = String::from_utf8_lossy(&nobody.stderr).into_owned();
     assert_eq!(nobody.status.code(), Some(3), "{message}");

@@ -1,4 +1,4 @@
-//! Recordings, replayed as a user does it.
+//! Traces, replayed as a user does it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, names};
 
-/// Lines of a recording, each of them so many microseconds after the one before. A compiler that reads and an assembler that
-/// writes take turns; every 25th I/O makes it durable.
+/// Lines of a trace at this interval in microseconds. A compiler that reads and an assembler that writes take
+/// turns; every 25th I/O is a flush.
 fn recording(ios: u64, gap_us: u64, latency_us: u64) -> String {
     let mut text = String::from("# likenew trace 1\n# capacity_bytes: 1073741824\n");
     text.push_str("at_ns,op,offset,length,latency_ns,application\n");
     for io in 0..ios {
         let at = io * gap_us * 1000;
         let latency = (latency_us + io % 7) * 1000;
-        // A step that is coprime to the places visits them all.
+        // A step coprime to the number of places visits them all.
         let offset = io * 7919 % 16_384 * 4096;
         match io % 25 {
             24 => writeln!(text, "{at},flush,0,0,{latency},as"),
@@ -221,11 +221,11 @@ fn a_simulated_replay_that_was_cut_off_comes_out_as_if_it_was_not() {
     }
 }
 
-/// What fio does with a log of its own is what likenew does with it: the same I/Os in the same order.
+/// Likenew replays a log of fio like fio itself: the same I/Os in the same order.
 #[test]
 fn fio_and_likenew_do_the_same_with_the_same_log() {
     let sandbox = Sandbox::new();
-    // tmpfs takes no unbuffered I/O on some kernels.
+    // tmpfs refuses direct I/O on some kernels.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let disk = folder.path().join("disk");
     std::fs::write(&disk, vec![1; 16 << 20]).unwrap();
@@ -266,14 +266,14 @@ fn fio_and_likenew_do_the_same_with_the_same_log() {
         .json();
     assert_eq!(document["tables"]["summary"][0]["bytes"].as_u64().unwrap(), bytes("read") + bytes("write"));
     let samples = SampleReader::open(&sandbox.runs()[0].join("samples.parquet")).unwrap();
-    // The first workload writes what will be read.
+    // The first workload writes the data to read.
     let ours: Vec<(String, u64, u64)> = samples
         .map(Result::unwrap)
         .filter(|(workload, _)| *workload == 1)
         .map(|(_, sample)| (sample.op.to_string(), sample.offset, u64::from(sample.length)))
         .collect();
     assert_eq!(ours, expected, "one at a time, so that the order of ends is the order of departures");
-    // fio writes no log of I/Os while it replays one, but where each latency was measured.
+    // fio writes no log of I/Os while it replays one, but logs where each latency was measured.
     let done = std::fs::read_to_string(folder.path().join("done_lat.1.log")).unwrap();
     let theirs: Vec<(String, u64, u64)> = done
         .lines()

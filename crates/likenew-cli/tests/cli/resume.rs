@@ -1,4 +1,4 @@
-//! Runs that were cut off, and go on.
+//! Interrupted runs, resumed.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn fill(sandbox: &Sandbox) -> (std::path::PathBuf, String) {
     (run.clone(), whole.stdout())
 }
 
-/// Leaves the first lines of what was measured and half of the next one, as a kill does.
+/// Leaves the first lines of the segments and half of the next one, as a kill does.
 fn cut(run: &Path, lines: usize) -> String {
     let file = run.join("segments.jsonl");
     let whole = fs::read_to_string(&file).unwrap();

@@ -1,4 +1,4 @@
-//! Known truths: each file in `scenarios/` is a simulated drive, a plan, and the answers that must come out.
+//! Known truths: each file in `scenarios/` is a simulated drive, a plan, and the expected answers.
 
 use crate::messages::{matches_file, screens};
 use crate::support::{CommandOutput, Sandbox};
@@ -7,39 +7,39 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenario {
-    /// What is true of this drive and this plan, and why.
+    /// The truth about this drive and plan, and why.
     about: String,
     /// The exit code.
     exit: i32,
-    /// A drive that is not in the catalogue.
+    /// A drive that is not in the catalog.
     drive: Option<OwnDrive>,
-    /// A recording that the plan replays.
+    /// A trace that the plan replays.
     trace: Option<OwnTrace>,
     /// The plan, as `likenew run` takes it.
     plan: toml::Table,
-    /// Answers that must come out.
+    /// The expected answers.
     expect: Vec<Expect>,
 }
 
-/// A recording in a file of its own.
+/// A trace in a separate file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnTrace {
-    /// The name of its file, as the plan has it.
+    /// Its file name in the plan.
     file: String,
-    /// What is in it.
+    /// Its content.
     text: String,
 }
 
-/// A drive of the catalogue and what is different about this one.
+/// A drive of the catalog with changes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnDrive {
-    /// The name of its file, as the plan has it.
+    /// Its file name in the plan.
     file: String,
-    /// The drive of the catalogue.
+    /// The drive of the catalog.
     like: String,
-    /// Tables that its file has besides.
+    /// Additional tables of its file.
     but: String,
 }
 
@@ -58,11 +58,11 @@ struct Expect {
     id: String,
     /// `good`, `problem`, `unknown` or `info`.
     standing: String,
-    /// Words of the answer.
+    /// Words that the answer contains.
     says: Option<String>,
 }
 
-/// Tests that run side by side, each with every fourth scenario.
+/// Tests that run in parallel, each with every fourth scenario.
 const SHARES: usize = 4;
 
 #[test]

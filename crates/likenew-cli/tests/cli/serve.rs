@@ -1,4 +1,4 @@
-//! Simulated drives served as network block devices, met by the programs that people use.
+//! Simulated drives served as network block devices, used by common programs.
 
 mod in_memory;
 pub(crate) mod mounted;
@@ -13,7 +13,7 @@ use server::Serving;
 
 use crate::support::Sandbox;
 
-/// Whether these programs are there; if one is not, that is said.
+/// Whether these programs are installed; prints a message if one is not.
 pub(crate) fn are_there(programs: &[&str]) -> bool {
     let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
     let is_there = |program: &&&str| folders.iter().any(|folder| Path::new(folder).join(program).exists());
@@ -33,7 +33,7 @@ pub(crate) fn system(program: &str, arguments: &[&str]) -> String {
     out.trim().to_owned()
 }
 
-/// Bytes that no compressor shortens, the same ones each time.
+/// Incompressible bytes, the same on every call.
 pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
@@ -108,18 +108,18 @@ fn what_nbdcopy_writes_is_what_it_reads_and_a_store_keeps_it() {
     let counters = serving.end();
     assert!(counters["accounting"]["host_bytes_written"].as_u64().unwrap() >= 20 << 20);
     assert!(!Path::new(socket).exists() && fs::read(&store).unwrap() == bytes);
-    // Again: the bytes are there, and the mechanism knows them.
+    // Again: the bytes are there, and the saved state knows them.
     let again = Serving::begin(&sandbox, "tiny-flash", &settings);
     system("nbdcopy", &[&again.uri, back.to_str().unwrap()]);
     assert!(fs::read(&back).unwrap() == bytes);
     again.kill();
-    // A killed server: its socket is replaced, its store is taken up, and that is said.
+    // After a kill: the socket is replaced, the store is used again, with a message.
     let after = Serving::begin(&sandbox, "tiny-flash", &settings);
     system("nbdcopy", &[&after.uri, back.to_str().unwrap()]);
     assert!(fs::read(&back).unwrap() == bytes);
     assert!(after.message().contains("did not end cleanly"), "{}", after.message());
     after.end();
-    // Another drive, or somebody's file, is not written.
+    // A store of another drive, or another file, is not written.
     sandbox.run(&["sim", "serve", "wd6400aaks", "--store", store_name]).code(2).says("holds the data of");
     fs::write(&image, "mine").unwrap();
     sandbox.run(&["sim", "serve", "tiny-flash", "--store", "image"]).code(3).says("nothing was changed");
@@ -150,7 +150,7 @@ fn fio_verifies_what_it_has_written_over_several_connections() {
     assert_eq!(stats["bytes_written"], 32u64 << 20);
     assert_eq!((&stats["failed"], &stats["refused"]), (&0.into(), &0.into()));
     assert!(stats["depth_max"].as_u64().unwrap() >= 32 && stats["flushes"].as_u64().unwrap() > 0);
-    // The drive was full and stays so: what is written at random costs more than it is.
+    // The drive was full and stays so: random writes cost more than their own bytes.
     assert!(counters["accounting"]["write_amplification"].as_f64().unwrap() > 1.0);
     assert_eq!(counters["counters"]["bytes_written"], 32u64 << 20);
 }
@@ -198,7 +198,7 @@ fn a_counterfeit_is_found_through_the_network_block_device() {
     let sandbox = Sandbox::new();
     sandbox.run(&["sim", "serve", "fake-stick-512gb", "--store", "x"]).code(2).says("its faults change them");
     let serving = Serving::begin(&sandbox, "fake-stick-512gb", &["--speed", "100"]);
-    // 16 GB are there; what is written behind them lands on what was written at the beginning.
+    // 16 GB are real; what is written beyond them overwrites the beginning.
     let (real, commands) = ("15931539456", |pattern: &str, at: &str| format!("{pattern} {at} 64k"));
     let io = |commands: &[String]| {
         let commands: Vec<&str> = commands.iter().flat_map(|command| ["-c", command]).collect();
@@ -236,7 +236,7 @@ fn a_real_file_system_lives_on_it_and_its_trim_reaches_the_model() {
     drop(mounted);
     let counters = serving.end();
     let trimmed = counters["counters"]["bytes_discarded"].as_u64().unwrap();
-    // Most of the file system is free, and all of that was full to the drive.
+    // Most of the file system is free, and all of that was in use for the drive.
     assert!(trimmed > 800 << 20, "{message}: {trimmed} bytes reached the model");
     assert_eq!(
         counters["stats"]["bytes_trimmed"].as_u64().unwrap()

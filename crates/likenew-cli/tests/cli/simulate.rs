@@ -1,4 +1,4 @@
-//! Commands on simulated drives: results, reports, run folders, and their repeatability.
+//! Commands on simulated drives: results, reports, run folders, and reproducibility.
 
 use crate::support::Sandbox;
 
@@ -109,7 +109,7 @@ fn a_plan_says_a_workload_completely() {
     assert_eq!(rows.len(), 2, "a read row and a write row");
     let ios: u64 = rows.iter().map(|row| row["ios"].as_u64().unwrap()).sum();
     assert!((180..320).contains(&ios), "500 a second for half a second came to {ios}");
-    // Ten idle minutes on a simulated drive cost nothing but are in the drive's time.
+    // Ten idle minutes on a simulated drive cost nothing, but count in the drive's time.
     assert!(document["elapsed_ns"].as_u64().unwrap() >= 600_000_000_000);
 }
 
@@ -240,7 +240,7 @@ fn what_nobody_waits_for_is_refused_with_its_cost() {
     sandbox.run(&["run", "much.toml", "sim:tiny-flash", "--no-archive"]).code(2).says("100 TiB");
 }
 
-/// What was typed and is not there is wrong usage, whatever it was to be.
+/// A missing file is wrong usage, whatever kind of file it should be.
 #[test]
 fn whatever_is_missing_ends_with_the_same_exit_code() {
     let sandbox = Sandbox::new();

@@ -1,11 +1,11 @@
-//! Runs the binary as a user would, with a data home of its own.
+//! Runs the binary as a user would, with a separate data home.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A folder to work in and a data home, both gone afterwards.
+/// A working folder and a data home, both removed afterwards.
 pub(crate) struct Sandbox {
     folder: TempDir,
 }
@@ -22,7 +22,7 @@ impl Sandbox {
         self.folder.path().join("work")
     }
 
-    /// Where run folders are kept.
+    /// The run folders.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let root = self.folder.path().join("data/likenew/runs");
         let mut runs: Vec<PathBuf> =
@@ -31,7 +31,7 @@ impl Sandbox {
         runs
     }
 
-    /// What was written down of powerful steps.
+    /// The audit log.
     pub(crate) fn audit(&self) -> PathBuf {
         self.folder.path().join("state/likenew/audit.jsonl")
     }
@@ -41,7 +41,7 @@ impl Sandbox {
         command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
         command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));
-        // All tests use the machine's one disk, side by side.
+        // All tests use the machine's only disk, in parallel.
         command.env("LIKENEW_LOCK_DIR", self.folder.path().join("locks"));
         command
     }
@@ -55,7 +55,7 @@ impl Sandbox {
     }
 }
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) struct CommandOutput(Output);
 
 impl CommandOutput {
@@ -63,7 +63,7 @@ impl CommandOutput {
         Self(command.output().unwrap())
     }
 
-    /// What it came to in the end.
+    /// The result of a child after it has ended.
     pub(crate) fn after(child: Child) -> Self {
         Self(child.wait_with_output().unwrap())
     }
@@ -106,7 +106,7 @@ impl CommandOutput {
     }
 }
 
-/// Asserts that a document keeps the published schema.
+/// Asserts that a document follows the published schema.
 #[track_caller]
 pub(crate) fn is_valid(document: &serde_json::Value) {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/report.schema.json");
@@ -116,7 +116,7 @@ pub(crate) fn is_valid(document: &serde_json::Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// The names in a folder, in order.
+/// The names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

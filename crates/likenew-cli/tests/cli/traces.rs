@@ -1,4 +1,4 @@
-//! Traces of other programs, as a user brings them in.
+//! Traces of other programs, imported as a user does it.
 
 use crate::support::{Sandbox, names};
 
@@ -73,7 +73,7 @@ fn what_is_no_trace_is_named_as_what_it_is() {
     let sandbox = sandbox();
     for (name, text, code, message) in [
         ("empty", "", 2, "empty is empty"),
-        ("page", "<html>", 2, "page is no trace that is known here"),
+        ("page", "<html>", 2, "page has an unknown trace format"),
         ("header", "Timestamp,Offset,Size,IOType,VolumeID\n", 1, "the trace holds no I/O"),
         (
             "two",

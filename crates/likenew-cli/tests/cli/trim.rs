@@ -1,4 +1,5 @@
-//! Whether TRIM arrives: on simulated drives, and on real file systems on loop devices that pass it on, block it, or drop it.
+//! Whether TRIM arrives: on simulated drives, and on real file systems on loop devices that pass it on, block
+//! it, or drop it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,18 +21,18 @@ struct Mounted {
     served: Option<PathBuf>,
 }
 
-/// Below a file system.
+/// The layer below a file system.
 enum Below {
     /// A file, whose blocks a discard frees.
     Image,
-    /// A program that answers every discard, and does nothing (`nbdkit` behind `nbdfuse`).
+    /// A program that accepts every discard, and does nothing (`nbdkit` behind `nbdfuse`).
     Dropping,
-    /// A program whose file can not be punched.
+    /// A program whose file does not support hole punching.
     Deaf,
 }
 
 impl Mounted {
-    /// None where file systems can not be mounted, or a program is missing; that is said.
+    /// `None` if file systems cannot be mounted, or a program is missing, with a message.
     fn new(sandbox: &Sandbox, kind: &str, options: &str, below: &Below) -> Option<Self> {
         let mkfs = format!("mkfs.{kind}");
         let served = !matches!(below, Below::Image);
@@ -57,7 +58,8 @@ impl Mounted {
             return None;
         }
         mounted.device = String::from_utf8(device.stdout).unwrap().trim().to_owned();
-        // No TRIM from mkfs: what it leads to is what is tested. Blocks of pages, since a punch at other places zeroes parts of pages.
+        // No TRIM from mkfs, because TRIM is under test. Blocks of one page, because a punch elsewhere zeroes
+        // parts of pages.
         let flags: &[&str] =
             if kind == "ext4" { &["-q", "-F", "-b", "4096", "-E", "nodiscard"] } else { &["-q", "-f", "-K"] };
         system(&mkfs, &[flags, &[&mounted.device]].concat());
@@ -70,7 +72,7 @@ impl Mounted {
         fs::write(&file, "").unwrap();
         let image = sandbox.work().join("image");
         let filter = match below {
-            // The filter answers and passes nothing on.
+            // The filter accepts it and passes nothing on.
             Below::Dropping => "can_trim=exit 0",
             Below::Deaf | Below::Image => "can_trim=exit 3",
         };
@@ -150,7 +152,7 @@ fn step<'a>(document: &'a Value, name: &str) -> &'a Value {
     steps.iter().find(|row| row["step"] == name).unwrap_or_else(|| panic!("no step {name} in {steps:#?}"))
 }
 
-/// Whether a step's answer or evidence says this.
+/// Whether a step's answer or evidence contains these words.
 #[track_caller]
 fn says(document: &Value, name: &str, words: &str) {
     let row = step(document, name).to_string();
@@ -178,7 +180,7 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         let left: Vec<String> =
             names(&mounted.point).into_iter().filter(|name| name != "lost+found").collect();
         assert_eq!(left, Vec::<String>::new());
-        // How much of the free extent around it the file system adds is its own affair.
+        // How much of the free extent around it the file system adds is up to it.
         says(&document, "sending", "accepted");
     }
 }
@@ -222,7 +224,7 @@ fn without_raw_reads_the_counters_have_to_do() {
     let document = mounted.trim(&sandbox, &["--no-raw"]).code(0).json();
     says(&document, "read back", "switched off (--no-raw)");
     says(&document, "sending", "accepted");
-    // Of a loop device, the blocks of its file tell all the same.
+    // For a loop device, the blocks of its file show it.
     assert_eq!(step(&document, "accounting")["answer"], "yes");
     assert_eq!(standing(&document, "trim"), Some("good"));
 }
@@ -244,7 +246,8 @@ fn what_can_not_punch_holes_is_found_out_by_trying() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Deaf) else { return };
     let name = mounted.device.trim_start_matches("/dev/").to_owned();
-    // The loop device learns by the first TRIM that its file can not be punched, and the file system calls it done.
+    // The loop device learns from the first TRIM that its file does not support hole punching, and the file
+    // system reports success.
     let document = mounted.trim(&sandbox, &[]).code(10).json();
     assert_eq!(standing(&document, "trim"), Some("problem"), "{document:#}");
     let trim = answer(&document, "trim").unwrap();
@@ -303,7 +306,7 @@ fn a_simulated_drive_goes_on_to_the_byte_wherever_it_was_cut() {
     let files = ["segments.jsonl", "observations.jsonl"].map(|name| run.join(name));
     let texts = files.clone().map(|file| fs::read_to_string(file).unwrap());
     let count = |text: &str| text.lines().count();
-    // Before the first step, among the probes, in the middle, and before the last probe of all.
+    // Before the first step, among the probes, in the middle, and before the last probe.
     let cuts = [(0, 0), (0, 2), (3, 4), (4, count(&texts[1]))];
     for (segments, observations) in cuts {
         for ((file, text), lines) in files.iter().zip(&texts).zip([segments, observations]) {

@@ -1,4 +1,4 @@
-//! `likenew check --upgrade`, and what share of the advertised speed is seen.
+//! `likenew check --upgrade`, and the share of the rated speed.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, is_valid, names};
 
-/// A day of a disk in `bursts` of a hundred I/Os: small reads, each after the one before, with a write among them.
+/// A day of a disk in `bursts` of a hundred I/Os: small reads, each after the one before, with a write among
+/// them.
 fn day(bursts: u64, latency_us: Option<u64>) -> String {
     let mut text = String::from("# likenew trace 1\n# capacity_bytes: 4294967296\n");
     text.push_str("at_ns,op,offset,length,latency_ns,application\n");
@@ -70,7 +71,7 @@ fn a_day_on_a_disk_is_worth_flash_and_another_disk_is_not() {
     assert!(now_ns > 10.0 * flash_ns, "{now_ns} {flash_ns}");
     assert_eq!(flash["saved_ns"].as_f64().unwrap(), now_ns - flash_ns);
     assert_eq!(row("role", "as new")["waited_ns"], now["waited_ns"], "it is new");
-    // The plan holds it all: equal plans give equal bytes, and neither drives nor recording are needed again.
+    // The plan holds everything: equal plans give equal bytes, and neither drives nor trace are needed again.
     assert_eq!(sandbox.run(&check).code(0).stdout(), first.stdout());
     std::fs::remove_file(sandbox.work().join("day.csv")).unwrap();
     let run = sandbox.runs().pop().unwrap();
@@ -82,7 +83,7 @@ fn a_day_on_a_disk_is_worth_flash_and_another_disk_is_not() {
 fn what_a_real_drive_took_is_in_its_recording() {
     let sandbox = with_day(&day(5, Some(9000)));
     std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
-    // Nothing has to be run on it for that, so the plan says it all.
+    // Nothing has to run on it for that, so the plan has it all.
     let planned = || -> toml::Table {
         let check = ["check", "data", "--trace", "day.csv", "--upgrade", "tlc-sata-500gb", "--plan"];
         toml::from_str(&sandbox.run(&check).code(0).stdout()).unwrap()
@@ -98,7 +99,7 @@ fn what_a_real_drive_took_is_in_its_recording() {
     assert_eq!(of(0, "blocking_ns"), latencies(|io| io % 10 != 9) as f64, "reads");
     assert_eq!(of(0, "busy_ns"), latencies(|_| true) as f64);
     assert!(of(1, "busy_ns") < 0.1 * of(0, "busy_ns"));
-    // A recording that does not know is no answer.
+    // A trace without latencies gives no answer.
     std::fs::write(sandbox.work().join("day.csv"), day(5, None)).unwrap();
     assert!(planned()["options"]["upgrade"]["drive"][0].get("waits").is_none());
 }
@@ -107,7 +108,7 @@ fn what_a_real_drive_took_is_in_its_recording() {
 fn a_fix_is_cheaper_than_a_drive() {
     let sandbox = Sandbox::new();
     let target = "sim:tiny-flash?state=used&wake=20ms";
-    // Each read comes after a pause in which the drive falls asleep.
+    // Each read comes after a pause in which the drive goes to sleep.
     let mut text = String::from("# likenew trace 1\nat_ns,op,offset,length,latency_ns,application\n");
     for io in 0..2000u64 {
         writeln!(text, "{},read,{},4096,21000000,editor", io * 300_000_000, io * 7919 % 131_072 * 4096)
@@ -129,7 +130,7 @@ fn a_fix_is_cheaper_than_a_drive() {
 fn applications_are_played_where_there_is_no_day() {
     let sandbox = Sandbox::new();
     let check = ["check", "sim:wd-scorpio-black-500gb?fill=0.05", "--upgrade", "crucial-m4-128gb"];
-    // The applications have a fifth of what may be written.
+    // The applications get a fifth of the bytes allowed.
     let others = ((2_u64 << 30) / 5 * 4).to_string();
     let plain = ["check", check[1], "--bytes", &others, "--no-archive", "--json", "-"];
     let plain = sandbox.run(&plain).code(0).json();
@@ -150,11 +151,11 @@ fn applications_are_played_where_there_is_no_day() {
 #[test]
 fn applications_leave_a_folder_as_it_was_and_only_read_a_file() {
     let sandbox = Sandbox::new();
-    // The largest of the catalogue, so that what lies on a machine fits.
+    // The largest of the catalog, so that any machine's data fits.
     let how = ["--upgrade", "seagate-archive-8tb", "--app", "word", "--bytes", "256MiB", "--no-archive"];
     std::fs::create_dir(sandbox.work().join("folder")).unwrap();
     let document = sandbox.run(&[&["check", "folder", "--json", "-"][..], &how].concat()).json();
-    // A check writes what it may, and the applications a quarter of that.
+    // A check writes the bytes it may, and the applications a quarter of that.
     assert!(document["bytes_written"].as_u64().unwrap() <= (256 + 64) << 20);
     assert!(row(&document, "upgrade", "role", "now")["waited_ns"].as_f64().unwrap() > 0.0);
     assert_eq!(names(&sandbox.work().join("folder")), Vec::<String>::new());
@@ -202,7 +203,7 @@ fn the_gap_to_the_advertised_speed_is_reported_step_by_step() {
     let output = answers.iter().find(|answer| answer["id"] == "rated_share");
     let because = output.expect("the gap is told")["evidence"].to_string();
     assert!(because.contains("random data") && because.contains("your files"), "{because}");
-    // Nothing is said where nothing is promised, or where all of it is seen.
+    // There is no answer without a rated speed, or if all of it is reached.
     let silent = sandbox.run(&["check", "sim:wd6400aaks?fill=0.1", "--no-archive", "--json", "-"]).json();
     assert!(silent["tables"]["shares"].is_null());
     let kept = sandbox.run(&["check", "sim:tiny-flash?fill=0.5", "--no-archive", "--json", "-"]).json();

@@ -1,4 +1,4 @@
-//! What drives hold, and what only says so.
+//! The real capacity of drives, and of those that lie about it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
         .code(10)
         .says("it holds 14.8 GiB, not the 477 GiB it claims")
         .says("likenew verify sim:fake-stick-512gb --full");
-    // A run folder says the same without the drive.
+    // A run folder gives the same result without the drive.
     let run = sandbox.runs().remove(0);
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
     assert_eq!(judged.json()["answers"], report["answers"]);
@@ -227,7 +227,7 @@ fn what_was_left_on_a_device_is_read_again_with_its_seed() {
     assert_eq!(report["tables"]["damage"][0]["written_with_key"], 5);
 }
 
-/// A drive that says 512 MiB, of which 64 MiB are there.
+/// A drive that reports 512 MiB and has 64 MiB.
 fn fake(sandbox: &Sandbox) -> PathBuf {
     let model = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml"));
     let model = model.unwrap().replace("1073741824, source", "536870912, source");
@@ -237,7 +237,7 @@ fn fake(sandbox: &Sandbox) -> PathBuf {
     file
 }
 
-/// The bytes that f3read calls right and lost.
+/// The bytes that f3read calls correct and lost.
 fn f3read(folder: &str) -> (u64, u64) {
     let output = Command::new("f3read").args(["--end-at=1", folder]).output().unwrap();
     let message = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -255,7 +255,7 @@ fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
     }
     let sandbox = Sandbox::new();
     let target = fake(&sandbox);
-    // All that the file system notes lies at its beginning, so that it outlives what is written over that while it is mounted.
+    // All metadata of the file system is at its beginning, so that it survives while the rest is overwritten.
     let options = "lazy_itable_init=1,nodiscard,num_backup_sb=0,packed_meta_blocks=1";
     let make = [
         "mkfs.ext4",
@@ -268,7 +268,7 @@ fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
         "-E",
         options,
     ];
-    // Nothing but the drive answers.
+    // Only the drive answers.
     let settings = ["--direct-io=on"];
     let verified = {
         let serving = Serving::begin(&sandbox, target.to_str().unwrap(), &["--speed", "1000"]);
@@ -296,6 +296,6 @@ fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
     system("f3write", &["--end-at=1", folder]);
     let (right, lost) = f3read(folder);
     assert!(lost > 300 << 20 && right < 64 << 20, "{right} right, {lost} lost");
-    // Either writes over all that is there, and the file system's own writes take some of it.
+    // Both overwrite everything there is, and the file system's own writes take some of it.
     assert!(verified.abs_diff(right) < 12 << 20, "{verified} here, {right} by f3");
 }

@@ -1,4 +1,4 @@
-//! Watching drives: what is counted is what was done, and a terminal is given back.
+//! Watching drives: counts match the I/O, and the terminal is restored.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -16,7 +16,7 @@ struct Loop(String);
 const LOOP_BYTES: u64 = 64 << 20;
 
 impl Loop {
-    /// None where devices can not be made, which is said.
+    /// `None` if devices cannot be made, with a message.
     fn attach(sandbox: &Sandbox) -> Option<Self> {
         let image = sandbox.work().join("image");
         std::fs::File::create(&image).unwrap().set_len(LOOP_BYTES).unwrap();
@@ -63,7 +63,7 @@ impl Sums {
     }
 }
 
-/// Within two percent: udev and others may look at a device whenever it was written.
+/// Within two percent: udev and others may read a device after it was written.
 #[track_caller]
 fn assert_about(count: u64, done: u64) {
     assert!((done..=done + done / 50).contains(&count), "{count} counted, {done} done");
@@ -156,7 +156,7 @@ fn without_a_terminal_intervals_are_tables() {
         table_count += usize::from(line.starts_with("DRIVE"));
     }
     system("kill", &["-TERM", &watching.id().to_string()]);
-    // Read the rest, so that a full pipe does not block it.
+    // Reads the rest, so that a full pipe does not block it.
     lines.for_each(drop);
     let ended = watching.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
@@ -206,14 +206,14 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
     sandbox.run(&["resume", path]).code(2).says("cannot be resumed");
 }
 
-/// A terminal of 80 by 24 of its own, gone afterwards.
+/// A separate terminal of 80 by 24, removed afterwards.
 struct Tmux {
     socket: PathBuf,
 }
 
 impl Tmux {
-    /// Runs a shell that says afterwards how the command ended and how it left the terminal. None where tmux is missing,
-    /// which is said.
+    /// Runs a shell that prints how the command ended and the state of the terminal. `None` if tmux is
+    /// missing, with a message.
     fn start(sandbox: &Sandbox, command: &str) -> Option<Self> {
         let tmux = Self { socket: sandbox.work().join("tmux") };
         let script = format!("echo before; {command}; echo ended $?; stty -a; cat");
@@ -244,7 +244,7 @@ impl Tmux {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The screen, as soon as it shows this; a minute is for machines that have much else to do.
+    /// The screen, as soon as it shows these words; a minute allows for busy machines.
     #[track_caller]
     fn shows(&self, words: &str) -> String {
         for _ in 0..600 {
@@ -257,7 +257,7 @@ impl Tmux {
         panic!("no \"{words}\" on:\n{}", self.screen());
     }
 
-    /// The terminal is as it was: no other screen, keys are echoed, lines are edited.
+    /// The terminal is restored: no other screen, keys are echoed, lines are edited.
     #[track_caller]
     fn is_given_back(&self, end_text: &str) {
         let screen = self.shows("-echoprt");

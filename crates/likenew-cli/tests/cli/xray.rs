@@ -1,4 +1,4 @@
-//! What is inside a drive, as the command says it and as scripts read it.
+//! X-rays as the command prints them and as scripts read them.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ fn what_may_only_be_read_is_only_read() {
         for key in ["over_provisioning_percent", "slc_cache_bytes", "write_buffer_bytes"] {
             assert_eq!(property(&report, key)["state"], "undecided", "{key}");
         }
-        // What writes would decide needs consent, and that has no command to paste.
+        // More writes would need consent, for which there is no command to paste.
         let actions =
             report["answers"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array().unwrap());
         for action in actions.filter(|of| of["id"] == "consent") {
@@ -87,7 +87,7 @@ fn a_folder_is_inspected_and_left_as_it_was() {
     let report = sandbox.run(&["xray", ext4.path(), "--span", "64MiB", "--json", "-"]).code(0).json();
     is_valid(&report);
     assert_eq!(names(ext4.path().as_ref()), before);
-    // What needs a whole drive can not be told from a part of one.
+    // A property of a whole drive cannot be measured on a part of one.
     assert_eq!(property(&report, "over_provisioning_percent")["state"], "undecided");
     assert!(report["bytes_written"].as_u64().unwrap() <= 4 * (64 << 20));
 }

@@ -1,10 +1,11 @@
-//! What an SD card or an eMMC says of itself (Documentation/driver-api/mmc/mmc-dev-attrs.rst of the Linux sources).
+//! What an SD card or an eMMC reports of itself (Documentation/driver-api/mmc/mmc-dev-attrs.rst of the Linux
+//! sources).
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// The words of a card.
+/// What a card reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
@@ -17,13 +18,13 @@ pub struct Card {
     /// Number of the maker.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker: Fact<u32>,
-    /// Number of who the maker made it for.
+    /// Number of the brand that sells it.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker_for: Fact<u32>,
     /// Month and year in which it was made.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub manufacture_date: Fact<String>,
-    /// What it likes to be erased and written in: the allocation unit of an SD card.
+    /// Its preferred unit to erase and write: the allocation unit of an SD card.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocation_unit_bytes: Fact<u64>,
     /// Whether it takes several commands at once.

@@ -1,10 +1,10 @@
-//! What a volume of a cloud says of the limits that hold it back.
+//! What a cloud volume reports of the limits that hold it back.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// A volume of a cloud.
+/// A cloud volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cloud {

@@ -1,4 +1,5 @@
-//! What is counted at a drive, by itself or by the kernel: only the differences of two readings belong to what happened between them.
+//! What is counted at a drive, by itself or by the kernel: only the difference of two readings says what
+//! happened in between.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,8 @@ macro_rules! counts {
         }
 
         impl Counts {
-            /// What was counted since an earlier reading. What one of the two does not know is not known; a counter that went back was
-            /// set to zero in between, as that of a device which was attached again.
+            /// What was counted since an earlier reading. What one of the two does not know is not known; a
+            /// counter that went backward was reset in between, as after a device was attached again.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: difference(&self.$name, &earlier.$name),)* }
@@ -42,11 +43,11 @@ counts! {
     warm_s,
     /// Time above the critical temperature, in steps of a minute.
     hot_s,
-    /// Data that it could not bring back whole (NVMe: Media and Data Integrity Errors; SMART 187).
+    /// Data that it could not read back intact (NVMe: Media and Data Integrity Errors; SMART 187).
     media_errors,
     /// Sectors that were replaced by spare ones (SMART 5).
     reallocated_sectors,
-    /// Sectors that a scan of its own could not read (SMART 198).
+    /// Sectors that the drive's own scan could not read (SMART 198).
     uncorrectable_sectors,
     /// Transfers over the link that came with a wrong checksum (SMART 199).
     crc_errors,
@@ -54,13 +55,13 @@ counts! {
     link_downshifts,
     /// Accesses that did not begin at a multiple of 4 KiB (SMART 181 of Micron and Crucial).
     unaligned_accesses,
-    /// Errors of the PCI Express link that were put right (AER).
+    /// Errors of the PCI Express link that were corrected (AER).
     pcie_corrected_errors,
-    /// Errors of the PCI Express link that were not (AER).
+    /// Errors of the PCI Express link that were not corrected (AER).
     pcie_uncorrected_errors,
     /// Entries in its log of errors.
     error_log_entries,
-    /// Times that power went without notice.
+    /// Unexpected losses of power.
     unsafe_shutdowns,
     /// Times that it was switched on.
     power_cycles,
@@ -72,7 +73,7 @@ counts! {
     lifetime_bytes_read,
     /// Time in which it was busy with commands, as it counts, in steps of a minute.
     controller_busy_s,
-    /// What was read through the kernel since it was attached, whoever asked.
+    /// Bytes read through the kernel since it was attached, by all programs.
     bytes_read,
     /// What was written through the kernel.
     bytes_written,
@@ -88,13 +89,13 @@ counts! {
     flushes,
     /// Time in which anything was in flight.
     busy_ms,
-    /// Time in which a cloud volume held back I/Os since more were asked for than its own limit of them.
+    /// Time in which a cloud volume was throttled by its own IOPS limit.
     volume_iops_exceeded_us,
-    /// Time in which a cloud volume held back bytes since more were asked for than its own limit of them.
+    /// Time in which a cloud volume was throttled by its own throughput limit.
     volume_throughput_exceeded_us,
-    /// The same by the limit of I/Os of the virtual machine.
+    /// The same by the virtual machine's IOPS limit.
     instance_iops_exceeded_us,
-    /// The same by the limit of bytes of the virtual machine.
+    /// The same by the virtual machine's throughput limit.
     instance_throughput_exceeded_us,
     /// Resets of the drive or its link in the kernel's log, as far back as that goes.
     log_resets,

@@ -14,7 +14,7 @@ pub struct Database {
     /// What it warns of in this model and firmware; none where it warns of nothing.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warning: Fact<Option<String>>,
-    /// Whether it calls the family shingled (SMR). That it does not says nothing.
+    /// Whether it calls the family shingled (SMR). If not, that proves nothing.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub shingled: Fact<bool>,
 }

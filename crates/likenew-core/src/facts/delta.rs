@@ -19,7 +19,7 @@ pub struct FactsDelta {
 pub struct DriveDelta {
     /// The kernel's name.
     pub name: String,
-    /// What was counted meanwhile, by whomever.
+    /// What was counted in between, I/O of all programs included.
     pub counts: Counts,
     /// Temperature before.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Card, Cloud, Counts, Database, Fact, Health, HostMemory, Identity, Link, Log, Power, Space};
 
-/// By what means a drive is spoken to.
+/// The interface of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveKind {
     /// NVMe.
     Nvme,
-    /// SATA, or ATA by any other means.
+    /// SATA, or ATA behind another interface.
     Sata,
     /// SCSI or SAS.
     Scsi,
-    /// A disk behind a bridge of USB.
+    /// A disk behind a USB bridge.
     Usb,
     /// An SD card or an eMMC.
     Card,
-    /// A disk of a hypervisor by a driver of its own (virtio, xen, vmbus).
+    /// A hypervisor's disk with its own driver (virtio, xen, vmbus).
     Virtual,
     /// Memory.
     Memory,
@@ -26,7 +26,7 @@ pub enum DriveKind {
     Network,
     /// A simulated drive.
     Simulated,
-    /// What this version has no word for.
+    /// Unknown to this version.
     #[default]
     #[serde(other)]
     Other,
@@ -38,40 +38,40 @@ pub enum DriveKind {
 pub struct Drive {
     /// The kernel's name.
     pub name: String,
-    /// By what means it is spoken to.
+    /// Its interface.
     pub kind: DriveKind,
-    /// Who it is.
+    /// Its identity.
     pub identity: Identity,
-    /// The way to it.
+    /// The link to it.
     pub link: Link,
     /// How it saves power.
     pub power: Power,
-    /// Memory of the host that it uses; absent for what is no NVMe.
+    /// Host memory that it uses; absent unless it is NVMe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory: Option<HostMemory>,
-    /// What it says of its state.
+    /// What it reports of its state.
     pub health: Health,
     /// What is counted.
     pub counts: Counts,
-    /// What it holds, as it counts.
+    /// What it holds, as it reports.
     pub space: Space,
-    /// Absent for what is no card.
+    /// Absent unless it is a card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
-    /// Absent for what is no volume of a cloud.
+    /// Absent unless it is a cloud volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud: Option<Cloud>,
     /// What is known of its model.
     pub database: Database,
-    /// What the kernel says of it.
+    /// What the kernel's log says about it.
     pub log: Log,
-    /// I/Os of anybody that were in flight when the facts were collected.
+    /// I/Os of all programs that were in flight when the facts were collected.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub in_flight: Fact<u64>,
-    /// What anybody read while the facts were collected and nothing was measured.
+    /// Reads by all programs while the facts were collected and nothing was measured.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_read_bytes_per_s: Fact<u64>,
-    /// What anybody wrote meanwhile.
+    /// Writes by all programs over the same time.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_write_bytes_per_s: Fact<u64>,
 }

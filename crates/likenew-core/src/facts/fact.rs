@@ -2,24 +2,25 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and absent if nobody asked.
+/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and
+/// absent if it was not queried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Fact<T> {
-    /// It does not apply to such a thing, or nobody asked.
+    /// It does not apply to this kind of drive, or was not queried.
     #[default]
     NotQueried,
-    /// It was asked for and not found out.
+    /// It was queried and could not be found out.
     Unknown {
         /// The reason: a sentence without a full stop.
         reason: String,
-        /// What the owner could do to have it known, as an instruction without a full stop.
+        /// What the owner could do to make it known, as an instruction without a full stop.
         help: Option<String>,
         /// Where it would have come from.
         origin: String,
     },
     /// It is known.
     Value {
-        /// What it is.
+        /// The value.
         value: T,
         /// Where it comes from: a path, a command to the drive, a system call.
         origin: String,
@@ -78,7 +79,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Why it is not known, if it was asked for.
+    /// Why it is not known, if it was queried.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Unknown { reason, .. } => Some(reason),
@@ -86,7 +87,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Whether nobody asked.
+    /// Whether it was not queried.
     pub fn is_not_queried(&self) -> bool {
         matches!(self, Self::NotQueried)
     }
@@ -110,7 +111,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This, if it is known; else the other one, if that is known or was at least asked for.
+    /// This, if it is known; else the other one, if that is known or was at least queried.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self.value().is_some() {
@@ -125,11 +126,11 @@ impl<T> Fact<T> {
     }
 }
 
-/// What stands in JSON.
+/// The form in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum FactRepr<T> {
-    // This comes first: a value that may be absent would be read out of anything.
+    // This variant comes first: any input would parse as a value that may be absent.
     Unknown {
         unknown: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The file system that a folder or a file lies in, and who sends TRIM for it.
+//! The file system of a folder or file, and who sends TRIM for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub struct FileSystem {
     /// Its size.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub total_bytes: Fact<u64>,
-    /// What is in use.
+    /// Bytes in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_bytes: Fact<u64>,
-    /// What is not in use.
+    /// Bytes not in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub free_bytes: Fact<u64>,
-    /// What is free and kept for root.
+    /// Free bytes that are reserved for root.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub reserved_bytes: Fact<u64>,
     /// How full it is, in percent of what an ordinary user could fill.
@@ -37,7 +37,7 @@ pub struct FileSystem {
     /// Whether it compresses what is written, so that a drive gets fewer bytes than programs write.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub compresses: Fact<bool>,
-    /// Who tells the drive what is free.
+    /// Who sends TRIM to the drive.
     pub trimming: Trimming,
 }
 
@@ -51,7 +51,7 @@ impl FileSystem {
     }
 }
 
-/// What sends TRIM for a file system: the mount itself, or the timer that runs fstrim.
+/// How TRIM is sent for a file system: by the mount itself, or by the timer that runs fstrim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trimming {

@@ -1,10 +1,10 @@
-//! How files lie and how old they are: a sample of a folder without any name, or one file.
+//! How fragmented and how old files are: a sample of a folder without any name, or one file.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// Of a sample of files.
+/// A sample of files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Files {
@@ -14,31 +14,31 @@ pub struct Files {
     /// Bytes of them.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
-    /// Whether there are more files than were looked at.
+    /// Whether there are more files than were examined.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub is_part: Fact<bool>,
-    /// Files whose place was asked for.
+    /// Files whose extents were queried.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files_mapped: Fact<u64>,
-    /// Pieces that they lie in, over their MiB; a file without gaps of 1 MiB has 1.
+    /// Their extents per MiB; a file without gaps of 1 MiB has 1.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
-    /// Pieces of the file that lies in most.
+    /// Extents of the most fragmented file.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_max: Fact<u64>,
-    /// Time since the content last changed (mtime): of this share of the files it is shorter.
+    /// Time since the content last changed (mtime): the 10th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p10: Fact<u64>,
     /// The median.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p50: Fact<u64>,
-    /// Of nine in ten it is shorter.
+    /// The 90th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p90: Fact<u64>,
     /// Time since the file last changed in any way (ctime), which no program can set back: the median.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p50: Fact<u64>,
-    /// Of nine in ten it is shorter.
+    /// The 90th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p90: Fact<u64>,
 }

@@ -1,44 +1,47 @@
-//! What a drive says of its own state now: heat, wear, spare, errors. What it counts since it was made is in [`super::Counts`].
+//! What a drive reports of its present state: heat, wear, spare, errors. Its lifetime counters are in
+//! [`super::Counts`].
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// A drive's own words on its state.
+/// What a drive reports of its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
-    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe other than heat is set.
+    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe
+    /// other than heat is set.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub failing: Fact<bool>,
     /// Warnings in words; none where it warns of nothing.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warnings: Fact<Vec<String>>,
-    /// Whether it takes no more writes.
+    /// Whether it refuses writes.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_only: Fact<bool>,
     /// Composite temperature.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_c: Fact<f64>,
-    /// Where it begins to warn of heat (WCTEMP of NVMe).
+    /// Temperature from which it warns of heat (WCTEMP of NVMe).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_warning_c: Fact<f64>,
-    /// Where heat becomes critical (CCTEMP of NVMe).
+    /// Temperature from which heat is critical (CCTEMP of NVMe).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_critical_c: Fact<f64>,
-    /// Whether it is slowing itself down against heat now.
+    /// Whether it is throttling because of heat now.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub throttling: Fact<bool>,
-    /// Share of the rated endurance that is used; may exceed 100. For eMMC the upper end of the step that it gives.
+    /// Percentage of the rated endurance that is used; may exceed 100. For eMMC the upper end of the reported
+    /// step.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
-    /// Spare that is left, of what there was at first.
+    /// Spare blocks that are left, in percent of the original ones.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_percent: Fact<f64>,
-    /// Where the drive warns that its spare ends.
+    /// Percentage of spare from which the drive warns.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_threshold_percent: Fact<f64>,
-    /// Sectors that wait to be read or given up (SMART 197).
+    /// Sectors waiting to be read or reallocated (SMART 197).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub pending_sectors: Fact<u64>,
     /// Attributes of SMART as they are.
@@ -46,7 +49,7 @@ pub struct Health {
     pub attributes: Fact<Vec<Attribute>>,
 }
 
-/// An attribute of SMART. What it counts, and in what, each maker decides.
+/// An attribute of SMART. Each maker decides what it counts, and in which unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attribute {
@@ -56,11 +59,11 @@ pub struct Attribute {
     pub value: u8,
     /// The lowest it was.
     pub worst: u8,
-    /// Where it means that the drive fails; 0 where it never does.
+    /// The threshold that predicts failure; 0 if none does.
     pub threshold: u8,
     /// Six bytes of the maker's own.
     pub raw: u64,
-    /// Whether it foretells failure, and does not only tell of use.
+    /// Whether it predicts failure, rather than counting use.
     pub prefail: bool,
 }
 

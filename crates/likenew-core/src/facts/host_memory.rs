@@ -1,23 +1,23 @@
-//! Memory of the host that a drive without memory of its own keeps its map in (NVMe's Host Memory Buffer).
+//! Host memory in which a drive without its own DRAM keeps its mapping table (NVMe's Host Memory Buffer).
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What was asked for and what was given.
+/// Memory that was requested and granted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostMemory {
-    /// What the drive would like to have (HMPRE of Identify Controller); 0 where it wants none.
+    /// Bytes that the drive prefers (HMPRE of Identify Controller); 0 where it wants none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wanted_bytes: Fact<u64>,
-    /// What it needs at least to use any (HMMIN).
+    /// Bytes that it needs at least to use any (HMMIN).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub least_bytes: Fact<u64>,
-    /// What it has been given; 0 for none.
+    /// Bytes that it has been granted; 0 for none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub given_bytes: Fact<u64>,
-    /// The most that the kernel gives to a drive (`nvme.max_host_mem_size_mb`).
+    /// Bytes that the kernel grants a drive at most (`nvme.max_host_mem_size_mb`).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub limit_bytes: Fact<u64>,
 }

@@ -1,10 +1,10 @@
-//! Who a drive is.
+//! The identity of a drive.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What a drive is known by.
+/// What identifies a drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
@@ -17,22 +17,23 @@ pub struct Identity {
     /// Its serial number, as a hash wherever it is stored.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
-    /// Bytes that it says it holds.
+    /// Bytes that it reports to hold.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
-    /// Turns in a minute; 0 for what does not rotate.
+    /// Rotation in rpm; 0 for a drive that does not rotate.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
-    /// Whether a hypervisor, a cloud or a controller shows it, so that the medium behind it is somebody else's: by whom, or none.
+    /// What presents the drive, if a hypervisor, a cloud or a controller does, so that the real medium is
+    /// hidden; else none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
-    /// Whether it knows TRIM, as it says.
+    /// Whether it reports TRIM support.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub knows_trim: Fact<bool>,
 }
 
-/// A serial number. What is stored is a keyed hash, which tells drives of one machine apart and gives nobody the number; the number
-/// itself is for the terminal of who asked, and is never written.
+/// A serial number. What is stored is a keyed hash: it distinguishes the drives of one machine and reveals no
+/// number. The number itself is only shown on the terminal, and is never written.
 #[derive(Clone, Debug, Default, Eq, Serialize, Deserialize)]
 pub struct Serial {
     /// HMAC-SHA-256 of the number, keyed with this machine's identity, in hexadecimal.
@@ -43,7 +44,7 @@ pub struct Serial {
 }
 
 impl PartialEq for Serial {
-    /// By what is stored: facts that were just collected are those that read back.
+    /// Compared by what is stored, so that facts just collected equal the same facts read back.
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What a layer is.
+/// The kind of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
@@ -22,25 +22,25 @@ pub enum LayerKind {
     ThinPool,
     /// A cache in front of a slower drive (dm-cache, dm-writecache, bcache).
     Cache,
-    /// Several ways to one drive (dm-multipath).
+    /// Several paths to one drive (dm-multipath).
     Multipath,
     /// Any other mapping of the device mapper.
     Mapping,
     /// An array of Linux (md).
     Array,
-    /// A file that serves as a device.
+    /// A file used as a device.
     Loop,
     /// A drive that answers.
     Disk,
-    /// A disk behind a bridge of USB.
+    /// A disk behind a USB bridge.
     UsbDisk,
-    /// A disk that a hypervisor shows.
+    /// A disk presented by a hypervisor.
     VirtualDisk,
-    /// Memory that serves as a device.
+    /// Memory used as a device.
     Memory,
-    /// A device that another machine serves (nbd, rbd, iSCSI, DRBD).
+    /// A device served by another machine (nbd, rbd, iSCSI, DRBD).
     Network,
-    /// What this version has no word for.
+    /// Unknown to this version.
     #[default]
     #[serde(other)]
     Other,
@@ -70,23 +70,23 @@ impl LayerKind {
         }
     }
 
-    /// Whether it is a drive of its own and no layer over one.
+    /// Whether it is a drive and not a layer over one.
     pub fn is_bottom(self) -> bool {
         matches!(self, Self::Disk | Self::UsbDisk | Self::VirtualDisk | Self::Memory | Self::Network)
     }
 }
 
-/// A layer as the kernel tells of it.
+/// A layer as the kernel reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Layer {
     /// The kernel's name: `nvme0n1p2`, `dm-0`; of a file system, where it is mounted.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LayerKind,
     /// Names of the layers right below it.
     pub on: Vec<String>,
-    /// What its owner calls it: the name of a mapping, the file of a loop device.
+    /// The owner's name for it: the name of a mapping, the file of a loop device.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub label: Fact<String>,
     /// Its size.
@@ -95,28 +95,28 @@ pub struct Layer {
     /// Where a partition starts on its disk.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
-    /// How far its start lies from where the physical blocks of the drive begin; 0 is right.
+    /// Distance of its start from the drive's nearest physical block boundary; 0 is right.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub alignment_offset_bytes: Fact<i64>,
-    /// Its smallest unit of address.
+    /// Its smallest addressable unit.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub logical_block_bytes: Fact<u64>,
-    /// The unit that it writes without reading first, as it says.
+    /// The unit that it reports to write without reading first.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub physical_block_bytes: Fact<u64>,
-    /// What it would like to be asked for at once; a stripe of an array.
+    /// Its preferred I/O size; a stripe of an array.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub optimal_io_bytes: Fact<u64>,
-    /// Whether it takes TRIM and passes it on, as far as it says.
+    /// Whether it reports to take TRIM and pass it on.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub takes_trim: Fact<bool>,
     /// The most that one TRIM may cover; 0 where it takes none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_bytes_max: Fact<u64>,
-    /// What TRIM works in multiples of.
+    /// The granularity of TRIM.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_granularity_bytes: Fact<u64>,
-    /// How far its start lies from the first of those multiples.
+    /// Distance of its start from the first of those multiples.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_alignment_bytes: Fact<u64>,
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
@@ -131,13 +131,13 @@ pub struct Layer {
     /// The longest request that is sent down at once.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub request_bytes_max: Fact<u64>,
-    /// How far ahead a file is read.
+    /// Read-ahead of files.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_ahead_bytes: Fact<u64>,
-    /// What the kernel thinks of its write cache: `write back` or `write through`.
+    /// The kernel's setting for its write cache: `write back` or `write through`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub write_cache: Fact<String>,
-    /// Whether it says that it rotates. A virtual disk says what its host likes.
+    /// Whether it reports to rotate. A virtual disk reports what its host chose.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotates: Fact<bool>,
     /// Options that decide speed: of a mapping those of its table, without any key.
@@ -146,10 +146,10 @@ pub struct Layer {
     /// The level of an array: `raid5`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub level: Fact<String>,
-    /// Bytes of an array that lie on one member before the next one follows.
+    /// Bytes of an array on one member before the next one follows.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub chunk_bytes: Fact<u64>,
-    /// Members that an array misses.
+    /// Missing members of an array.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub members_missing: Fact<u64>,
     /// What an array is busy with: `idle`, `resync`, `check` …
@@ -158,7 +158,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// How many bytes the start of a partition lies past the last multiple of `unit`, if it is known.
+    /// Bytes from the last multiple of `unit` to the start of a partition, if known.
     pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
         self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)
     }

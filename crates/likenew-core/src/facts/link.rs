@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// The way from the host to the drive.
+/// The path from the host to the drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Link {
@@ -16,8 +16,8 @@ pub struct Link {
     pub driver: Fact<String>,
     /// Its parts, from the drive up: the drive, the port above it, every hub up to the host.
     pub hops: Vec<Hop>,
-    /// Bytes a second that it carries at most as it is now, after encoding, before the protocol's own overhead: the slowest of
-    /// its parts.
+    /// Bytes a second that it carries at most as it is now, after encoding, before the protocol's own
+    /// overhead: the slowest of its parts.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_bytes_per_s: Fact<u64>,
     /// The same if every part ran at its best: what this drive could have in this place.
@@ -59,8 +59,9 @@ pub struct Hop {
     pub bytes_per_s_max: Fact<u64>,
 }
 
-/// Bytes a second of PCI Express after encoding: 8b/10b up to 5 GT/s (PCI Express Base Specification 2.0, §4.2.1), 128b/130b from 8 GT/s
-/// on (3.0, §4.2.2), and flits of 256 bytes, 236 of them for packets, at 64 GT/s (6.0, §4.2.3).
+/// Bytes a second of PCI Express after encoding: 8b/10b up to 5 GT/s (PCI Express Base Specification 2.0,
+/// §4.2.1), 128b/130b from 8 GT/s on (3.0, §4.2.2), and flits of 256 bytes, 236 of them for packets, at 64
+/// GT/s (6.0, §4.2.3).
 pub fn pcie_bytes_per_s(line_bits_per_s: u64, lanes: u32) -> u64 {
     let raw = u128::from(line_bits_per_s) * u128::from(lanes);
     let bits = match line_bits_per_s {
@@ -71,14 +72,16 @@ pub fn pcie_bytes_per_s(line_bits_per_s: u64, lanes: u32) -> u64 {
     u64::try_from(bits / 8).unwrap_or(u64::MAX)
 }
 
-/// Bytes a second of SATA and of SAS up to 12 Gb/s after encoding with 8b/10b (Serial ATA 3.x, §7.2; SAS-3, §5.3): 6 Gb/s are 600 MB/s.
+/// Bytes a second of SATA and of SAS up to 12 Gb/s after encoding with 8b/10b (Serial ATA 3.x, §7.2; SAS-3,
+/// §5.3): 6 Gb/s are 600 MB/s.
 pub fn sata_bytes_per_s(line_bits_per_s: u64) -> u64 {
     line_bits_per_s / 10
 }
 
-/// Bytes a second of USB at most. Up to 480 Mb/s data and bit stuffing share one wire, and bulk transfers of 512 bytes fit 13
-/// times into a microframe of 125 µs (USB 2.0, §5.8.4), which is 53 MB/s; 12 Mb/s allow 19 packets of 64 bytes in a millisecond.
-/// 5 Gb/s are encoded with 8b/10b (USB 3.2, §6.3.2), faster lanes with 128b/132b (§6.3.3). The kernel's `speed` counts all lanes.
+/// Bytes a second of USB at most. Up to 480 Mb/s data and bit stuffing share one wire, and bulk transfers of
+/// 512 bytes fit 13 times into a microframe of 125 µs (USB 2.0, §5.8.4), which is 53 MB/s; 12 Mb/s allow 19
+/// packets of 64 bytes in a millisecond. 5 Gb/s are encoded with 8b/10b (USB 3.2, §6.3.2), faster lanes with
+/// 128b/132b (§6.3.3). The kernel's `speed` counts all lanes.
 pub fn usb_bytes_per_s(line_bits_per_s: u64) -> u64 {
     match line_bits_per_s {
         ..12_000_000 => line_bits_per_s / 8,

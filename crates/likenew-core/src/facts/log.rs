@@ -1,11 +1,11 @@
-//! What the kernel's log says of a drive.
+//! What the kernel's log says about a drive.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// Lines of the kernel's log that tell of one drive or of its link. The newest are kept, up to [`Log::LINES_MAX`]; how many of each
-/// kind there were is in [`super::Counts`].
+/// Lines of the kernel's log about one drive or its link. The newest are kept, up to [`Log::LINES_MAX`]; how
+/// many there were of each kind is in [`super::Counts`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Log {
@@ -19,7 +19,7 @@ impl Log {
     pub const LINES_MAX: usize = 40;
 }
 
-/// What a line tells of.
+/// What a line is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogKind {
@@ -31,15 +31,15 @@ pub enum LogKind {
     IoError,
     /// The link had errors.
     LinkError,
-    /// The link runs below what it could.
+    /// The link runs below its best rate.
     LinkSpeed,
     /// Heat.
     Heat,
-    /// Memory of the host given to the drive, or refused.
+    /// Host memory granted to the drive, or refused.
     HostMemory,
-    /// The kernel treats this model in a way of its own.
+    /// The kernel applies a quirk to this model.
     Quirk,
-    /// What this version has no word for.
+    /// Unknown to this version.
     #[default]
     #[serde(other)]
     Other,
@@ -51,7 +51,7 @@ pub enum LogKind {
 pub struct LogLine {
     /// When it was written, since the system started.
     pub at_s: f64,
-    /// What it tells of.
+    /// What the line is about.
     pub kind: LogKind,
     /// The line.
     pub text: String,

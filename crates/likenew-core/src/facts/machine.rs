@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What decides how much can be known, and what a drive can be judged by.
+/// Properties that limit which facts can be known, and how a drive can be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
@@ -14,16 +14,16 @@ pub struct Machine {
     /// Whether the facts were collected as root.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub root: Fact<bool>,
-    /// Whether this is a container, which sees what its host lets it see; the word is the kind of it.
+    /// Whether this is a container, which sees only part of its host; the word is its kind.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub container: Fact<Option<String>>,
-    /// What virtual machine this is, in the words of its firmware; none where it is none.
+    /// The kind of virtual machine, as its firmware reports; none on a real one.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_machine: Fact<Option<String>>,
     /// Maker and model of the computer or board.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub board: Fact<String>,
-    /// Memory: what a system may keep of files that were read.
+    /// Memory, part of which can cache files that were read.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub memory_bytes: Fact<u64>,
 }

@@ -1,4 +1,4 @@
-//! How host and drive save power, as far as that decides when a drive answers.
+//! How host and drive save power, where that affects latency.
 
 use serde::{Deserialize, Serialize};
 

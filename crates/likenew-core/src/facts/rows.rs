@@ -22,12 +22,13 @@ pub struct FactRow {
     pub origin: String,
     /// Why it is not known, or null.
     pub unknown: Option<String>,
-    /// What would help to know it, or null.
+    /// What would make it known, or null.
     pub help: Option<String>,
 }
 
 impl Facts {
-    /// Every fact that was asked for, in order. What stands in a table is what stands in JSON: a serial number is its hash there.
+    /// Every fact that was queried, in a fixed order. A table shows what JSON has: of a serial number, its
+    /// hash.
     pub fn rows(&self) -> Vec<FactRow> {
         let mut rows = Vec::new();
         let value = serde_json::to_value(self).expect("facts are plain values");
@@ -40,7 +41,7 @@ impl Facts {
     }
 }
 
-/// Goes down to the leaves. What has a name is a subject, and what a drive is made of is a section.
+/// Walks down to the leaves. Anything with a name is a subject, and the parts of a drive are sections.
 fn walk(section: &str, subject: &str, value: &Value, rows: &mut Vec<FactRow>) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|element| walk(section, subject, element, rows)),
@@ -62,7 +63,7 @@ fn walk(section: &str, subject: &str, value: &Value, rows: &mut Vec<FactRow>) {
     }
 }
 
-/// Fields that group without being a section of their own stay in that of what they group.
+/// Fields that only group, and stay in the section of what they group.
 fn inner<'a>(section: &'a str, name: &'a str) -> &'a str {
     match (section, name) {
         ("drives", name) => name,
@@ -106,7 +107,7 @@ fn plain(name: &str, fields: &Map<String, Value>) -> Value {
     }
 }
 
-/// One of several things of more than a word: a line of a log, an attribute of SMART.
+/// One item of a list that takes more than a word: a line of a log, an attribute of SMART.
 fn element(value: &Value) -> String {
     let number = |key: &str| value.get(key).and_then(Value::as_f64);
     match (value.get("text").and_then(Value::as_str), number("id"), number("raw")) {

@@ -1,20 +1,20 @@
-//! How much of a drive is in use as the drive itself sees it, and in what it wants to be written.
+//! How much of a drive is in use as the drive itself sees it, and in which units it should be written.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What a drive holds, as it counts.
+/// What a drive holds, as it reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Space {
-    /// What the drive counts as in use (NVMe's NUSE); unknown where it gives its size instead.
+    /// Bytes that the drive counts as in use (NVMe's NUSE); unknown where it reports its size instead.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocated_bytes: Fact<u64>,
-    /// What a format with other blocks would do: whether the drive says that another length of block is better than the one in use.
+    /// Whether the drive reports another block size as better than the one in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub better_block_bytes: Fact<u64>,
-    /// Zones that must be written in order.
+    /// Zones that must be written sequentially.
     pub zones: Zones,
 }
 
@@ -22,7 +22,7 @@ pub struct Space {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Zones {
-    /// `none`, `host-aware`, `host-managed`. A drive that shingles by itself says `none`.
+    /// `none`, `host-aware`, `host-managed`. A drive-managed shingled disk reports `none`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
     /// Bytes of a zone.

@@ -7,7 +7,7 @@ use likenew_core::units::Nanos;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-/// How long the I/O of other programs is recorded: what comes and goes shows within a minute.
+/// How long the I/O of other programs is recorded: periodic I/O shows within a minute.
 const RECORDING: Nanos = Nanos::from_secs(60);
 
 /// Something else uses the drive.
@@ -67,7 +67,7 @@ impl Cause for BackgroundIo {
 
     fn actions(&self, case: &Case<'_>) -> Vec<Action> {
         let action = wording::background_io::find_other_io();
-        // Which program does what can be recorded of a real drive alone.
+        // Programs can only be recorded on a real drive.
         let site = case.site.filter(|site| !matches!(site.kind, drive::Kind::Simulated | drive::Kind::Nop));
         vec![match site {
             Some(site) => action

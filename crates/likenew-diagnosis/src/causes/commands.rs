@@ -1,5 +1,5 @@
-//! Commands of actions, with the names of this machine in them, and what undoes them. They are printed for a person to
-//! paste, so whatever was found out elsewhere stands in them as one word of the shell.
+//! Commands of actions, with the names of this machine, and how to undo them. They are printed to be pasted,
+//! so every name is quoted for the shell.
 
 use likenew_core::answer::Action;
 use likenew_core::facts::{Drive, DriveKind, Fact, Layer, LayerKind};
@@ -7,7 +7,7 @@ pub(crate) use likenew_core::shell::shell_quote;
 
 use crate::{Case, wording};
 
-/// A command and what undoes it.
+/// A command and its undo.
 pub(super) struct Command {
     pub(super) does: String,
     pub(super) undoes: Option<String>,
@@ -22,13 +22,13 @@ impl Command {
         Self { does, undoes: None }
     }
 
-    /// The action that it does.
+    /// Adds the command to an action.
     pub(super) fn add_to(self, action: Action) -> Action {
         Action { command: Some(self.does), undo: self.undoes, ..action }
     }
 }
 
-/// The device of the drive at the bottom, or a word that stands for it.
+/// The device of the drive at the bottom, or a placeholder.
 pub(super) fn device(case: &Case<'_>) -> String {
     case.drive().map_or_else(|| "/dev/DRIVE".to_owned(), |drive| node(&drive.name))
 }
@@ -38,13 +38,14 @@ fn node(name: &str) -> String {
     shell_quote(&format!("/dev/{}", name.replace('!', "/")))
 }
 
-/// Where the file system is mounted, or a word that stands for it.
+/// The mount point of the file system, or a placeholder.
 pub(super) fn mount_point(case: &Case<'_>) -> String {
     let system = case.facts.and_then(|facts| facts.file_system.as_ref());
     system.map_or_else(|| "MOUNT_POINT".to_owned(), |system| shell_quote(&system.point))
 }
 
-/// The encryption in the stack with flags besides those that it has; undone by leaving them out again. `refresh` puts all of them anew.
+/// Sets flags on the encryption in the stack besides those that it has; the undo leaves them out again.
+/// `refresh` sets all of them anew.
 pub(super) fn refresh_command(case: &Case<'_>, flags: &[&str]) -> Command {
     let layer = case.facts.and_then(|facts| facts.layers_of(LayerKind::Crypt).next());
     let name = layer
@@ -71,18 +72,19 @@ pub(super) fn refresh_command(case: &Case<'_>, flags: &[&str]) -> Command {
     Command::new(of(had.iter().copied().chain(added).collect()), of(had))
 }
 
-/// Lets TRIM pass a layer, and whether data is at stake; none where nothing that is typed does it.
+/// Lets TRIM pass a layer, and whether data is at stake; `None` if no command does.
 pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, bool)> {
     match layer.kind {
         LayerKind::Crypt => Some((refresh_command(case, &["--allow-discards"]), false)),
-        // Members that do not read zeros where they were told of TRIM would make parity wrong (Documentation/admin-guide/md.rst of the Linux sources).
+        // Array members that do not read zeros after TRIM would make parity wrong
+        // (Documentation/admin-guide/md.rst of the Linux sources).
         LayerKind::Array
             if matches!(layer.level.value().map(String::as_str), Some("raid4" | "raid5" | "raid6")) =>
         {
             let file = "/sys/module/raid456/parameters/devices_handle_discard_safely";
             Some((Command::new(format!("echo Y > {file}"), format!("echo N > {file}")), true))
         }
-        // Whoever runs the host types it there, for the disk as the guest calls it.
+        // The administrator of the host runs it there, with the guest's name for the disk.
         LayerKind::VirtualDisk => {
             let edit = |discard: &str| {
                 format!(
@@ -92,7 +94,7 @@ pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, b
             };
             Some((Command::new(edit("unmap"), edit("ignore")), false))
         }
-        // A bridge may call itself unable and be able, and the other way round.
+        // A bridge may announce no support and have it, and the reverse.
         LayerKind::Disk | LayerKind::UsbDisk => {
             let mode = layer.provisioning_mode.value()?;
             let file =
@@ -126,14 +128,14 @@ pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
     }
 }
 
-/// Forbids the drive, its link and the kernel to let it sleep, as far as each is known to do so.
+/// Keeps the drive, its link and the kernel from power saving, as far as each supports it.
 pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(Action, Command)> {
     let Some(drive) = case.drive() else { return Vec::new() };
     let (power, mut all) = (&drive.power, Vec::new());
     if let Some(wake) = power.wake_us_max.get().filter(|wake| *wake > 0)
         && let Some(controller) = controller(drive)
     {
-        // The tolerance of one controller; the parameter of the module is for those that are found later.
+        // The latency tolerance of one controller; the module parameter is for controllers found later.
         let file = format!("/sys/class/nvme/{controller}/power/pm_qos_latency_tolerance_us");
         let command = Command::new(format!("echo 0 > {file}"), format!("echo {wake} > {file}"));
         all.push((wording::power_saving::no_deep_sleep(), command));
@@ -157,14 +159,15 @@ pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(Action, Command)> {
     all
 }
 
-/// `nvme0` of `nvme0n1`; with several ways to one drive, its subsystem has that name, and which controller answers is not known.
+/// `nvme0` of `nvme0n1`. With several paths to one drive this is the name of its subsystem, and the
+/// controller is unknown.
 fn controller(drive: &Drive) -> Option<String> {
     let rest = drive.name.strip_prefix("nvme")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     (!digits.is_empty()).then(|| format!("nvme{digits}"))
 }
 
-/// Writes files that lie in pieces again in one, by the program of their file system.
+/// Defragments files with the program of their file system.
 pub(super) fn defragment(case: &Case<'_>) -> Option<Command> {
     let kind = case.facts?.file_system.as_ref()?.kind.value()?;
     let point = mount_point(case);
@@ -177,7 +180,7 @@ pub(super) fn defragment(case: &Case<'_>) -> Option<Command> {
     Some(Command::final_one(does))
 }
 
-/// Stops a check of an array that goes on by itself; one that is being rebuilt is left alone.
+/// Stops the check of an array; a rebuild is left alone.
 pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
     let layer = case
         .facts?

@@ -8,7 +8,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 use super::hard_disk_evidence;
 use super::shell_quote;
 
-/// The controller is fast with compressible data only.
+/// The controller is fast only with compressible data.
 pub(super) struct Compression;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {

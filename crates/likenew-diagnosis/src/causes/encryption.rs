@@ -7,11 +7,12 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 use super::commands::refresh_command;
 
-/// Bytes of a small I/O.
+/// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
-/// What one processor can do is full from here on; without encryption the kernel's part of long reads is a small share of that.
+/// Share of one processor from which it is full; without encryption the kernel needs far less for sequential
+/// reads. Chosen: a single busy thread reaches it.
 const ONE_PROCESSOR: f64 = 0.8;
-/// What a cipher holds to one rate differs by less than this.
+/// Ratio of two rates below which one cipher limits both. Chosen: a cipher is steadier than that.
 const ALIKE: f64 = 1.3;
 
 /// Encryption is the bottleneck.
@@ -50,8 +51,8 @@ impl Cause for Encryption {
             |processors| wording::encryption::processor_busy(processors.value),
             wording::encryption::WATCH_CPU,
         );
-        // A cipher counts bytes: it does not care where they lie. A drive does. Where the processors were watched, they have said already
-        // that it is not so: then queues, which count I/Os, may be what fills them.
+        // A cipher counts bytes wherever they are; a drive does not. If measured processor use shows that
+        // encryption is not the limit, queues that count I/Os may be.
         let is_watched = case.measurements.kernel_processors.is_some();
         let deep = case.measurements.metric(Metric::RandomReadQd32).map(|ios| ios.scale_by(SMALL_BYTES));
         let alike = case.measurements.metric(Metric::SequentialRead).zip(deep).map(|(read, deep)| {

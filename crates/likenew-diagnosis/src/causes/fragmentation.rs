@@ -7,7 +7,8 @@ use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wordin
 use super::commands::defragment;
 use super::hard_disk_evidence;
 
-/// A disk that turns 7200 times a minute moves 1 MiB in about as long as it takes to get to the next piece: 12 ms at 85 MB/s.
+/// Pieces per MiB from which a file is fragmented: a disk at 7,200 rpm moves 1 MiB in about the time to reach
+/// the next piece, 12 ms at 85 MB/s.
 const PIECES_MANY: f64 = 1.5;
 
 /// Files lie in many pieces.

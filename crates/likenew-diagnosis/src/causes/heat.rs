@@ -4,7 +4,8 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
-/// Drives begin to slow down some degrees below the temperature that they warn at.
+/// Degrees below a drive's warning temperature at which it may throttle. Chosen: drives start some degrees
+/// below.
 const MARGIN_C: f64 = 5.0;
 
 /// The drive is too hot.

@@ -1,4 +1,4 @@
-//! A drive without DRAM that was given no host memory buffer.
+//! A drive without DRAM that received no host memory buffer.
 
 use likenew_core::answer::Action;
 use likenew_core::facts::DriveKind;
@@ -7,7 +7,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 use super::hard_disk_evidence;
 
-/// The drive keeps its map in flash, since it was given no memory.
+/// The drive keeps its mapping table in flash, because it has no memory for it.
 pub(super) struct NoHostMemory;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {

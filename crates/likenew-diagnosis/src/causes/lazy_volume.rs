@@ -6,10 +6,11 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 use super::commands::device;
 
-/// A fetch takes longer than this: tens of milliseconds, says AWS ("Initialize Amazon EBS volumes").
+/// Shortest fetch of a block, in nanoseconds: AWS says tens of milliseconds ("Initialize Amazon EBS
+/// volumes"). Chosen: half of the shortest such time.
 const FETCH_NS: f64 = 5e6;
 
-/// The volume fetches each block when it is first touched.
+/// The volume fetches each block on its first read or write.
 pub(super) struct LazyVolume;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
@@ -50,7 +51,7 @@ impl Cause for LazyVolume {
             wording::virtual_disk,
             wording::SHOW_PROVIDER,
         );
-        // What a host has in memory is faster when it is read again, too, and was no slow storage the first time.
+        // Data in a host's memory is also faster when read again, but was not slow the first time.
         log_odds.add_measured(
             "slow_fetch",
             case.measurements.access_ns,

@@ -4,7 +4,7 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-/// A few come with plugging it in.
+/// Errors up to this number come with plugging it in.
 const CRC_SOME: u64 = 10;
 
 /// The link has errors.

@@ -30,7 +30,7 @@ mod token_bucket;
 mod worn_out;
 mod write_cache_off;
 
-/// Every cause that can be named.
+/// Every cause.
 pub const ALL: &[&dyn Cause] = &[
     &slc_cache::SlcCache,
     &no_trim::NoTrim,

@@ -4,8 +4,8 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
-/// Protocols leave about this share of what a link carries to data (PCIe with 128-byte payloads 82 %, SATA 91 %, USB 3.0 bulk 80 %: headers over
-/// payloads by the standards).
+/// Share of a link's rate that protocols leave to data, at least (PCIe with 128-byte payloads 82%, SATA 91%,
+/// USB 3.0 bulk 80%: headers over payloads by the standards).
 const NEAR: f64 = 0.7;
 
 /// The link is slower than it could be.
@@ -44,7 +44,7 @@ impl Cause for NarrowLink {
             |is| wording::narrow_link::link_share(share.filter(|_| is)),
             wording::SHOW_LINK,
         );
-        // There it is the port, the cable or the bridge, which is a cause of its own.
+        // On USB the port, the cable or the bridge is the limit, which is a separate cause.
         log_odds.add_fact("usb", case.is_usb(), wording::narrow_link::usb, Hint::NONE);
         let read = case.measurements.metric(Metric::SequentialRead);
         let ceiling = link.and_then(|link| link.ceiling_bytes_per_s.get()).filter(|ceiling| *ceiling > 0);

@@ -7,8 +7,8 @@ use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wordin
 
 use super::hard_disk_evidence;
 
-/// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
-/// (X.-Y. Hu et al., SYSTOR 2009).
+/// Percent of space in use: TechPowerUp measures at 85%, and write amplification doubles between 80 and 90%
+/// by theory (X.-Y. Hu et al., SYSTOR 2009).
 const FULL_PERCENT: f64 = 92.0;
 
 /// The drive is nearly full.

@@ -11,7 +11,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Possibili
 use super::commands::trim_through;
 use super::hard_disk_evidence;
 
-/// Nothing has told the drive what is free.
+/// The drive receives no TRIM.
 pub(super) struct NoTrim;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
@@ -63,7 +63,7 @@ impl Cause for NoTrim {
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        // Writes wait for data to be moved, reads hardly do.
+        // Writes wait for garbage collection, reads hardly do.
         let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
         let slowest = writes.into_iter().filter_map(|metric| case.is_below(metric));
         let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value));
@@ -101,7 +101,7 @@ impl Cause for NoTrim {
     }
 }
 
-/// Lets TRIM pass the layer that blocks it, where a setting does that and the drive takes it.
+/// Lets TRIM pass the layer that blocks it, if a setting does that and the drive supports TRIM.
 fn pass_trim(case: &Case<'_>, layer: &Layer) -> Option<Action> {
     let is_of_no_use = case.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false));
     let (command, is_at_stake) = trim_through(case, layer).filter(|_| !is_of_no_use)?;
@@ -113,7 +113,7 @@ fn pass_trim(case: &Case<'_>, layer: &Layer) -> Option<Action> {
     }))
 }
 
-/// Has TRIM sent from now on, where it passes and nothing sends it yet.
+/// Sends TRIM regularly, if it passes and nothing sends it yet.
 fn weekly_trim(case: &Case<'_>) -> Option<Action> {
     let site = case.site.filter(|site| site.kind == drive::Kind::Folder)?;
     let trimming = &case.facts?.file_system.as_ref()?.trimming;

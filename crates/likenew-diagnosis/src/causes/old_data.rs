@@ -7,10 +7,11 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric
 
 use super::hard_disk_evidence;
 
-/// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
+/// Age in seconds from which retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC
+/// Perspective 2015).
 const MONTH_S: u64 = 30 * 24 * 3600;
 
-/// Nothing that is younger has ever been reported.
+/// Age in seconds below which no case has ever been reported.
 const WEEK_S: u64 = 7 * 24 * 3600;
 
 /// Old data is read with retries.

@@ -6,7 +6,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 use super::commands::keep_awake_commands;
 
-/// Saving power costs time.
+/// Power saving costs time.
 pub(super) struct PowerSaving;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {

@@ -6,7 +6,8 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric,
 
 use super::hard_disk_evidence;
 
-/// No arm gets to a place in this share of the time that a read takes, not even in the best of orders.
+/// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
+/// order. Chosen: well below an ordered queue.
 const AT_ONCE: f64 = 0.08;
 
 /// The disk is shingled.
@@ -39,7 +40,7 @@ impl Cause for Shingled {
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         let database = case.drive().map(|drive| &drive.database);
-        // That a database does not say it says nothing.
+        // A database without this entry says nothing.
         log_odds.add_fact(
             "database",
             database.and_then(|database| database.shingled.get()).filter(|is| *is),
@@ -59,7 +60,7 @@ impl Cause for Shingled {
             wording::shingled::write_cliff,
             wording::shingled::WRITE_LONGER,
         );
-        // What it writes anywhere it puts down in one place at first, and the arm does not move.
+        // It writes random data to one place at first, without moving the arm.
         let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
         log_odds.add_measured(
             "cached_writes",

@@ -1,4 +1,4 @@
-//! A pseudo-SLC cache: flash that is written with one bit a cell, until there is no room for that.
+//! A pseudo-SLC cache: flash that is written with one bit a cell until it is full.
 
 use likenew_core::answer::Action;
 
@@ -63,7 +63,7 @@ impl Cause for SlcCache {
             wording::slc_cache::cliff_beyond_normal,
             Hint::NONE,
         );
-        // What a flush tells of memory, it does not where memory outlasts a loss of power.
+        // Memory that survives a power loss need not be flushed, so the flush shows nothing of it.
         let is_protected = case.facts.and_then(|facts| {
             let bottom = facts.stack.iter().find(|layer| layer.on.is_empty())?;
             bottom.write_cache.value().map(|cache| cache == "write through")

@@ -7,7 +7,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric
 use super::commands::device;
 use super::hard_disk_evidence;
 
-/// Some places of a disk are failing.
+/// Some regions of a disk are failing.
 pub(super) struct SlowRegionCause;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {

@@ -4,11 +4,13 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-/// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
+/// Bytes a second between USB 2, 53 MB/s, and USB 3, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
-/// Reads below this share of what they should be are held back by something.
+/// Reads over their reference, as a ratio, below which something limits them. Chosen: what a USB 3 link
+/// leaves to data.
 const SLOW: f64 = 0.7;
-/// A link that could carry so many times as much is worth a cable.
+/// Rate of a link over that in use, as a ratio, from which another cable is worth it. Chosen: less is not
+/// noticed.
 const BETTER: f64 = 1.2;
 
 /// USB is the bottleneck.
@@ -44,7 +46,7 @@ impl Cause for SlowUsb {
             let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
             Some(possible as f64 >= BETTER * now as f64)
         });
-        // A stick of USB 2 that is as fast as it should be is what it is; a faster drive in an enclosure of USB 2 is not.
+        // A USB 2 stick at its expected speed is by design; a faster drive in a USB 2 enclosure is not.
         let is_slow = case.is_below(Metric::SequentialRead).is_some_and(|share| share.value < SLOW);
         log_odds.add_fact(
             "slow_ceiling",

@@ -1,4 +1,4 @@
-//! A volume that is held to a rate after a burst.
+//! A volume with a rate limit after a burst.
 
 use likenew_core::answer::Action;
 

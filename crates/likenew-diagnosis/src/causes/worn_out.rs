@@ -6,7 +6,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 use super::hard_disk_evidence;
 
-/// Of the rated endurance.
+/// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
 
 /// The flash is worn out.

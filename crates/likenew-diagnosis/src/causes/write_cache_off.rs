@@ -38,7 +38,7 @@ impl Cause for WriteCacheOff {
             wording::write_cache_off::write_through,
             wording::write_cache_off::SHOW_CACHE,
         );
-        // Flash without a cache is as fast as flash is; an arm has to go to each place.
+        // Flash without a cache is as fast as its medium; an arm has to move to each place.
         let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
         let each = each.filter(|_| case.is_disk());
         log_odds.add_measured(

@@ -1,4 +1,5 @@
-//! What the drive's memory takes before the medium sets the pace: writes from rest on, until they become slower for good.
+//! How much the drive's memory takes before the medium sets the pace: writes from idle until they slow down
+//! for good.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::Answer;
@@ -19,20 +20,21 @@ use super::measured_region::MeasuredRegion;
 use super::model_options::ModelOptions;
 use super::wording::{self, CacheBursts};
 
-/// Bytes of the writes of a burst.
+/// Bytes of one write in a burst.
 const BLOCKS: [u64; 2] = [4 << 10, 64 << 10];
 const REPEATS: u32 = 2;
 const WRITES_MAX: u64 = 2048;
-/// A burst takes this share of what may be written at most.
+/// A burst writes at most one part in this many of the bytes allowed.
 pub(super) const SHARE: u64 = 32;
-/// How many there are.
+/// Number of bursts.
 pub(super) const COUNT: u32 = REPEATS * BLOCKS.len() as u32;
-/// A level has to be so many times slower to be the medium's.
+/// Ratio of latencies from which a slower level is the medium's. Chosen: above the steps of busy or noisy
+/// targets.
 const SLOWER: f64 = 1.3;
-/// Writes are taken in so many groups at most.
+/// Most groups that the writes of a burst are averaged into.
 const GROUPS_MAX: usize = 256;
 
-/// Writes from rest on, and where they became slower.
+/// Writes from idle, and where they slowed down.
 pub(super) struct Burst<'a> {
     pub(super) block: u64,
     pub(super) segment: &'a Segment,
@@ -42,7 +44,7 @@ pub(super) struct Burst<'a> {
 /// Where memory was full.
 #[derive(Clone, Copy, Debug)]
 struct BufferLimit {
-    /// Writes that were taken at once, less those that the medium had done meanwhile; with the ends of its interval.
+    /// Writes absorbed, less those that reached the medium in that time; and the ends of its interval.
     writes: f64,
     writes_low: f64,
     writes_high: f64,
@@ -83,7 +85,7 @@ fn name(block: u64, repeat: u32) -> String {
     format!("burst {} #{repeat}", exact_size(block))
 }
 
-/// Those that were measured.
+/// The bursts measured.
 pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
     let bursts = evidence.segments.iter().filter(|segment| segment.workload.name.starts_with("burst "));
     let burst =
@@ -93,7 +95,7 @@ pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
         .collect()
 }
 
-/// The latencies of equal groups of writes, in order.
+/// The latencies of equal groups of writes, in the order of writing.
 fn groups(segment: &Segment) -> (usize, Vec<f64>) {
     let cells: Vec<f64> = segment
         .gigabytes
@@ -106,7 +108,8 @@ fn groups(segment: &Segment) -> (usize, Vec<f64>) {
     (each, cells.chunks(each).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect())
 }
 
-/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it has done n·before/after.
+/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it
+/// has done n·before/after.
 fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
     let (each, latencies) = groups(segment);
     let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;
@@ -145,7 +148,7 @@ impl Burst<'_> {
     }
 }
 
-/// What all bursts of one block agree on.
+/// What all bursts of one block size agree on.
 struct BurstConsensus {
     block: u64,
     /// Writes that memory takes, with the ends of all intervals.
@@ -155,7 +158,7 @@ struct BurstConsensus {
 }
 
 impl BurstConsensus {
-    /// `None` where one of them never became slower.
+    /// `None` if one of them never slowed down.
     fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
         let of_block = bursts.iter().filter(|burst| burst.block == block);
         let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
@@ -174,8 +177,8 @@ impl BurstConsensus {
     }
 }
 
-/// How many writes the drive's cache takes, or that none was seen. A cache of n writes does for one at a time what n in
-/// flight do without it, so the gain by depth is told beside it.
+/// How many writes the drive's cache takes, or that none was seen. A cache of n writes at QD1 looks like no
+/// cache at QD n, so the answer also gives the gain by depth.
 pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Answer> {
     let most = bursts.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
     let mut blocks: Vec<u64> = bursts.iter().map(|burst| burst.block).collect();

@@ -1,12 +1,14 @@
 //! How many clusters a write leaves partly written, on average over where it may begin.
 
-/// The mean number of partial clusters of a write of `length` bytes at a random multiple of `align`, in clusters of `cluster` bytes: what
-/// the write does not cover of a cluster has to be read and written again. A write within one cluster leaves one partial, whole
-/// clusters none, and the two ends of a longer write one each. The length is a multiple of `align`.
+/// The mean number of partial clusters of a write of `length` bytes at a random multiple of `align`, in
+/// clusters of `cluster` bytes: what the write does not cover of a cluster has to be read and written again.
+/// A write within one cluster leaves one partial, whole clusters none, and the two ends of a longer write one
+/// each. The length is a multiple of `align`.
 ///
-/// Counted in units of g = gcd(align, cluster), a cluster has m = cluster/g places where a write may begin, each as likely, and a
-/// write l = length/g. If l < m, m − l + 1 places keep it within one cluster, and at the others both of its ends are partial. If l ≥ m, its start
-/// is partial at all places but one, and so is its end.
+/// Counted in units of g = gcd(align, cluster), a cluster has m = cluster/g places where a write may begin,
+/// each as likely, and a write l = length/g. If l < m, m − l + 1 places keep it within one cluster, and at
+/// the others both of its ends are partial. If l ≥ m, its start is partial at all places but one, and so is
+/// its end.
 pub(super) fn partial_clusters(length: u64, align: u64, cluster: u64) -> f64 {
     assert!(length > 0 && align > 0 && cluster > 0 && length.is_multiple_of(align));
     let unit = gcd(align, cluster);

@@ -1,4 +1,5 @@
-//! What explains a curve: every form is fitted, each is held to points that it has not seen, and the simplest that predicts them as well as any is believed.
+//! Fits every form to a curve, tests each on points left out of its fit, and selects the simplest that
+//! predicts them as well as any.
 
 use likenew_core::answer::Answer;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
@@ -9,17 +10,17 @@ use super::form::{DataPoint, Form, FormFit, Grain};
 use super::point::{Curve, Point};
 use super::wording::{self, Prediction};
 
-/// A form that was tried on a curve.
+/// A form fitted to a curve.
 pub(super) struct FitAttempt {
     pub(super) form: Form,
     pub(super) fit: Option<FormFit>,
     pub(super) hold_out: Option<HoldOut>,
 }
 
-/// A curve and what explains it.
+/// A curve and its fits.
 pub(super) struct CurveFit {
     pub(super) curve: Curve,
-    /// In order of length, then depth.
+    /// Sorted by length, then depth.
     pub(super) data_points: Vec<DataPoint>,
     /// Simplest first.
     pub(super) attempts: Vec<FitAttempt>,
@@ -38,11 +39,14 @@ pub(super) struct ModelRow {
     held_out_error_percent_max: Option<f64>,
 }
 
-/// A model whose predictions are off by more than this on average explains nothing.
+/// Mean error of predictions, as a share, above which a model explains nothing. Chosen: a model that is off
+/// by more is no use for comparing drives.
 const EXPLAINS: f64 = 0.15;
-/// Where points themselves are not known to a quarter of what predictions are off by, it may be noise.
+/// Scatter of the points over the error of predictions, as a ratio, from which the error may be noise.
+/// Chosen: a quarter adds 3% to an error in squares.
 const NOISE: f64 = 0.25;
-/// Times that differ by so many deviations differ; many pairs are compared.
+/// Standard deviations from which two times differ. Chosen: many pairs are compared, so two would find
+/// differences by chance.
 const DEVIATIONS: f64 = 3.0;
 /// Fewer points than this held out decide nothing.
 const HOLD_OUT_MIN: usize = 4;
@@ -54,7 +58,7 @@ impl CurveFit {
             Curve::Depth(_) => u64::from(of.point.depth),
             _ => of.point.bytes,
         };
-        // What lies beyond what was measured is no model's word, so that the ends are always in the fit.
+        // No model is asked to predict outside of the measured range, so both ends are always in the fit.
         let (least, most) = (data_points.iter().map(key).min(), data_points.iter().map(key).max());
         let inner = (0..data_points.len()).filter(|index| {
             let key = Some(key(&data_points[*index]));
@@ -73,7 +77,7 @@ impl CurveFit {
             FitAttempt { form: *form, fit: form.fit(&data_points, grain), hold_out }
         });
         let mut attempts: Vec<FitAttempt> = attempts.collect();
-        // Of forms with as many numbers the better one comes first.
+        // Of forms with as many parameters the better one comes first.
         let error = |of: &FitAttempt| of.hold_out.as_ref().map_or(f64::INFINITY, HoldOut::typical);
         attempts.sort_by(|one, other| {
             let parameters = one.form.parameters().cmp(&other.form.parameters());
@@ -83,23 +87,23 @@ impl CurveFit {
         Self { curve, selected_fit: simplest_equivalent(&errors), data_points, attempts }
     }
 
-    /// The form that is believed, with what it was off by.
+    /// The selected form, with its prediction error.
     pub(super) fn selected_fit(&self) -> Option<(&FormFit, &HoldOut)> {
         let attempt = &self.attempts[self.selected_fit?];
         Some((attempt.fit.as_ref()?, attempt.hold_out.as_ref()?))
     }
 
-    /// The form that is believed, if its predictions hold.
+    /// The selected form, if its predictions are good enough.
     pub(super) fn explanation(&self) -> Option<&FormFit> {
         self.selected_fit().filter(|(_, hold_out)| hold_out.typical() <= EXPLAINS).map(|(fit, _)| fit)
     }
 
-    /// What was measured at a point, as it went into the fit.
+    /// The data point of a point, as it went into the fit.
     pub(super) fn data_point(&self, point: &Point) -> Option<&DataPoint> {
         self.data_points.iter().find(|of| of.point == *point)
     }
 
-    /// How far points are known, typically, as a share.
+    /// The typical uncertainty of the points, as a share.
     pub(super) fn noise(&self) -> Option<f64> {
         median(&self.data_points.iter().map(|of| of.deviation).collect::<Vec<_>>())
     }
@@ -117,7 +121,7 @@ impl CurveFit {
         })
     }
 
-    /// Whether it is explained, by what, and by how much better than by anything else.
+    /// Whether the curve is explained, by which form, and how much better than by any other.
     pub(super) fn answer(&self) -> Option<Answer> {
         if self.data_points.is_empty() {
             return None;
@@ -143,7 +147,7 @@ impl CurveFit {
         })
     }
 
-    /// The best of what else was tried, and how far it is off.
+    /// The best of the other forms, and its error.
     fn next_best(&self) -> Option<(Form, f64)> {
         let others = self.attempts.iter().enumerate().filter(|(index, _)| Some(*index) != self.selected_fit);
         let errors =
@@ -152,8 +156,8 @@ impl CurveFit {
     }
 }
 
-/// Whether some request takes less time than one that is no longer: only a penalty that it does not pay explains that, and without it none
-/// is claimed.
+/// Whether some request takes less time than a shorter one. Only a partial-cluster penalty that it avoids
+/// explains that; without such a request no penalty is claimed.
 fn has_cheaper_longer(data_points: &[DataPoint]) -> bool {
     let is_cheaper = |long: &DataPoint, short: &DataPoint| {
         let error = DEVIATIONS * long.deviation.hypot(short.deviation);

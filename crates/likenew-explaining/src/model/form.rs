@@ -1,4 +1,4 @@
-//! The ways in which a curve can be explained, and the fit of each.
+//! The forms that can explain a curve, and the fit of each.
 
 use likenew_core::io::Op;
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
@@ -8,26 +8,29 @@ use likenew_stats::profile::{broken_line, profile};
 use super::clusters::partial_clusters;
 use super::point::{Curve, Point, PointPattern};
 
-/// One way of explaining a curve, simplest first. Times are of one request; of a curve by depth, they are the time between the ends of two.
+/// One form, simplest first. Times are of one request; for a curve by depth, the time between two
+/// completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Access + length/throughput.
     Plain,
-    /// Access, then one rate up to some length and another from there on.
+    /// Access, then one rate up to some length and another above it.
     Knee,
-    /// Access + length/throughput + a penalty for each cluster that is written in part.
+    /// Access + length/throughput + a penalty for each partly written cluster.
     Clusters,
-    /// The same at every depth: one at a time.
+    /// The same at every depth: the drive serves one request after the other.
     Alone,
-    /// Each request takes as long as alone until so many are served at once: min(depth·X₁, X_max).
+    /// Each request takes as long as at QD1 until the drive serves its maximum at once: min(depth·X₁, X_max).
     Bounds,
-    /// Requests fall on equal servers by chance and queue there: X_max·depth/(depth + servers − 1), up to the depth that the drive takes.
+    /// Requests fall on equal servers by chance and queue there: X_max·depth/(depth + servers − 1), up to the
+    /// drive's own queue depth.
     Queue,
-    /// The nearest of those that wait is next: of n waits that are uniform the shortest is 2/(n + 1) of their mean, up to the depth that the drive takes.
+    /// The nearest waiting request is served next: of n uniform waits the shortest is 2/(n + 1) of their
+    /// mean, up to the drive's own queue depth.
     Nearest,
 }
 
-/// What is fitted: one point.
+/// One data point of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataPoint {
     pub(super) point: Point,
@@ -35,33 +38,36 @@ pub(super) struct DataPoint {
     pub(super) deviation: f64,
 }
 
-/// What requests are multiples of.
+/// Alignment of requests, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grain {
     /// The drive's block.
     pub(super) block: u64,
-    /// Where longer random requests begin.
+    /// Length of a small random request; longer ones begin here.
     pub(super) small: u64,
 }
 
-/// A form with its numbers.
+/// A form with its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct FormFit {
     pub(super) form: Form,
-    /// The knee or the cluster in bytes, the requests served at once or taken at once, of those forms that have such a number.
+    /// The knee or the cluster in bytes, or the requests served or queued at once, for the forms that have
+    /// such a parameter.
     pub(super) shape: Option<f64>,
     sum: PositiveSum<3>,
-    /// All that the points do not tell from it, itself included.
+    /// All parameters that fit the points as well, the best included.
     possible: Vec<(Option<f64>, PositiveSum<3>)>,
     pub(super) grain: Grain,
 }
 
+/// Probability of the middle interval that each possible fit contributes to a range. By definition: as likely
+/// inside as outside.
 const AS_LIKELY_AS_NOT: f64 = 0.5;
-/// Points beside those whose number a form has.
+/// Points needed beyond one for each parameter of a form.
 const SPARE: usize = 1;
 
 impl Form {
-    /// Those that a curve may have.
+    /// The forms that a curve may have.
     pub(super) fn candidates(curve: Curve) -> &'static [Self] {
         match curve {
             Curve::Random(Op::Write) => &[Self::Plain, Self::Clusters, Self::Knee],
@@ -70,7 +76,7 @@ impl Form {
         }
     }
 
-    /// Numbers that it takes from the points.
+    /// Number of parameters that the points determine.
     pub(super) fn parameters(self) -> usize {
         match self {
             Self::Plain | Self::Bounds => 2,
@@ -96,12 +102,12 @@ impl Form {
             Self::Alone => [1.0, 0.0, 0.0],
             Self::Bounds => [1.0 / depth.min(shape), 0.0, 0.0],
             Self::Queue => [1.0, 1.0 / depth.min(shape), 0.0],
-            // While one is served, the others wait to be chosen.
+            // One request is served while the others wait to be chosen.
             Self::Nearest => [1.0, 2.0 / depth.min(shape).max(2.0), 0.0],
         }
     }
 
-    /// What its number may be at these points.
+    /// Values that its shape parameter may have at these points.
     fn shapes(self, points: &[DataPoint], grain: Grain) -> Vec<f64> {
         let sorted = |value: fn(&Point) -> u64| {
             let mut values: Vec<u64> = points.iter().map(|of| value(&of.point)).collect();
@@ -138,7 +144,7 @@ impl Form {
         }
     }
 
-    /// Its fit to these points; `None` of too few.
+    /// Fits the form to these points; `None` if there are too few.
     pub(super) fn fit(self, points: &[DataPoint], grain: Grain) -> Option<FormFit> {
         if points.len() < self.parameters() + SPARE {
             return None;
@@ -164,7 +170,7 @@ impl FormFit {
         self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
     }
 
-    /// From the least to the greatest that it may be, as likely as not, over all that is possible.
+    /// The range of the time at a point, over all possible fits, at 50% probability.
     pub(super) fn range_ns(&self, point: &Point) -> Interval {
         let at = |(shape, sum): &(Option<f64>, PositiveSum<3>)| {
             let parts = self.form.parts(shape.unwrap_or(0.0), point, self.grain);
@@ -175,31 +181,31 @@ impl FormFit {
         self.possible.iter().map(at).fold(interval, join)
     }
 
-    /// Its own scatter squared, over the points.
+    /// The sum of its own squared errors over the points.
     pub(super) fn squares(&self) -> f64 {
         self.sum.squares
     }
 
-    /// A coefficient with its interval over all that is possible.
+    /// A coefficient with its interval over all possible fits.
     pub(super) fn coefficient(&self, part: usize) -> (f64, Option<Interval>) {
         let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
         (self.sum.coefficients[part], self.interval_at(&only))
     }
 
-    /// The interval of a sum of coefficients over all that is possible.
+    /// The interval of a sum of coefficients over all possible fits.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
         let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
         let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
         Some(all.fold(interval, join))
     }
 
-    /// The least and the greatest number that it may have; `None` of a form without one.
+    /// The range of the shape parameter; `None` for a form without one.
     pub(super) fn shape_interval(&self) -> Option<Interval> {
         interval_around(self.possible.iter().filter_map(|(shape, _)| *shape))
     }
 }
 
-/// From the least to the greatest; `None` of nothing.
+/// The range of the values; `None` if there are none.
 fn interval_around(values: impl Iterator<Item = f64>) -> Option<Interval> {
     values.map(|value| Interval { low: value, high: value }).reduce(join)
 }

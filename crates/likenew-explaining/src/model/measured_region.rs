@@ -1,5 +1,5 @@
-//! The addresses that are measured, and that they hold data: of addresses never written, flash answers reads from nothing and takes small writes
-//! without reading what is around them.
+//! The addresses to measure, which must hold data: flash answers reads of addresses never written without its
+//! medium, and takes small writes there without reading around them.
 
 use std::ops::Range;
 
@@ -23,31 +23,33 @@ const PIECE: &str = "region write";
 const READS_REGION: &str = "region reads";
 const PREPARE: &str = "prepare";
 
-/// Random reads that tell written addresses from those that were never written, and their time at most.
+/// Random reads that tell written addresses from blank ones.
 const READS: u64 = 96;
+/// Time limit of those reads. Chosen: 96 reads of a slow hard disk take about 2 s.
 const READS_TIME: Nanos = Nanos::from_secs(3);
 const READ: u32 = 4096;
-/// Addresses that answer in less than this share of the time that written ones take hold nothing.
+/// Latency of blank addresses over that of written ones, as a ratio, below which an address counts as blank.
+/// Chosen: a read that skips the flash saves well over a tenth.
 const BLANK: f64 = 0.9;
 const PIECE_BYTES: u64 = 64 << 20;
-/// What is prepared at most, and as a share of what may be written.
+/// Most bytes to prepare, and the same as a share of the bytes that may be written.
 const PREPARED_MAX: u64 = 4 << 30;
 const PREPARED_SHARE: u64 = 4;
 
-/// Where to measure.
+/// The region to measure.
 pub(super) struct MeasuredRegion {
-    /// Bytes from the start of the drive that were asked for.
+    /// Bytes from the start of the drive, as asked for.
     pub(super) span: u64,
-    /// Addresses that are measured.
+    /// Addresses to measure.
     pub(super) region: Range<u64>,
-    /// Whether those are a part of the span, as the rest holds nothing.
+    /// Whether this is only a part of the span, because the rest holds no data.
     pub(super) is_part: bool,
     /// Whether it is known that they hold data.
     pub(super) is_known: bool,
 }
 
 impl MeasuredRegion {
-    /// What is still to be run before anything is measured, or where to measure.
+    /// The next workload before measuring can begin, or the region to measure.
     ///
     /// # Errors
     /// A sentence, when the span does not fit the drive.
@@ -94,8 +96,8 @@ impl MeasuredRegion {
     }
 }
 
-/// Whether addresses all over the span answer sooner than those that were just written. In a rehearsal, without latencies, they do: that writes
-/// more.
+/// Whether addresses all over the span answer sooner than those just written. A dry run has no latencies and
+/// takes them as blank, because that writes more.
 fn is_blank(evidence: &Evidence) -> bool {
     let median = |name| evidence.segment_named(name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
     let (everywhere, written) = (median(READS_ALL), median(READS_REGION));

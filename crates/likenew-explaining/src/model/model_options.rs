@@ -12,34 +12,34 @@ use super::wording;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelOptions {
-    /// Read, write or both; both where the target may be written and nothing else is said.
+    /// Read, write or both; by default both if the target may be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ops: Vec<Op>,
-    /// I/Os in flight at which small random I/Os are measured; long requests are measured one at a time.
+    /// Queue depths of small random I/Os; long requests run at QD1.
     pub depths: Vec<u32>,
-    /// The longest request, where it fits.
+    /// The longest request, if it fits.
     #[serde(with = "size_text")]
     pub longest: u64,
-    /// Bytes of address space, from the start of the drive; all of it where this is not said.
+    /// Bytes of address space, from the start of the drive; all of it by default.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// At most so many bytes are written, preparation included, and at most so many read; 1 GiB of a folder, otherwise
-    /// 8 GiB or what the drive holds.
+    /// Most bytes to write, preparation included, and most to read; by default 1 GiB in a folder, otherwise 8
+    /// GiB or what the drive holds.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// Nothing new is begun after this much time; ten minutes, in a folder 45 seconds.
+    /// No visit starts after this much time; by default ten minutes, in a folder 45 seconds.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub time: Option<Nanos>,
-    /// A visit of a point ends after this much time, or with its first request where that takes longer; three seconds, in a folder half of
-    /// one.
+    /// Length of one visit of a point, or of its first request if that takes longer; by default three
+    /// seconds, in a folder half of one.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub visit: Option<Nanos>,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// What the maker says of sequential reads, in bytes a second.
+    /// Rated sequential read, in bytes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_read_bytes_per_s: Option<u64>,
-    /// What the maker says of sequential writes, in bytes a second.
+    /// Rated sequential write, in bytes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_write_bytes_per_s: Option<u64>,
 }
@@ -62,17 +62,21 @@ impl Default for ModelOptions {
     }
 }
 
-/// Twos and threes divide it, so that requests of both kinds divide a folder's file.
+/// Divisible by powers of two and by three, so that requests of both kinds divide a folder's file.
 pub const SPAN_STEP: u64 = 48 << 20;
-/// The span of a folder, where nothing else is said: it divides by twos and threes.
+/// Default span of a folder: divisible by powers of two and by three.
 pub const SPAN_OF_FOLDER: u64 = 8 * SPAN_STEP;
-/// What may be moved where nothing else is said.
+/// Default limits of the bytes moved.
 const BYTES_OF_FOLDER: u64 = 1 << 30;
 const BYTES_USUAL: u64 = 8 << 30;
-/// How long it may take, and a visit, where nothing else is said.
+/// Default time of a run in a folder. Chosen: short enough to wait for.
 const TIME_OF_FOLDER: Nanos = Nanos::from_secs(45);
+/// Default time of a run elsewhere. Chosen: enough for every first point and the points that decide between
+/// models.
 const TIME_USUAL: Nanos = Nanos::from_secs(600);
+/// Default time of a visit in a folder. Chosen: 90 visits fit into the default time.
 const VISIT_OF_FOLDER: Nanos = Nanos::from_millis(500);
+/// Default time of a visit elsewhere. Chosen: long enough to outlast a drive's memory at the usual rates.
 const VISIT_USUAL: Nanos = Nanos::from_secs(3);
 const BYTES_LEAST: u64 = 16 << 20;
 const DEPTHS_MAX: usize = 32;
@@ -111,7 +115,7 @@ impl ModelOptions {
         if self.ops.is_empty() { op == Op::Read || writable } else { self.ops.contains(&op) }
     }
 
-    /// Bytes that may be written, and that may be read.
+    /// Bytes that may be written, and bytes that may be read.
     pub(super) fn bytes_on(&self, evidence: &Evidence) -> u64 {
         let usual = match evidence.identity.kind {
             Kind::Folder => BYTES_OF_FOLDER,
@@ -120,19 +124,19 @@ impl ModelOptions {
         self.bytes.unwrap_or(usual)
     }
 
-    /// When nothing new is begun any more.
+    /// Time after which no visit starts.
     pub(super) fn time_on(&self, evidence: &Evidence) -> Nanos {
         let is_folder = evidence.identity.kind == Kind::Folder;
         self.time.unwrap_or(if is_folder { TIME_OF_FOLDER } else { TIME_USUAL })
     }
 
-    /// How long a visit may take.
+    /// Time of one visit.
     pub(super) fn visit_on(&self, evidence: &Evidence) -> Nanos {
         let is_folder = evidence.identity.kind == Kind::Folder;
         self.visit.unwrap_or(if is_folder { VISIT_OF_FOLDER } else { VISIT_USUAL })
     }
 
-    /// What the maker says of an operation in sequence, in bytes a second.
+    /// Rated sequential rate of an operation, in bytes a second.
     pub(super) fn advertised_rate(&self, op: Op) -> Option<f64> {
         let metric = match op {
             Op::Read => self.advertised_read_bytes_per_s,

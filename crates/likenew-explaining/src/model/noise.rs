@@ -1,4 +1,5 @@
-//! How far the same point differs from visit to visit, and which I/Os stalled: what a busy or noisy target does to a model.
+//! How much a point differs from visit to visit, and which I/Os stalled: what a busy or noisy target does to
+//! a model.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::procedure::Evidence;
@@ -11,20 +12,22 @@ use super::point::VisitName;
 use super::wording::{self, Stalls};
 use super::workload_plan::WorkloadPlan;
 
-/// Visits at different moments that differ by more than this make wide intervals.
+/// Median difference between visits of a point, as a share, above which intervals become wide. Chosen: a
+/// quiet drive repeats within a few percent.
 const DIFFER: f64 = 0.1;
-/// Where a quarter of the points differ by more than this, the others were only met at better moments.
+/// A quarter of the points differing by more than this share means that the others were only visited at
+/// better moments. Chosen: far above the spread of a quiet drive.
 const QUARTER_DIFFERS: f64 = 0.3;
-/// Fewer points say little of all.
+/// Fewer points than this show little.
 const POINTS_MIN: usize = 4;
 
-/// Whether the drive was the same at every visit.
+/// Whether the drive gave the same result at every visit.
 pub(super) struct Steadiness {
     pub(super) is_steady: bool,
     pub(super) answer: Answer,
 }
 
-/// How steady the drive was; `None` of too few points.
+/// How steady the drive was; `None` if there are too few points.
 pub(super) fn steadiness(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Option<Steadiness> {
     let short = workload_plan.points.iter().filter(|of| !workload_plan.is_run(&of.point));
     let spreads: Vec<f64> = short.filter_map(|of| of.spread()).collect();
@@ -38,12 +41,12 @@ pub(super) fn steadiness(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) 
     Some(Steadiness { is_steady, answer })
 }
 
-/// An answer about a drive that was not steady: nothing of it is sure.
+/// Lowers the confidence of an answer about an unsteady drive.
 pub(super) fn in_doubt(answer: Answer) -> Answer {
     Answer { standing: Standing::Unknown, answer: wording::in_doubt(&answer.answer), ..answer }
 }
 
-/// Stalls within visits of reads of one block or so, and the longest.
+/// Stalls within visits of reads of about one block, and the longest.
 fn small_read_stalls(evidence: &Evidence) -> Option<Stalls> {
     let visits = evidence.segments.iter().filter(|segment| {
         let name = segment.workload.name.parse::<VisitName>();

@@ -1,5 +1,5 @@
-//! The pictures of a model: prediction beside measurement on logarithmic and linear scales, residuals, depths, addresses
-//! and bursts.
+//! The charts of a model: prediction beside measurement on logarithmic and linear scales, residuals, depths,
+//! addresses and bursts.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::Op;
@@ -46,7 +46,7 @@ pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
     let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
     if !residuals.is_empty() {
         let title = wording::residuals_title(op);
-        let off = axis("measured over predicted speed − 1", "");
+        let off = axis("measured over fitted speed − 1", "");
         pictures.push((
             format!("{op}_residuals"),
             Series::new(title, Shape::Scatter, length(), off).lines(residuals),
@@ -67,14 +67,14 @@ pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let predicted =
                 curve_fit.data_points.iter().map(|of| [f64::from(of.point.depth), 1e9 / fit.ns(&of.point)]);
-            lines.push(Line::new(format!("{op}, predicted"), predicted.collect()));
+            lines.push(Line::new(format!("{op}, fitted"), predicted.collect()));
         }
     }
     let (x, y) = (axis("depth", "").logarithmic(), axis("requests", "1/s").logarithmic());
     (!lines.is_empty()).then(|| Series::new(wording::DEPTHS_TITLE, Shape::Line, x, y).lines(lines))
 }
 
-/// The rate along the addresses.
+/// Rate by address.
 pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
     const PLACES: u32 = 32;
     let at = |share: f64, rate: f64| [share * capacity as f64, rate];
@@ -87,7 +87,7 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
         if of.is_zoned() {
             let shares = (0..=PLACES).map(|place| f64::from(place) / f64::from(PLACES));
             lines.push(Line::new(
-                format!("{}, predicted", of.op),
+                format!("{}, fitted", of.op),
                 shares.map(|share| at(share, of.rate_at(share))).collect(),
             ));
         }
@@ -96,7 +96,7 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
     (!lines.is_empty()).then(|| Series::new(wording::ZONES_TITLE, Shape::Line, offset, speed()).lines(lines))
 }
 
-/// Writes from rest on.
+/// Writes from idle.
 pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
     let lines: Vec<Line> = bursts
         .iter()
@@ -110,7 +110,7 @@ pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
     (!lines.is_empty()).then(|| Series::new(wording::BURSTS_TITLE, Shape::Line, x, y).lines(lines))
 }
 
-/// What was measured of a curve, and what its model says, way by way.
+/// The measured points of a curve and the model's line, for each access pattern.
 fn lines(curve_fit: &CurveFit) -> Vec<Line> {
     let mut lines = Vec::new();
     for pattern in [PointPattern::Random, PointPattern::Aligned, PointPattern::Sequential] {
@@ -125,9 +125,9 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
                 .map(|point| prediction(fit, &point));
-            lines.push(Line::new(format!("{pattern}, predicted"), points.collect()));
+            lines.push(Line::new(format!("{pattern}, fitted"), points.collect()));
         }
-        // Last, so that what was measured lies on top.
+        // Last, so that measured points are drawn on top.
         lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));
     }
     lines
@@ -137,7 +137,8 @@ fn prediction(fit: &FormFit, point: &Point) -> [f64; 2] {
     [point.bytes as f64, speed_of(point, fit.ns(point))]
 }
 
-/// Points from one length to another, as they could be measured: aligned ones double, as what lies between has an alignment of its own.
+/// Lengths between two points at which a request could be measured. Aligned lengths only double, because
+/// those in between have another alignment.
 fn interpolate(first: &Point, last: u64, small: u64) -> impl Iterator<Item = Point> {
     let (first, steps) = (*first, if first.pattern == PointPattern::Aligned { 1 } else { STEPS });
     let bytes =

@@ -1,4 +1,4 @@
-//! One point of a curve: which requests, how long, where, and how many at once.
+//! One point of a curve: operation, length, addresses and queue depth.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use likenew_core::io::Op;
 use likenew_core::units::{exact_size, parse_size};
 
-/// What a point asks of the drive.
+/// The requests of one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Point {
     /// Read or write.
@@ -29,19 +29,19 @@ pub(super) enum PointPattern {
     Aligned,
 }
 
-/// Which curve a point lies on.
+/// The curve that a point belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Curve {
-    /// Random requests one at a time, by their length.
+    /// Random requests at QD1, by length.
     Random(Op),
-    /// Requests in sequence, one at a time, by their length.
+    /// Sequential requests at QD1, by length.
     Sequential(Op),
-    /// Small random requests, by how many are in flight.
+    /// Small random requests, by queue depth.
     Depth(Op),
 }
 
 impl Point {
-    /// Whether it tells something to a curve. Aligned writes tell the same curve as those at any place.
+    /// Whether the point belongs to a curve. Aligned writes belong to the same curve as unaligned ones.
     pub(super) fn is_on(&self, curve: Curve, small: u64) -> bool {
         match curve {
             Curve::Random(op) => self.op == op && self.pattern != PointPattern::Sequential && self.depth == 1,
@@ -52,7 +52,7 @@ impl Point {
 }
 
 impl Curve {
-    /// As a key of tables and pictures.
+    /// The key in tables and charts.
     pub(super) fn pattern(self) -> &'static str {
         match self {
             Self::Random(_) => "random",
@@ -89,7 +89,7 @@ impl FromStr for PointPattern {
     }
 }
 
-/// The name of a visit, from which it is found again in a run folder: `random write 32MiB Q1 #2`.
+/// The name of a visit, by which a run folder is searched for it: `random write 32MiB Q1 #2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VisitName {
     pub(super) point: Point,
@@ -107,7 +107,7 @@ impl fmt::Display for VisitName {
 impl FromStr for VisitName {
     type Err = ();
 
-    /// Anything else is no visit.
+    /// Any other name is not a visit.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut word = || words.next().ok_or(());

@@ -1,4 +1,4 @@
-//! Every point beside what its model predicts.
+//! Every point beside the model's prediction.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub(super) struct PointRow {
     visits: usize,
 }
 
-/// By operation, order of addresses, depth and length.
+/// Sorted by operation, access pattern, depth and length.
 pub(super) fn rows(
     workload_plan: &WorkloadPlan<'_>,
     curve_fits: &[CurveFit],
@@ -36,7 +36,7 @@ fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[Curve
     let point = of.point;
     let curve_fits =
         curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
-    // A small random request one at a time is on two curves; lengths come first.
+    // A small random request at QD1 is on two curves; the one by length comes first.
     let predicted = curve_fits
         .filter_map(|curve_fit| Some((curve_fit.selected_fit()?.0, curve_fit.data_point(&point)?.ns)))
         .next();

@@ -1,4 +1,5 @@
-//! The specifications that the measurement stands for: throughput, access time, penalty and cluster, beside what the maker says.
+//! The specifications that the measurements give: throughput, access time, penalty and cluster, beside the
+//! rated speeds.
 
 use likenew_core::answer::Answer;
 use likenew_stats::interval::Interval;
@@ -10,20 +11,21 @@ use super::model_options::ModelOptions;
 use super::point::Curve;
 use super::wording::{self, OverviewLine, Quantity, Times};
 
-/// What one curve says of the drive.
+/// The specification from one curve.
 pub(super) struct Specification {
     pub(super) curve: Curve,
-    /// What explains it; `None` where the figures are those of the longest and the shortest request alone.
+    /// The form that explains it; `None` if the numbers are only those of the longest and the shortest
+    /// request.
     model: Option<Form>,
-    /// Of long requests, in bytes a second.
+    /// Throughput of long requests, in bytes a second.
     pub(super) throughput: Quantity,
-    /// Of a request that is next to nothing, its penalties included, in nanoseconds.
+    /// Time of a request of nearly no length, penalties included, in nanoseconds.
     pub(super) access: Quantity,
-    /// What each partial cluster costs, in nanoseconds.
+    /// Cost of each partial cluster, in nanoseconds.
     penalty: Option<Quantity>,
-    /// The length from which on aligned requests pay no penalty, in bytes.
+    /// Shortest aligned request without a penalty, in bytes.
     cluster: Option<Quantity>,
-    /// The cluster whose reading and rewriting takes the penalty, in bytes.
+    /// Largest cluster that can be read and rewritten within the penalty, in bytes.
     upper: Option<Quantity>,
     advertised: Option<f64>,
 }
@@ -64,13 +66,13 @@ impl Quantity {
     }
 
     fn high(self) -> Option<f64> {
-        // What may be any number has no end.
+        // An unbounded value has no upper end.
         self.interval.map(|interval| interval.high).filter(|high| *high < 1e15)
     }
 }
 
 impl Specification {
-    /// What a curve of lengths says; `None` where nothing was measured.
+    /// The specification from a curve by length; `None` if nothing was measured.
     pub(super) fn from_curve_fit(curve_fit: &CurveFit, options: &ModelOptions) -> Option<Self> {
         let advertised = options.advertised_rate(curve_fit.curve.op());
         let Some(fit) = curve_fit
@@ -97,7 +99,7 @@ impl Specification {
         })
     }
 
-    /// The throughput of the longest request and the time of the shortest: what no model is needed for.
+    /// Throughput of the longest request and time of the shortest, which need no model.
     fn without_model(curve_fit: &CurveFit, advertised: Option<f64>) -> Option<Self> {
         let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
         let quantity_around = |value: f64, share: f64| Quantity {
@@ -119,7 +121,8 @@ impl Specification {
         })
     }
 
-    /// A penalty is at most the reading and rewriting of a whole cluster: cluster/write rate + cluster/read rate = penalty.
+    /// Bounds the cluster: the penalty is at most the time to read and rewrite a whole cluster, cluster/write
+    /// rate + cluster/read rate.
     pub(super) fn bound_cluster(&mut self, read: Quantity) {
         let Some(penalty) = self.penalty else { return };
         let cluster = |penalty: f64, write: f64, read: f64| penalty / 1e9 / (1.0 / write + 1.0 / read);
@@ -178,13 +181,13 @@ impl Specification {
         Some(wording::write_cluster(self.cluster?, self.penalty?, upper))
     }
 
-    /// What a summary says of it.
+    /// Its times, for the summary.
     pub(super) fn times(&self) -> Times {
         let (access, throughput) = (self.access.value, self.throughput.value);
         Times { access, throughput, is_explained: self.model.is_some() }
     }
 
-    /// Its row of the first screen, with how far its model is off.
+    /// Its row on the first screen, with the error of its model.
     pub(super) fn overview_line(&self, error: Option<f64>) -> OverviewLine {
         let Self { curve, model, throughput, access, .. } = *self;
         OverviewLine { curve, access, throughput, model, error: error.filter(|_| model.is_some()) }
@@ -192,7 +195,7 @@ impl Specification {
 }
 
 impl FormFit {
-    /// Which coefficient is the time of a byte of a long request; `None` of a curve by depth.
+    /// The coefficient that is the time per byte of a long request; `None` for a curve by depth.
     fn rate_part(&self) -> Option<usize> {
         match self.form {
             Form::Plain | Form::Clusters => Some(1),
@@ -201,7 +204,7 @@ impl FormFit {
         }
     }
 
-    /// The time of a request without length: a tiny write leaves one cluster in part.
+    /// Time of a request without length: a tiny write leaves one cluster partly written.
     fn access_time(&self) -> (f64, Option<Interval>) {
         let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
         let value = parts.iter().enumerate().map(|(part, times)| times * self.coefficient(part).0).sum();

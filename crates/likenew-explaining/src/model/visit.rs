@@ -1,4 +1,4 @@
-//! What was measured of the points so far.
+//! What each visit of a point measured.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
@@ -10,15 +10,15 @@ use likenew_stats::summary::{mean, standard_deviation};
 
 use super::point::{Point, VisitName};
 
-/// A point measured once.
+/// One measurement of a point.
 #[derive(Clone, Debug)]
 pub(super) struct Visit {
-    /// Where its addresses begin and end, as shares of the drive's.
+    /// First and last of its addresses, as shares of the drive.
     pub(super) from: f64,
     pub(super) to: f64,
-    /// Time over requests.
+    /// Elapsed time divided by requests, in nanoseconds.
     pub(super) ns: f64,
-    /// Of that, by the scatter of its requests, as a share.
+    /// Uncertainty of that from the scatter of its requests, as a share.
     pub(super) error: f64,
 }
 
@@ -30,13 +30,14 @@ pub(super) struct MeasuredPoint {
     pub(super) visits: Vec<Visit>,
 }
 
-/// No model of a drive is meant to be truer than this share, and no clock and cache are quieter.
+/// Smallest uncertainty of a point, as a share. Chosen: clocks and caches are no quieter than 1%, and no
+/// model needs to be.
 const DEVIATION_LEAST: f64 = 0.01;
 
-/// So many visits show by themselves how far they differ.
+/// From this many visits on, their differences show the uncertainty.
 const VISITS_TELL: usize = 3;
 
-/// Every point in the order of its first visit. A visit in which nothing was moved says nothing.
+/// Every point in the order of its first visit. A visit that moved nothing is left out.
 pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
     let mut all: Vec<MeasuredPoint> = Vec::new();
     for segment in &evidence.segments {
@@ -50,10 +51,14 @@ pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
     all
 }
 
-/// Of a visit, the first part in which a drive still does what it was asked before, or is on its way; of writes until its memory is full.
+/// Part of a visit, as a share, in which the drive may still work on what came before. Chosen: an eighth of
+/// three seconds outlasts the work left over.
 const WARM_UP_SHARE: f64 = 0.125;
+/// The same for writes, whose first half may go to the drive's memory. Chosen: half, so that the rest is as
+/// long as what it must outlast.
 const WARM_UP_SHARE_WRITES: f64 = 0.5;
-/// Memory that took the second half of a visit at more than this ratio of what all of it, made durable, took for each request, has never been full.
+/// Ratio of two times of a request: in the second half of a visit, and over all of it once durable. Below it
+/// the writes went to memory that never filled. Chosen: a full memory makes both equal, less the flush.
 const STEADY: f64 = 0.8;
 
 impl Visit {
@@ -81,8 +86,8 @@ impl Visit {
     }
 }
 
-/// Requests that count and the time of each: of the part in which the drive is steady, or of all of it, up to where everything is
-/// durable.
+/// The requests that count and the time of each: those of the steady part, or all of them, up to the end of
+/// the flush.
 fn time_of_requests(segment: &Segment, point: Point) -> Option<(f64, f64)> {
     let requests = segment.bytes(point.op) as f64 / point.bytes as f64;
     let is_measured = requests >= 1.0 && segment.elapsed() > Nanos::ZERO;
@@ -98,19 +103,19 @@ fn time_of_requests(segment: &Segment, point: Point) -> Option<(f64, f64)> {
     })
 }
 
-/// Requests after a share of them was left out, and the time of each.
+/// The requests left after the warm-up, and the time of each.
 fn steady_part(segment: &Segment, point: Point, warm_up_share: f64) -> Option<(f64, f64)> {
     let cells = &segment.gigabytes.cells;
     let cut = ((cells.len() as f64 * warm_up_share).ceil() as usize).max(1);
     let from = cells.get(..cut)?.iter().map(|cell| cell.last).max()?;
-    // What came last was the flush.
+    // The flush came last.
     let flush = Nanos(segment.total_of(Op::Flush).latency_ns_sum);
     let to = segment.ended_at.since(flush);
     let requests = cells[cut..].iter().map(|cell| cell.bytes).sum::<u64>() as f64 / point.bytes as f64;
     (requests >= 1.0 && to > from).then(|| (requests, to.since(from).0 as f64 / requests))
 }
 
-/// Standard deviation over mean of latencies, by quantiles at even distances.
+/// Standard deviation of latencies over their mean, from evenly spaced quantiles.
 fn scatter(latencies: &Latencies) -> f64 {
     const QUANTILES: u32 = 64;
     let at = |index: u32| latencies.quantile((f64::from(index) + 0.5) / f64::from(QUANTILES)).0 as f64;
@@ -133,8 +138,8 @@ impl MeasuredPoint {
         self.point.bytes as f64 / self.ns() * 1e9
     }
 
-    /// How far that can be off, as a share: by how far visits at different moments differ, which is all that counts, and by the scatter of
-    /// their requests where there are too few visits to tell.
+    /// Uncertainty as a share: from the difference between visits at different moments, or from the scatter
+    /// of requests if there are too few visits.
     pub(super) fn deviation(&self) -> f64 {
         let count = self.visits.len() as f64;
         let squares: f64 = self.visits.iter().map(|visit| visit.error.powi(2)).sum();
@@ -143,14 +148,14 @@ impl MeasuredPoint {
         DEVIATION_LEAST.hypot(within.max(between))
     }
 
-    /// The standard deviation of its visits, as a share; `None` of one.
+    /// The standard deviation of its visits, as a share; `None` for a single one.
     pub(super) fn spread(&self) -> Option<f64> {
         let logarithms: Vec<f64> = self.visits.iter().map(|visit| visit.ns.ln()).collect();
         standard_deviation(&logarithms)
     }
 }
 
-/// Bytes that were written so far, whatever for, and bytes that were read.
+/// Bytes read or written by the run, for any purpose.
 pub(super) fn bytes_moved(evidence: &Evidence, op: Op) -> u64 {
     evidence.segments.iter().map(|segment| segment.bytes(op)).sum()
 }

@@ -1,4 +1,5 @@
-//! Every sentence of a model: the answers, the summary, the first screen, titles of pictures and errors of settings.
+//! Every sentence of a model: the answers, the summary, the first screen, titles of charts and errors of
+//! settings.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -7,10 +8,12 @@ use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, with_ra
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::wording::capitalize;
+
 use super::form::Form;
 use super::point::Curve;
 
-/// A number with its interval, where that is known.
+/// A number with its interval, if known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
     pub(super) value: f64,
@@ -19,7 +22,7 @@ pub(super) struct Quantity {
 
 // Names of models.
 
-/// A model, as a table and an answer name it.
+/// A model, as tables and answers name it.
 pub(super) fn model(form: Form) -> &'static str {
     match form {
         Form::Plain => "access time + length/throughput",
@@ -32,7 +35,7 @@ pub(super) fn model(form: Form) -> &'static str {
     }
 }
 
-/// What the table of specifications calls no model.
+/// What the table of specifications shows instead of a model.
 pub(super) const NO_MODEL: &str = "none: longest and shortest request as measured";
 
 /// A curve, as the subject of an answer.
@@ -81,7 +84,9 @@ fn rate_text(rate: Quantity) -> String {
 
 fn time_text(time: Quantity) -> String {
     match time.interval {
-        // What may be any number has no end.
+        // A time that may be none is no more than a guess.
+        Some(Interval { low, .. }) if low <= 0.0 => format!("{}, uncertain", Latency(time.value)),
+        // An unbounded value has no upper end.
         Some(Interval { low, high }) if high < 1e15 => {
             with_range(Latency(time.value), Latency(low), Latency(high))
         }
@@ -89,7 +94,7 @@ fn time_text(time: Quantity) -> String {
     }
 }
 
-/// What requests of a curve take; of which a model is `None`, the shortest and the longest as measured.
+/// Time of requests of a curve; without a model, of the shortest and the longest as measured.
 pub(super) fn specification(
     of: Curve,
     throughput: Quantity,
@@ -101,7 +106,7 @@ pub(super) fn specification(
     let text = format!("{} access time, {}", Latency(access.value), Rate(throughput.value));
     let answer = match model {
         Some(_) => Answer::info(id, question, text),
-        None => Answer::unknown(id, question, format!("{text}; no model explains what lies between")),
+        None => Answer::unknown(id, question, format!("{text}, and no model fits in between")),
     };
     let answer = match throughput.interval {
         Some(Interval { low, high }) => answer.estimate(throughput.value, low, high, "bytes/s"),
@@ -180,21 +185,21 @@ pub(super) fn write_cluster(cluster: Quantity, penalty: Quantity, upper: Option<
 
 // Models of curves.
 
-/// What is known of a model that was tried.
+/// How well a model predicts.
 pub(super) struct Prediction {
     pub(super) form: Form,
-    /// Requests served or taken at once, of a model by depth that has such a number.
+    /// Requests served or queued at once, for a model by depth that has such a parameter.
     pub(super) in_flight: Option<f64>,
-    /// Points that were left out of the fit and predicted.
+    /// Points left out of the fit and predicted.
     pub(super) points: usize,
-    /// How far predictions of them are off, as a share: typically and at worst.
+    /// Error of those predictions, as a share: typical and largest.
     pub(super) typical: f64,
     pub(super) worst: f64,
-    /// The best other model, and how far it is off.
+    /// The best other model, and its error.
     pub(super) other: Option<(Form, f64)>,
 }
 
-/// How far a prediction is off.
+/// The error of a prediction.
 pub(super) fn error(share: f64) -> String {
     match share {
         ..0.001 => "under 0.1%".into(),
@@ -297,20 +302,20 @@ pub(super) fn no_write_cache(most: u64) -> Answer {
         .caveat("A cache that holds more, or drains as fast as it fills, does not show.")
 }
 
-/// What bursts of random writes have shown.
+/// Result of the bursts of random writes.
 pub(super) struct CacheBursts {
-    /// Bytes that are taken, and the ends of their interval.
+    /// Bytes that the cache takes, and the ends of the interval.
     pub(super) bytes: f64,
     pub(super) bytes_low: f64,
     pub(super) bytes_high: f64,
-    /// As writes of so many bytes.
+    /// The same as a number of writes of this length.
     pub(super) writes: f64,
     pub(super) block: u64,
-    /// At least so many times as fast as those that follow.
+    /// Speed of those writes over that of the ones that follow, at least.
     pub(super) faster: Factor,
     /// The shorter writes of which the cache takes as many.
     pub(super) as_many: Option<u64>,
-    /// The deepest queue over one write at a time.
+    /// Throughput at the deepest queue over QD1.
     pub(super) depth_gain: Option<Factor>,
 }
 
@@ -357,7 +362,18 @@ pub(super) fn steadiness(
     let answer = match is_steady {
         true => Answer::good(id, question, format!("repeated measurements differ by {}", error(typical))),
         false => {
-            let text = format!("not steady: repeated measurements differ by {}", error(typical));
+            let text = match stalls {
+                Some(Stalls { count, longest }) => {
+                    let times =
+                        if *count == 1 { "once".into() } else { format!("{} times", Number(*count as f64)) };
+                    format!("not steady: the drive stalled {times}, for up to {longest}")
+                }
+                None => format!(
+                    "not steady: repeated measurements differ by {}, at worst by {}",
+                    error(typical),
+                    error(worst)
+                ),
+            };
             Answer::info(id, question, text).caveat(
                 "Something else uses the drive, or it has work of its own, so all intervals are wide.",
             )
@@ -392,7 +408,8 @@ pub(super) fn repeat() -> &'static str {
 pub(super) const REMARKS: [&str; 5] =
     ["write_cluster", "read_zones", "write_zones", "write_cache", "steadiness"];
 
-/// Access time and throughput of random requests; without a model, those of the shortest and the longest as measured.
+/// Access time and throughput of random requests; without a model, those of the shortest and the longest as
+/// measured.
 pub(super) struct Times {
     pub(super) access: f64,
     pub(super) throughput: f64,
@@ -403,7 +420,7 @@ fn read_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
     match times.is_explained {
         true => format!("A read takes {access} plus its length at {rate}."),
-        false => format!("Short reads take {access}, long ones run at {rate}; no model explains the rest."),
+        false => format!("Short reads take {access}, long ones run at {rate}, and no model fits in between."),
     }
 }
 
@@ -411,11 +428,13 @@ fn write_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
     match times.is_explained {
         true => format!("A write takes {access} plus its length at {rate}."),
-        false => format!("Short writes take {access}, long ones run at {rate}; no model explains the rest."),
+        false => {
+            format!("Short writes take {access}, long ones run at {rate}, and no model fits in between.")
+        }
     }
 }
 
-/// What was found, in a sentence for each operation.
+/// The result, in a sentence for each operation.
 pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bool) -> String {
     let found: Vec<String> = read.map(read_summary).into_iter().chain(write.map(write_summary)).collect();
     match (found.is_empty(), is_steady) {
@@ -425,7 +444,7 @@ pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bo
     }
 }
 
-/// A summary that begins with what went wrong.
+/// A summary that begins with the error.
 pub(super) fn summary_after(problem: &Answer, summary: &str) -> String {
     format!("{}: {}. {summary}", problem.question, problem.answer)
 }
@@ -436,7 +455,7 @@ pub(super) struct OverviewLine {
     pub(super) access: Quantity,
     pub(super) throughput: Quantity,
     pub(super) model: Option<Form>,
-    /// Of the model's predictions.
+    /// Error of the model's predictions.
     pub(super) error: Option<f64>,
 }
 
@@ -497,19 +516,19 @@ pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String 
     )
 }
 
-// Titles of pictures, and what their legends say.
+// Titles and legends of charts.
 
 pub(super) fn by_length_title(op: Op) -> String {
-    format!("How fast are {op}s by their length, measured and predicted?")
+    format!("{} speed by request size, measured and fitted", capitalize(op.name()))
 }
 
 pub(super) fn residuals_title(op: Op) -> String {
-    format!("How far are predictions of {op}s off, by their length?")
+    format!("Error of fitted {op} speeds, by request size")
 }
 
-pub(super) const DEPTHS_TITLE: &str = "How many requests a second by queue depth, measured and predicted?";
-pub(super) const ZONES_TITLE: &str = "Does the rate depend on the address?";
-pub(super) const BURSTS_TITLE: &str = "When do random writes slow down after a rest?";
+pub(super) const DEPTHS_TITLE: &str = "Requests a second by queue depth, measured and fitted";
+pub(super) const ZONES_TITLE: &str = "Rate by address";
+pub(super) const BURSTS_TITLE: &str = "Random writes after a rest";
 
 #[cfg(test)]
 mod tests {
@@ -542,7 +561,7 @@ mod tests {
             ["The access time lies between 440 µs and 445 µs.", "This is 92% of the rated 143 MB/s."]
         );
         let told = specification(Curve::Random(Op::Read), rate, access, None, None);
-        assert_eq!(told.answer, "442 µs access time, 131 MB/s; no model explains what lies between");
+        assert_eq!(told.answer, "442 µs access time, 131 MB/s, and no model fits in between");
         assert_eq!(told.standing, Standing::Unknown);
     }
 
@@ -598,7 +617,7 @@ mod tests {
         );
         assert_eq!(
             summary(None, Some(&times(116e6, 98.8e6, false)), true),
-            "Short writes take 116 ms, long ones run at 98.8 MB/s; no model explains the rest."
+            "Short writes take 116 ms, long ones run at 98.8 MB/s, and no model fits in between."
         );
     }
 }

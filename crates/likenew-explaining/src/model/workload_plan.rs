@@ -1,5 +1,5 @@
-//! Which point to measure next: first a few of every curve, twice, at different moments; then, one at a time, the point at which the models
-//! disagree most; then again what was measured once, and what scatters.
+//! Chooses the next point to measure: first a few of every curve, twice, at different moments; then the
+//! points at which the models disagree most; then those measured only once or with much scatter.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
@@ -20,43 +20,51 @@ use super::model_options::ModelOptions;
 use super::point::{Curve, Point, PointPattern, VisitName};
 use super::visit::{MeasuredPoint, bytes_moved, measured_points};
 
-/// The longest I/O. A longer request is a run of adjacent I/Os, so many in flight, as a system carries it out.
+/// The longest I/O. A longer request is a run of adjacent I/Os at this queue depth, as operating systems
+/// split it.
 const IO_MAX: u64 = 16 << 20;
 const RUN_DEPTH: u32 = 2;
-/// Requests of a visit at most, and of each in flight where there are many.
+/// Most requests of a visit, and most of each request in flight at large depths.
 const REQUESTS_MAX: u64 = 512;
 const REQUESTS_IN_FLIGHT: u64 = 32;
-/// Requests in sequence that a visit has at least.
+/// Fewest sequential requests of a visit.
 const IN_SEQUENCE_MIN: u64 = 4;
-/// A visit of short requests moves this share of what may be moved, within bounds.
+/// A visit of short requests moves one part in this many of the bytes allowed, within bounds.
 const VISIT_SHARE: u64 = 512;
 const VISIT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
-/// Short requests of the first points are so many times as long as the next shorter.
+/// Ratio of neighboring lengths among the short requests of the first points.
 const FIRST_FACTOR: u64 = 16;
 const FIRST_FACTOR_IN_SEQUENCE: u64 = 4;
 /// A small random request.
 const SMALL: u64 = 4096;
-/// Points of a curve that are chosen one by one, at most, and by how much the models have to disagree there, as a share.
+/// Most points of a curve that are chosen by disagreement.
 const SELECTED_MAX: usize = 12;
+/// Smallest disagreement between models, as a share, that is worth a point. Chosen: five times the smallest
+/// uncertainty of a point.
 const DISAGREEMENT_LEAST: f64 = 0.05;
-/// Forms that explain the points so many times worse than the best are out of the question.
+/// Forms that fit the points this many times worse than the best are ruled out. Chosen: a mean squared error
+/// of four times the best is no chance.
 const WORSE: f64 = 4.0;
-/// A form rests on a point that it predicts worse than this without it, as a natural logarithm.
+/// Error of a prediction without a point, as a natural logarithm, from which the form rests on that point.
+/// Chosen: e^0.25 is 28% off, more than any scatter.
 const LEVERAGE_MIN: f64 = 0.25;
-/// Nor if it is off by no more than so many times what is known of the point.
+/// The same in multiples of the point's own uncertainty. Chosen: three deviations, as for differences between
+/// times.
 const SCATTERS: f64 = 3.0;
-/// A point that is known less well than this is visited again, so many times at most.
+/// Uncertainty of a point, as a share, above which it is visited again, up to this many times. Chosen: the
+/// same as the smallest disagreement that counts.
 const SCATTER_LEAST: f64 = 0.05;
 const VISITS: usize = 2;
 const VISITS_MAX: usize = 4;
-/// Windows along the bytes of a visit, which tell its beginning from what follows.
+/// Windows along the bytes of a visit, which separate its beginning from the rest.
 const WINDOWS: u64 = 256;
-/// The name of what comes before a visit, so many reads or one write; and how many writes have no need of it, as only their second half counts.
+/// The workload before a visit: a number of reads, or one write. A visit with many writes needs none, because
+/// only its second half counts.
 const SETTLE: &str = "settle";
 const SETTLE_READS: u64 = 16;
 const FEW: u64 = 8;
 
-/// The course of one plan on one drive.
+/// The plan of one run on one drive.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a ModelOptions,
     evidence: &'a Evidence,
@@ -69,7 +77,7 @@ impl<'a> WorkloadPlan<'a> {
         Self { options, evidence, region, points: measured_points(evidence) }
     }
 
-    /// The next visit, if there is more to find out and it may be moved.
+    /// The next visit, if a point is left that is worth it and the limits allow it.
     pub(super) fn next(&self) -> Option<Workload> {
         let ends = (self.evidence.segments.first(), self.evidence.segments.last());
         if let (Some(first), Some(last)) = ends
@@ -88,8 +96,8 @@ impl<'a> WorkloadPlan<'a> {
         next.map(|point| self.settle(&point).unwrap_or_else(|| self.workload(point)))
     }
 
-    /// What has to come before a visit, so that what was done before is not its time: a few reads after a write; one write of its kind before
-    /// writes that are too few to tell.
+    /// The workload before a visit, so that earlier work does not count as its time: a few reads after a
+    /// write, or one write of the same kind before a few writes.
     fn settle(&self, point: &Point) -> Option<Workload> {
         let last = &self.evidence.segments.last()?.workload;
         if last.name == SETTLE {
@@ -118,7 +126,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     fn visits(&self, point: &Point) -> usize {
-        // What was tried and moved nothing counts, so that it is not tried for ever.
+        // A visit that moved nothing counts as tried, or it would be repeated forever.
         let names = self
             .evidence
             .segments
@@ -127,7 +135,7 @@ impl<'a> WorkloadPlan<'a> {
         names.filter(|name| name.point == *point).count()
     }
 
-    /// Every curve that is asked for.
+    /// Every curve to measure.
     pub(super) fn curves(&self) -> Vec<Curve> {
         let ops = [Op::Read, Op::Write]
             .into_iter()
@@ -135,7 +143,7 @@ impl<'a> WorkloadPlan<'a> {
         ops.flat_map(|op| [Curve::Random(op), Curve::Sequential(op), Curve::Depth(op)]).collect()
     }
 
-    /// The block of the drive, the shortest request.
+    /// The drive's block, which is the shortest request.
     pub(super) fn block(&self) -> u64 {
         self.evidence.geometry.block.into()
     }
@@ -153,7 +161,7 @@ impl<'a> WorkloadPlan<'a> {
         self.region.region.end
     }
 
-    /// The longest request that is measured.
+    /// The longest request to measure.
     pub(super) fn longest(&self) -> u64 {
         let most = self.options.longest.min(self.region() / 4).min(self.options.bytes_on(self.evidence) / 16);
         power_below(most).max(self.small())
@@ -169,12 +177,12 @@ impl<'a> WorkloadPlan<'a> {
         IO_MAX.min(self.longest())
     }
 
-    /// Bytes of an I/O of a request.
+    /// Bytes of one I/O of a request.
     fn io(&self, point: &Point) -> u64 {
         point.bytes.min(self.io_max())
     }
 
-    /// Whether its I/Os divide what they may not cross, and it is made of them.
+    /// Whether its I/Os divide both the request and the file that they may not cross.
     fn is_possible(&self, point: &Point) -> bool {
         let io = self.io(point);
         let divides = self.evidence.geometry.boundary.is_none_or(|boundary| boundary.is_multiple_of(io));
@@ -184,17 +192,17 @@ impl<'a> WorkloadPlan<'a> {
             && point.bytes <= self.longest()
     }
 
-    /// Lengths from a block to the longest, each so many times the one before, and the longest.
+    /// Lengths from one block to the longest, by a constant ratio, and the longest itself.
     fn lengths(&self, factor: u64, longest: u64) -> Vec<u64> {
         let steps = std::iter::successors(Some(self.block()), |bytes| bytes.checked_mul(factor));
         let mut lengths: Vec<u64> = steps.take_while(|bytes| *bytes < longest).collect();
-        // A last step that is hardly one tells nothing.
+        // A last step that is nearly none shows nothing.
         lengths.retain(|bytes| *bytes == self.block() || 2 * bytes <= longest);
         lengths.push(longest);
         lengths
     }
 
-    /// What is measured of every curve before anything is asked of it.
+    /// The first points of every curve.
     fn first_points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for curve in self.curves() {
@@ -212,7 +220,7 @@ impl<'a> WorkloadPlan<'a> {
         points
     }
 
-    /// Points of a curve, whose lengths are so many times each other.
+    /// Points of a curve, with lengths at a constant ratio.
     fn points_of(&self, curve: Curve, factor: u64) -> Vec<Point> {
         let at = |op, pattern| move |bytes| Point { op, pattern, bytes, depth: 1 };
         match curve {
@@ -222,7 +230,7 @@ impl<'a> WorkloadPlan<'a> {
                 let aligned = lengths.iter().copied().filter(|bytes| {
                     op == Op::Write && *bytes > self.block() && *bytes <= 2 * self.visit_bytes()
                 });
-                // Once and a half as long tells clusters apart that are twice each other.
+                // Lengths of 1.5 times another tell clusters apart that differ by a factor of two.
                 let halves = |bytes: u64| [bytes].into_iter().chain((factor == 2).then_some(bytes / 2 * 3));
                 let aligned: Vec<Point> =
                     aligned.flat_map(halves).map(at(op, PointPattern::Aligned)).collect();
@@ -244,31 +252,32 @@ impl<'a> WorkloadPlan<'a> {
         let mut shuffled = points.to_vec();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.evidence.plan.seed_of(round));
         shuffled.shuffle(&mut random);
-        // Reads first, as writes leave work behind; and what a run leaves is met by the next run, so that it is the same for all.
+        // Reads first, because writes leave work behind. The order is the same on every drive, so every run
+        // meets the same leftovers.
         shuffled.sort_by_key(|point| (point.op == Op::Write, point.bytes > self.io_max()));
         shuffled
     }
 
-    /// The observations of a curve.
+    /// The data points of a curve.
     pub(super) fn data_points(&self, curve: Curve) -> Vec<DataPoint> {
         self.points_on(curve)
             .map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() })
             .collect()
     }
 
-    /// What was measured of a curve.
+    /// The measured points of a curve.
     pub(super) fn points_on(&self, curve: Curve) -> impl Iterator<Item = &MeasuredPoint> {
         let small = self.small();
         self.points.iter().filter(move |measured| measured.point.is_on(curve, small))
     }
 
-    /// Whether a request is a run of adjacent I/Os, one run a visit.
+    /// Whether a request is a run of adjacent I/Os; such a visit is a single run.
     pub(super) fn is_run(&self, point: &Point) -> bool {
         point.bytes > self.io_max()
     }
 
-    /// The point not yet visited at which the forms that are not out of the question disagree most, for what it costs. In a rehearsal, where
-    /// nothing has a time, the longest.
+    /// The point not yet visited at which the plausible forms disagree most for its cost. In a dry run,
+    /// without times, the longest.
     fn most_discriminating_point(&self, first: &[Point]) -> Option<Point> {
         let mut best: Option<(f64, Point)> = None;
         for curve in self.curves().into_iter().filter(|curve| !matches!(curve, Curve::Depth(_))) {
@@ -295,8 +304,8 @@ impl<'a> WorkloadPlan<'a> {
         best.map(|(_, point)| point)
     }
 
-    /// The forms that are not out of the question for a curve; and, where a form rests on a single point, what it would be without that point, so
-    /// that others are measured which tell.
+    /// The plausible forms of a curve. If a form rests on a single point, its fit without that point is one
+    /// of them, so that points are measured that decide.
     fn plausible(&self, curve: Curve, data_points: &[DataPoint]) -> Vec<FormFit> {
         let fits = Form::candidates(curve).iter().filter_map(|form| form.fit(data_points, self.grain()));
         let mut fits: Vec<FormFit> = fits.collect();
@@ -307,20 +316,20 @@ impl<'a> WorkloadPlan<'a> {
         fits
     }
 
-    /// The fits of a form without one point each, of those points that are then badly predicted.
+    /// Fits of a form without one point each, for those points that are then predicted badly.
     fn fits_without_one(&self, form: Form, data_points: &[DataPoint]) -> Vec<FormFit> {
         let without = |index: usize| {
             let mut others = data_points.to_vec();
             let omitted_point = others.remove(index);
             let fit = form.fit(&others, self.grain())?;
             let off = (fit.ns(&omitted_point.point) / omitted_point.ns).ln().abs();
-            // What scatters by as much is nothing to rest on.
+            // A point with as much scatter supports nothing.
             (off > LEVERAGE_MIN.max(SCATTERS * omitted_point.deviation)).then_some(fit)
         };
         (0..data_points.len()).filter_map(without).collect()
     }
 
-    /// A point that was visited once, or scatters too much; the worst of them first.
+    /// A point visited once, or one with too much scatter; the worst first.
     fn least_certain_point(&self) -> Option<Point> {
         let wants = |of: &&MeasuredPoint| {
             let visits = self.visits(&of.point);
@@ -334,7 +343,7 @@ impl<'a> WorkloadPlan<'a> {
         worst.map(|of| of.point)
     }
 
-    /// Bytes of a visit at most.
+    /// Most bytes of a visit.
     fn cost(&self, point: &Point) -> u64 {
         let requests = REQUESTS_MAX.max(REQUESTS_IN_FLIGHT * u64::from(point.depth));
         point.bytes.max(self.visit_bytes().min(requests * point.bytes))
@@ -343,7 +352,7 @@ impl<'a> WorkloadPlan<'a> {
     fn is_affordable(&self, point: &Point, visits: u64) -> bool {
         let settles = if point.op == Op::Write { self.io_max() } else { 0 };
         let budget = self.options.bytes_on(self.evidence);
-        // The bursts come last and are to have theirs.
+        // The bursts come last and keep their share of the budget.
         let left = budget - budget / burst::SHARE * u64::from(burst::COUNT);
         bytes_moved(self.evidence, point.op) + visits * (self.cost(point) + settles) <= left
     }
@@ -356,7 +365,7 @@ impl<'a> WorkloadPlan<'a> {
         let cost = self.cost(&point);
         let place = if is_run || point.pattern == PointPattern::Sequential {
             let length = if is_run { point.bytes } else { cost };
-            // A sequence begins where whole clusters begin, too, so that it shows its own rate.
+            // A sequence begins at a whole cluster, so that it shows its own rate.
             let grain = match point.pattern {
                 PointPattern::Aligned => point.bytes,
                 PointPattern::Sequential => length.next_power_of_two(),
@@ -381,9 +390,10 @@ impl<'a> WorkloadPlan<'a> {
         Workload { window, flush: point.op == Op::Write, ..Workload::new(name, until, vec![stream]) }
     }
 
-    /// Where a visit in sequence begins: its visits are spread evenly over the addresses, by the van der Corput sequence, from a place of the
-    /// point's own on.
+    /// First address of a sequential visit. Visits are spread evenly over the addresses by the van der Corput
+    /// sequence, from a start that depends on the point.
     fn start(&self, point: &Point, visit: u32, length: u64, grain: u64) -> u64 {
+        /// The golden ratio less one: multiples of it spread evenly over 0..1.
         const GOLDEN: f64 = 0.618_033_988_749_895;
         let offset = f64::from(
             point.bytes.trailing_zeros() + 32 * u32::from(point.pattern == PointPattern::Sequential),
@@ -394,7 +404,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 }
 
-/// How far these forms are apart at a point, as a share; without any, as far as can be.
+/// Largest difference between forms at a point, as a share; infinite without forms.
 fn disagreement(fits: &[FormFit], point: &Point) -> f64 {
     let ranges = fits.iter().map(|fit| fit.range_ns(point));
     let whole =
@@ -402,7 +412,7 @@ fn disagreement(fits: &[FormFit], point: &Point) -> f64 {
     whole.map_or(f64::INFINITY, |range| range.high / range.low - 1.0)
 }
 
-/// The greatest power of two that is not more, or 1.
+/// The largest power of two up to this number, or 1.
 fn power_below(bytes: u64) -> u64 {
     1 << bytes.max(1).ilog2()
 }

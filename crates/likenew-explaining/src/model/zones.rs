@@ -1,7 +1,8 @@
-//! Whether the rate depends on the address, as it does on the zones of a disk.
+//! Whether the rate depends on the address, as on a disk with zones.
 //!
-//! A disk turns evenly, so that the bytes of a track, and with them the rate, grow with its radius; the bytes within a radius grow with its
-//! square. So the square of the rate is a straight line over addresses. Of flash it is a flat one.
+//! A disk turns at a constant speed, so the bytes of a track, and with them the rate, grow with its radius;
+//! the bytes within a radius grow with its square. So the square of the rate is a straight line over
+//! addresses. On flash it is flat.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -18,26 +19,29 @@ use super::workload_plan::WorkloadPlan;
 /// Rates of one operation along the addresses.
 pub(super) struct Zones {
     pub(super) op: Op,
-    /// `[share of the addresses, bytes/s]` of each long visit, in order.
+    /// `[share of the addresses, bytes/s]` of each long visit, by address.
     pub(super) rates: Vec<[f64; 2]>,
-    /// The square of the rate: so much of the first address's, so much of the last one's.
+    /// The square of the rate, as coefficients for the first and the last address.
     line: PositiveSum<2>,
     even_error: HoldOut,
     zoned_error: HoldOut,
     is_zoned: bool,
 }
 
-/// Fewer visits than this tell no line from a constant.
+/// Fewer visits than this do not tell a line from a constant.
 const VISITS_MIN: usize = 6;
-/// A shorter sequence says more of what surrounds it than of the rate.
+/// A shorter sequence shows more of its overhead than of the rate.
 const LENGTH_MIN: u64 = 1 << 20;
-/// Of a single rate, as a share: a zone is so wide, a head change so long.
+/// Standard deviation of a single rate, as a share. Chosen: the width of a zone and the time of a head
+/// change.
 const DEVIATION: f64 = 0.03;
-/// A rate that falls by less over all addresses is even to whoever reads it.
+/// Fall of the rate over all addresses, as a share, below which it counts as even. Chosen: disks lose half,
+/// and a tenth is more than noise.
 const FALL_LEAST: f64 = 0.1;
 
 impl Zones {
-    /// Of one operation; `None` of too few visits. `access_ns` is what a run takes beside its transfer.
+    /// From the visits of one operation; `None` if there are too few. `access_ns` is what a run takes besides
+    /// its transfer.
     pub(super) fn from_visits(op: Op, workload_plan: &WorkloadPlan<'_>, access_ns: f64) -> Option<Self> {
         let long = workload_plan.points.iter().filter(|of| {
             of.point.op == op && of.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, of)
@@ -85,12 +89,13 @@ impl Zones {
         self.line.at(&[1.0 - share, share]).sqrt()
     }
 
-    /// Bytes a second over all addresses: as the square of the rate is a line, the mean time of a byte is 2/(first + last).
+    /// Mean rate over all addresses, in bytes a second: as the square of the rate is a line, the mean time of
+    /// a byte is 2/(first + last).
     fn mean_rate(&self) -> f64 {
         (self.rate_at(0.0) + self.rate_at(1.0)) / 2.0
     }
 
-    /// What a curve would be if every visit had been where the rate is the mean one.
+    /// A curve with every visit corrected to the mean rate.
     pub(super) fn at_mean(&self, workload_plan: &WorkloadPlan<'_>, curve: Curve) -> Vec<DataPoint> {
         let mean = self.mean_rate();
         let moved = |of: &MeasuredPoint| {
@@ -113,7 +118,7 @@ impl Zones {
         of.map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() }).collect()
     }
 
-    /// The rates at both ends of the addresses, where they differ.
+    /// The rates at both ends of the addresses, if they differ.
     pub(super) fn answer(&self) -> Option<Answer> {
         // Errors of squares are twice those of rates.
         let errors = (self.zoned_error.typical() / 2.0, self.even_error.typical() / 2.0);
@@ -121,7 +126,7 @@ impl Zones {
         self.is_zoned.then(|| wording::zones(self.op, first, last, self.ratio_interval(), errors))
     }
 
-    /// The last rate over the first, by the ends of their intervals.
+    /// The last rate over the first, with its interval.
     fn ratio_interval(&self) -> Option<Interval> {
         let first = self.line.interval(0, CONFIDENCE_95)?;
         let last = self.line.interval(1, CONFIDENCE_95)?;
@@ -132,7 +137,7 @@ impl Zones {
     }
 }
 
-/// Whether a visit's addresses are in sequence, so that it has one place.
+/// Whether a visit is sequential, so that it has one place.
 fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, of: &MeasuredPoint) -> bool {
     of.point.pattern == PointPattern::Sequential || workload_plan.is_run(&of.point)
 }

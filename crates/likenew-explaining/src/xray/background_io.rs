@@ -1,4 +1,4 @@
-//! I/Os that others asked for while a probe was at work, as the kernel counts them at the disk: what nothing in a latency may show.
+//! I/Os of other programs during a test, as the kernel counts them at the disk. Latencies need not show them.
 
 use likenew_core::io::Op;
 use likenew_core::quantity::Iops;
@@ -7,32 +7,35 @@ use likenew_core::units::Nanos;
 
 use super::wording::Disturbance;
 
-/// More of them a second are somebody who uses the drive; a system that is left alone writes down a few for its own books.
+/// Foreign I/Os per second from which someone uses the drive. Chosen: an idle system writes a little
+/// file-system metadata.
 const PER_S_MAX: f64 = 2.0;
-/// Fewer in all are an accident, and so are those of a shorter time.
+/// Fewer I/Os than this in all are chance.
 const IOS_MIN: u64 = 8;
+/// Shortest time over which the rate means something. Chosen: one write in a tenth of a second is not ten a
+/// second of use.
 const SPAN_MIN: Nanos = Nanos::from_secs(1);
-/// What was read beyond what was asked for is no more I/Os than whole pages.
+/// Bytes read beyond those requested are at most this many per foreign read: a page.
 const PAGE: u64 = 4096;
 
-/// What was counted and not asked for.
+/// I/Os counted beyond those requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct BackgroundIo {
     /// Reads and writes.
     ios: u64,
-    /// For so long was counted.
+    /// Time over which they were counted.
     span: Nanos,
 }
 
 impl BackgroundIo {
-    /// During those of these workloads that write nothing themselves, and so make nobody else write or read: a file system's books, the
-    /// parity of an array. Nothing where nobody counts.
+    /// I/Os during those workloads that write nothing, and so cause no writes of others, such as file-system
+    /// metadata or the parity of an array. None if the kernel does not count.
     pub(super) fn in_segment<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
         let quiet = segments.into_iter().filter(|segment| is_quiet(segment));
         quiet.fold(Self::default(), |sum, segment| {
             let Some(counters) = &segment.device_counters else { return sum };
             let disk = counters.disk_counters();
-            // One read may be counted as several, and then brings no more bytes.
+            // The kernel may split one read into several, which move no more bytes.
             let more = disk.reads.saturating_sub(segment.ios(Op::Read));
             let bytes = disk.bytes_read.saturating_sub(segment.bytes(Op::Read));
             let ios = disk.writes + more.min(bytes / PAGE);
@@ -40,7 +43,7 @@ impl BackgroundIo {
         })
     }
 
-    /// Whether they are enough to disturb what is measured.
+    /// Whether they are enough to disturb a measurement.
     pub(super) fn disturb(&self) -> bool {
         self.ios >= IOS_MIN && self.span >= SPAN_MIN && self.per_s() > PER_S_MAX
     }
@@ -49,13 +52,13 @@ impl BackgroundIo {
         if self.span == Nanos::ZERO { 0.0 } else { self.ios as f64 / self.span.as_secs_f64() }
     }
 
-    /// What is to be said of them.
+    /// The disturbance to report.
     pub(super) fn disturbance(&self) -> Disturbance {
         Disturbance::BackgroundIo { ios: self.ios, elapsed: self.span, rate: Iops(self.per_s()) }
     }
 }
 
-/// Past memory, and without anything that is written by it.
+/// Past memory, and without writes.
 fn is_quiet(segment: &Segment) -> bool {
     let reads_only = [Op::Write, Op::Trim, Op::Flush].iter().all(|op| segment.ios(*op) == 0);
     reads_only && segment.workload.access.is_direct() && segment.errors() == 0
@@ -73,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// Ten seconds in which so many reads of 4 KiB were done, and so many reads of these bytes and writes counted.
+    /// Ten seconds with this many reads of 4 KiB, and with these counts of reads, bytes read and writes.
     fn segment(ios: u64, counted: (u64, u64, u64)) -> Segment {
         let workload = Workload::new("w", Until::ops(1), Vec::new());
         let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);

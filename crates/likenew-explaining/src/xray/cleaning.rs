@@ -1,5 +1,6 @@
-//! When a shingled disk that is left alone begins to bring home what lies in its log: reads after a long enough rest wait for an arm that is
-//! elsewhere, at a band (Aghayev and Desnoyers, "Skylight: a window on shingled disk operation", FAST 2015).
+//! When an idle shingled disk starts to move blocks from its log to their bands: reads after a long enough
+//! rest wait for an arm that is busy at a band (Aghayev and Desnoyers, "Skylight: a window on shingled disk
+//! operation", FAST 2015).
 
 use std::ops::Range;
 
@@ -22,18 +23,19 @@ use super::rests::{RestQuery, Rests, Work};
 const SCATTER: &str = "scatter";
 const ASK: &str = "paced reads";
 
-/// So many blocks are overwritten all over the disk before each rest is asked for, most of them in a band of their own: cleaning a band takes some
-/// tenths of a second, so that there is work for as long as the reads take.
+/// Blocks that are overwritten all over the disk before each rest, most of them in separate bands: cleaning a
+/// band takes some tenths of a second, so the work lasts as long as the reads.
 const PLACES: u64 = 48;
-/// Reads after rests of one length, within so many bytes in the middle of the disk.
+/// Reads after rests of one length, within this many bytes in the middle of the disk.
 const READS: u32 = 8;
 const STRETCH: u64 = 1 << 30;
-/// Cleaning reads and writes whole bands, each of which takes many times as long as a read; what it reads from the log does not.
+/// Cleaning reads and writes whole bands, each of which takes many times as long as a read; a read from the
+/// log does not.
 const ASKING: RestQuery = RestQuery { shortest: 1e8, longest: 3e10, busy: 2.0, work: Work::Head };
-/// A disk whose answers contradict each other is not asked for ever.
+/// Most rests tried, for a disk whose answers contradict each other.
 const ASKS_MAX: usize = 24;
 
-/// Leaves a shingled disk alone for longer and longer.
+/// Leaves a shingled disk idle for longer and longer.
 pub(super) struct CleaningExperiment;
 
 impl Experiment for CleaningExperiment {
@@ -68,7 +70,7 @@ impl Experiment for CleaningExperiment {
     }
 }
 
-/// Reads that leave so many nanoseconds one after the other: the disk rests between them, but for the time that they take.
+/// Reads that leave this many nanoseconds apart; the disk rests in between, apart from the reads themselves.
 fn spaced_reads(reads: Stream, rest: f64) -> Workload {
     let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
     let stream = Stream { arrival, ..reads };
@@ -82,7 +84,7 @@ fn middle(span: u64) -> Range<u64> {
     start..start + length
 }
 
-/// What reads after rests of each length took, against reads all over the disk, for which the arm goes farther.
+/// Latency of reads after rests of each length, over that of reads all over the disk, whose seeks are longer.
 fn rests(context: &ExperimentContext<'_>) -> Rests {
     let Some(usual) = reads_alone(context).and_then(|reads| median(&latencies(reads))) else {
         return Rests::new(ASKING, Vec::new());
@@ -91,20 +93,22 @@ fn rests(context: &ExperimentContext<'_>) -> Rests {
     Rests::new(ASKING, paced_reads.filter_map(|segment| recovery(segment, usual)).collect())
 }
 
-/// A rest in nanoseconds, and how many times as long as `usual` the reads after it took: the second longest of them, as one alone may be an
-/// accident, and some come while the arm is on its way.
+/// A rest in nanoseconds, and the latency after it as a multiple of `usual`. The second longest counts,
+/// because a single one may be chance, and some come while the arm is returning.
 fn recovery(segment: &Segment, usual: f64) -> Option<[f64; 2]> {
     let pairs = segment.samples.windows(2);
     let mut reads: Vec<[f64; 2]> = pairs
         .map(|pair| {
-            // Not from when it was due: a read that waits longer than the pace delays the one after it.
+            // From the time it was sent, not due: a read that waits longer than the interval delays the one
+            // after it.
             let elapsed = pair[1].done.since(pair[1].sent).0 as f64;
             [pair[1].sent.since(pair[0].done).0 as f64, elapsed / usual]
         })
         .collect();
     reads.sort_by(|first, other| other[1].total_cmp(&first[1]));
     let times = reads.get(1)?[1];
-    // A read that waited has also shortened the rest before the next one: where some have met it at work, rests of these count.
+    // A read that waited also shortened the rest before the next one. If some met the disk at work, only
+    // rests before these count.
     let counts = |read: &&[f64; 2]| times < ASKING.busy || read[1] >= ASKING.busy;
     let rests: Vec<f64> = reads.iter().filter(counts).map(|[rest, _]| *rest).collect();
     Some([median(&rests)?, times])
@@ -120,7 +124,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads that were due each 500 ms, and took so many milliseconds once they had left, which is when the one before had ended.
+    /// Reads due every 500 ms that took this many milliseconds after they were sent, which is when the one
+    /// before had ended.
     fn reads(elapsed: [u64; 8]) -> Segment {
         let workload = Workload::new("w", Until::ops(1), Vec::new());
         let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
@@ -143,9 +148,9 @@ mod tests {
 
     #[test]
     fn reads_that_wait_for_a_band_say_how_long_they_had_rested() {
-        // What took long by accident is one of them.
+        // One read is slow by chance.
         assert_eq!(millis(recovery(&reads([10, 8, 12, 9, 90, 11, 10, 9]), 1e7)), (490, 12));
-        // A read of 600 ms is still under way when the next one is due, which then waits for nothing more.
+        // A read of 600 ms is still under way when the next one is due, which then waits for nothing else.
         assert_eq!(millis(recovery(&reads([10, 200, 9, 600, 10, 11, 150, 10]), 1e7)), (490, 200));
         assert_eq!(recovery(&Segment { samples: Vec::new(), ..reads([1; 8]) }, 1e7), None);
     }

@@ -1,5 +1,5 @@
-//! Two places, or two ways to write, that differ in one thing: how their I/Os are issued side by side, and whether their
-//! times differ.
+//! Compares two areas, or two ways to write, that differ in one thing: issues their I/Os side by side, and
+//! tests whether their times differ.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use likenew_core::workload::{Arrival, Stream, Workload};
 use likenew_stats::interval::{CONFIDENCE_99, Interval, median_interval};
 use likenew_stats::summary::median;
 
-/// Reads of `block` bytes at random in the first and the second area, one after the other, `each` of both in random turns: so
-/// whatever changes with time changes both.
+/// Random reads of `block` bytes in both areas at QD1, `each` of them in random turns, so that a drift
+/// affects both alike.
 pub(super) fn reads_of_both(name: &str, areas: [Range<u64>; 2], block: u32, each: u32) -> Workload {
     let stream = |area: Range<u64>| Stream {
         arrival: Arrival::Interleaved { weight: 1, depth: 1, per_second: None },
@@ -30,7 +30,7 @@ pub(super) fn reads_of_both(name: &str, areas: [Range<u64>; 2], block: u32, each
     Workload { samples: 2 * each, ..Workload::new(name, Until::ops(u64::from(2 * each)), streams) }
 }
 
-/// Writes an area once in order and waits until the drive says that it holds it.
+/// Writes an area once sequentially, then flushes it.
 pub(super) fn write_in_order(name: &str, area: Range<u64>, data: DataClass) -> Workload {
     let bytes = area.end - area.start;
     let block = (64 << 10).min(bytes) as u32;
@@ -45,7 +45,7 @@ pub(super) fn latencies(segment: &Segment, stream: u16) -> Vec<f64> {
     samples.map(|sample| sample.latency().0 as f64).collect()
 }
 
-/// The medians of two sets of times, and what lies between them.
+/// The medians of two sets of latencies, and the interval of their ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct MedianComparison {
     pub(super) first: f64,
@@ -55,7 +55,7 @@ pub(super) struct MedianComparison {
 }
 
 impl MedianComparison {
-    /// Of two sets of times; none of fewer than eight, or without time.
+    /// From two sets of latencies; `None` if there are fewer than eight, or no time passed.
     pub(super) fn from_times(first: &[f64], second: &[f64]) -> Option<Self> {
         Some(Self {
             first: median(first).filter(|first| *first > 0.0)?,
@@ -70,17 +70,17 @@ impl MedianComparison {
         Self::from_times(&latencies(segment, 0), &latencies(segment, 1))
     }
 
-    /// The first in times of the other.
+    /// The first median over the second.
     pub(super) fn ratio(&self) -> f64 {
         self.first / self.second
     }
 
-    /// Whether the first takes less time, by this share of the other at least and beyond chance.
+    /// Whether the first is less, by at least this share of the other and beyond chance.
     pub(super) fn is_less(&self, share: f64) -> bool {
         self.first < (1.0 - share) * self.second && self.one_interval.high < self.other_interval.low
     }
 
-    /// Whether they are the same but for this share of the other, and for chance.
+    /// Whether they are the same within this share of the other and chance.
     pub(super) fn is_same(&self, share: f64) -> bool {
         let Interval { low, high } = self.one_interval;
         let within = |value: f64| (value / self.second - 1.0).abs() <= share;

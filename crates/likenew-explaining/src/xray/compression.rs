@@ -1,5 +1,5 @@
-//! Whether the controller compresses: zeros against data that nothing shortens, written and read back. What is stored shorter
-//! is programmed less and crosses the chips' bus in less time.
+//! Whether the controller compresses: writes zeros and incompressible data, and reads both back. What is
+//! stored shorter needs fewer programs and less time on the flash bus.
 
 use std::ops::Range;
 
@@ -23,23 +23,31 @@ use likenew_procedure_support::series::axis;
 
 const AREA: u64 = 2 << 20;
 const AREAS: [Range<u64>; 2] = [0..AREA, AREA..2 * AREA];
-/// Which of the two areas is written, in an order in which what drifts is the same to both.
+/// Which of the two areas is written; this order makes a linear drift affect both alike.
 const ORDER: [usize; 4] = [1, 0, 0, 1];
-/// So often all of it is done at most, after a rest in which the drive can finish what it has begun.
+/// Most rounds, each after a rest in which the drive can finish its work.
 const ROUNDS: usize = 4;
 const ROUND: usize = ORDER.len() + 2;
+/// Rest before a round. Chosen: longer than a write buffer takes to empty.
 const REST: Nanos = Nanos::from_secs(2);
 const READS: u32 = 128;
 const READ: u32 = 16 << 10;
-/// What is stored shorter is read faster by this share at least, and zeros are written no slower than other data.
+/// Share by which reads of compressed data are faster, at least. Chosen: twice `SAME`.
 const FASTER: f64 = 0.03;
+/// Most time to write zeros, as a multiple of the time for random data, for reads to count. Chosen: noise of
+/// a few writes.
 const WRITTEN_SLOWER_MAX: f64 = 1.05;
-/// As long to read as other data.
+/// Difference of latencies, as a share, up to which zeros read like other data. Chosen: what medians of the
+/// reads resolve.
 const SAME: f64 = 0.015;
-/// Zeros that are written faster than this share of random data are stored shorter, whatever reads say.
+/// Time to write zeros over that of random data, as a ratio, below which they are stored shorter, whatever
+/// reads show.
 const ZERO_WRITE_RATIO_MAX: f64 = 0.6;
+/// The same for a single round, and for reads that contradict it. Chosen: halfway between
+/// `ZERO_WRITE_RATIO_MAX` and noise.
 const CLEARLY: f64 = 0.7;
-/// Reads of which the middle 80 % lie so far apart scatter by their nature.
+/// Middle 80% of read latencies over their median, as a ratio, above which reads scatter by nature. Chosen:
+/// flash stays below it, disks and networks above.
 const SCATTERS: f64 = 0.25;
 
 /// Writes zeros and random data in turns, then reads both.
@@ -63,7 +71,7 @@ impl Experiment for CompressionExperiment {
         let Some(area) = order(round).get(step).copied() else {
             let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
             let reads = || reads_of_both(&format!("reads {round}"), areas(round), READ, READS);
-            // What is read right after it was written has not been moved meanwhile.
+            // Data read right after it was written was not relocated in between.
             return Some(if (step == ORDER.len()) == (round % 2 == 0) { reads() } else { rest() });
         };
         let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
@@ -85,24 +93,24 @@ impl Experiment for CompressionExperiment {
     }
 }
 
-/// The order of a round: what matters to the first write after a rest is not always the same data.
+/// The order of a round. It alternates, because the first write after a rest may differ.
 fn order(round: usize) -> [usize; 4] {
     if round < 2 { ORDER } else { ORDER.map(|data| 1 - data) }
 }
 
-/// Where zeros and random data go in a round: where they lie does not matter to one more than to the other.
+/// Where zeros and random data go in a round. They swap places, so that addresses do not matter.
 fn areas(round: usize) -> [Range<u64>; 2] {
     let [first, second] = AREAS;
     if round.is_multiple_of(2) { [first, second] } else { [second, first] }
 }
 
-/// What one round has shown.
+/// The result of one round.
 struct Round {
-    /// Of zeros beside random data.
+    /// Reads of zeros compared with random data.
     reads: MedianComparison,
-    /// Times of reads lie as far apart as those of a disk or a network.
+    /// Whether read latencies spread like those of a disk or a network.
     scatters: bool,
-    /// Nanoseconds that zeros and random data have taken to be written, each twice.
+    /// Nanoseconds to write zeros and random data, each twice.
     write_times: [[f64; 2]; 2],
 }
 
@@ -119,12 +127,12 @@ impl Round {
         Some(Self { reads, scatters: spread > SCATTERS * reads.second, write_times })
     }
 
-    /// Time of writing zeros in times of writing random data.
+    /// Time to write zeros over that of random data.
     fn write_ratio(&self) -> f64 {
         self.write_times[0].iter().sum::<f64>() / self.write_times[1].iter().sum::<f64>()
     }
 
-    /// What it says for itself, if it is clear.
+    /// The round's own answer, if it is clear.
     fn word(&self) -> Option<&'static str> {
         if self.scatters {
             return None;
@@ -142,7 +150,7 @@ fn rounds(context: &ExperimentContext<'_>) -> Vec<Round> {
     context.segments.chunks(ROUND).enumerate().filter_map(Round::from_segments).collect()
 }
 
-/// Why it can not be asked here, if it can not.
+/// Why compression cannot be tested here; `None` if it can.
 fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::Compression, reason));
     if !context.may_write(4 * AREA) && context.segments.is_empty() {
@@ -180,7 +188,7 @@ fn infer_property(rounds: &[Round]) -> Property {
     let middle = median(&pairs).expect("there are several");
     let with_pairs = |reason: Reason| wording::write_pairs(reason, pairs.len(), Share(middle));
     let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
-    // Reads that take longer for zeros, and writes of which some do, are no compression.
+    // Zeros that read slower, or only partly write faster, are not compression.
     match pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
         true => Property::word(key, "yes", 0.97, with_pairs(reason(wording::zeros_faster))),
         false if middle > CLEARLY && reads > CLEARLY => {

@@ -1,4 +1,4 @@
-//! What a probe sees: the drive, what it has run itself, what others have found, and what may still be spent.
+//! What a test knows: the drive, its own segments, earlier findings, and the writes left.
 
 use std::ops::Range;
 
@@ -20,23 +20,23 @@ use super::property::{Key, Property};
 use super::reason::Reason;
 use super::wording;
 
-/// No span is shorter.
+/// The span is a multiple of this, in bytes.
 const TRIM_BLOCK: u32 = 16 << 20;
-/// Bytes of a simulated drive whose fill takes a minute or so of this machine's time; more takes several.
+/// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
 pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
-/// What a probe sees.
+/// What a test knows.
 pub(super) struct ExperimentContext<'a> {
     pub(super) evidence: &'a Evidence,
-    /// Bytes of address space that are looked at, from 0.
+    /// Bytes of address space under test, from 0.
     pub(super) span: u64,
     /// Bytes that may still be written.
     pub(super) remaining: u64,
-    /// What this probe has run so far, in order.
+    /// Segments of this test, in the order they ran.
     pub(super) segments: Vec<&'a Segment>,
-    /// Whether this probe was asked for by its name.
+    /// Whether this test was asked for by name.
     pub(super) is_named: bool,
-    /// What the probes before it have found.
+    /// Findings of the tests before it.
     pub(super) inferences: InferredProperties,
 }
 
@@ -52,7 +52,7 @@ impl<'a> ExperimentContext<'a> {
         }
     }
 
-    /// Takes over what the probe has found, and what its workloads have written to find it. Returns what is for the reader alone.
+    /// Records the findings of a test and the bytes that it wrote for them. Returns the charts.
     pub(super) fn record(&mut self, finding: Finding) -> Pictures {
         let failed = self.segments.iter().find_map(|segment| segment.measurement_error());
         let Finding { mut properties, pictures, noise } = match failed {
@@ -74,13 +74,13 @@ impl<'a> ExperimentContext<'a> {
         pictures
     }
 
-    /// Whether something else than the drive decides how long the I/Os of this probe take.
+    /// Whether something other than the drive affects the latencies of this test.
     pub(super) fn is_busy(&self) -> bool {
         self.inferences.noise().is_some_and(Noise::is_busy)
             || BackgroundIo::in_segment(self.segments.iter().copied()).disturb()
     }
 
-    /// Whether somebody else was met, whose writes would take part of whatever is filled.
+    /// Whether other programs use the drive; their writes would take part of whatever is filled.
     pub(super) fn has_others(&self) -> bool {
         self.inferences.background_io().is_some()
             || BackgroundIo::in_segment(self.segments.iter().copied()).disturb()
@@ -91,41 +91,41 @@ impl<'a> ExperimentContext<'a> {
         self.evidence.geometry.block
     }
 
-    /// Whether so much may still be written.
+    /// Whether the budget allows this many more bytes of writes.
     pub(super) fn may_write(&self, bytes: u64) -> bool {
         self.evidence.geometry.writable && bytes <= self.remaining
     }
 
-    /// Whether all addresses of the drive are looked at, so that filling them fills the drive.
+    /// Whether the span is the whole drive, so that filling it fills the drive.
     pub(super) fn is_whole(&self) -> bool {
         let kind = self.evidence.identity.kind;
         let capacity = self.evidence.geometry.capacity;
         matches!(kind, Kind::Device | Kind::Simulated) && capacity - self.span < capacity / 100
     }
 
-    /// Whether what is trimmed is forgotten, as far as that is known.
+    /// Whether trimmed data is forgotten, as far as that is known.
     pub(super) fn loses_writes(&self) -> bool {
         self.evidence.geometry.trims && self.inferences.word(Key::Trim) != Some("ignored")
     }
 
-    /// Trims all that is looked at.
+    /// Trims the whole span.
     pub(super) fn trim(&self, name: &str) -> Workload {
         let place = AccessPattern::Sequential(Region::bytes(0..self.span));
         let stream = Stream::closed(Mix::Only(Op::Trim), TRIM_BLOCK, place, 1, DataClass::Random);
         Workload::new(name, Until::bytes(self.span), vec![stream])
     }
 
-    /// What this probe has run under this name, without the probe's.
+    /// The segment of this name, without the test's prefix.
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
         self.segments.iter().copied().find(|segment| own_name(segment) == name)
     }
 
-    /// What all probes have run under this full name, such as `preparation: prepare`.
+    /// The segment with this full name from any test, such as `preparation: prepare`.
     pub(super) fn segment_of_any(&self, full_name: &str) -> Option<&'a Segment> {
         self.evidence.segment_named(full_name)
     }
 
-    /// Why so much cannot be written here.
+    /// Why this many bytes cannot be written here.
     pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
         match self.evidence.geometry.writable {
             true => wording::too_few_writes(bytes, self.remaining),
@@ -133,7 +133,7 @@ impl<'a> ExperimentContext<'a> {
         }
     }
 
-    /// Why a drive that was filled is not to be had here, or would not be the whole drive.
+    /// Why the drive cannot be filled here, or only in part.
     pub(super) fn part_refusal(&self) -> Reason {
         match self.evidence.identity.kind {
             Kind::Device | Kind::Simulated => wording::part_of_drive(),
@@ -153,23 +153,23 @@ impl<'a> ExperimentContext<'a> {
     }
 }
 
-/// The name that the probe gave it.
+/// The name without the test's prefix.
 pub(super) fn own_name(segment: &Segment) -> &str {
     segment.workload.name.split_once(": ").map_or("", |(_, name)| name)
 }
 
-/// Bytes written by it.
+/// Bytes that a segment wrote.
 pub(super) fn bytes_written(segment: &Segment) -> u64 {
     segment.bytes(Op::Write)
 }
 
-/// Reads of `block` bytes at random within `range`, `depth` of them in flight.
+/// Random reads of `block` bytes within `range` at queue depth `depth`.
 pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream {
     let place = AccessPattern::Random(Region::bytes(range));
     Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
 }
 
-/// Latencies of the I/Os that were kept, in nanoseconds, in order of their ends.
+/// Latencies of the sampled I/Os, in nanoseconds, by completion.
 pub(super) fn latencies(segment: &Segment) -> Vec<f64> {
     segment.samples.iter().map(|sample| sample.latency().0 as f64).collect()
 }

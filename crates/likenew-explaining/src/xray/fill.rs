@@ -1,6 +1,7 @@
-//! An empty drive filled in order: what it takes at a faster speed than later, and what a rest brings back of that.
+//! Fills an empty drive sequentially: how much it takes faster than the rest, and how much of that a rest
+//! restores.
 //!
-//! The fill is the ground for everything that needs a full drive, too.
+//! The fill also prepares experiments that need a full drive.
 
 mod cache;
 
@@ -43,29 +44,37 @@ const MORE: &str = "more to fold";
 const FLUSH: &str = "flush";
 const BURST_AFTER_FLUSH: &str = "burst after flush";
 
-/// The span is written in so many pieces, each with so many windows.
+/// The span is written in this many pieces, each with this many windows.
 const PIECES: u64 = 32;
 const WINDOWS: u64 = 32;
 const BLOCK: u32 = 64 << 10;
 const DEPTH: u32 = 8;
 const LOOKS: u32 = 256;
+/// Rate of reads that check whether the drive is empty, in IOPS. Chosen: slow for any drive, and still no
+/// rest.
 const LOOKS_PER_S: f64 = 100.0;
-/// Reads that meet no flash take less than this share of the time of those that do.
+/// Latency of reads that skip the flash over that of others, as a ratio, at most. Chosen: reading flash adds
+/// more than that.
 const EMPTY: f64 = 0.93;
-/// A firmware that looks after itself has begun and ended by then.
+/// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
-/// What is fast at first and larger than this share of the span is no write buffer.
+/// A fast part larger than this share of the span is no write buffer. Chosen: an eighth is far more memory
+/// than drives have.
 const BUFFER_MAX: f64 = 0.125;
-/// Of what was fast so much is written after a flush; if so much of that is fast again, a write buffer took it.
+/// Part of the fast bytes, as a share, that is written again after a flush. Chosen: half, so that it fits for
+/// certain.
 const FLUSHED_SHARE: f64 = 0.5;
+/// Share of those bytes that must be fast again for a write buffer. Chosen: a cache in flash, which a flush
+/// does not empty, has none.
 const BUFFERED_SHARE: f64 = 0.7;
-/// Of a cache that is written anew each time that it was found folding.
+/// Part of the cache, as a share, that is written again each time it was folded. Chosen: enough to keep it
+/// folding.
 const MORE_SHARE: f64 = 0.3;
-/// A weak drop is taken for the cache's end when no stronger one has come in this share of the span: a third of it is the most
-/// that cells of three bits hold with one bit each.
+/// Share of the span after which a weak drop counts as the end of the cache if no stronger one has come: TLC
+/// cells used with one bit hold at most a third of the span. Chosen: a margin above that third.
 const WAIT_FOR_STRONGER: f64 = 0.45;
 
-/// Empties the drive where it can, and writes all of it once in order.
+/// Empties the drive if possible, and fills it once sequentially.
 pub(super) struct FillExperiment;
 
 impl Experiment for FillExperiment {
@@ -140,7 +149,7 @@ impl Experiment for FillExperiment {
     }
 }
 
-/// Why it can not be asked here.
+/// Why the drive cannot be filled here.
 fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
     let simulated = context.evidence.identity.kind == Kind::Simulated;
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
@@ -156,7 +165,7 @@ fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
     (!begun && !context.may_write(context.span)).then(|| context.fill_refusal())
 }
 
-/// The next step of emptying it, and a look at what reads of it take then.
+/// The next step of emptying the drive, and of checking the latency of reads then.
 fn empty(context: &ExperimentContext<'_>) -> Option<Workload> {
     if context.loses_writes() && context.segment(TRIM).is_none() {
         return Some(context.trim(TRIM));
@@ -167,7 +176,7 @@ fn empty(context: &ExperimentContext<'_>) -> Option<Workload> {
     context.segment(READ_BEFORE).is_none().then(|| read_old_data(context, READ_BEFORE))
 }
 
-/// Random reads that are in no hurry, and keep the drive from resting.
+/// Slow random reads that keep the drive from resting.
 fn read_old_data(context: &ExperimentContext<'_>, name: &str) -> Workload {
     let stream = random_reads(0..context.span, context.block().max(4096), 1);
     let arrival = Arrival::Open { per_second: LOOKS_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
@@ -175,7 +184,7 @@ fn read_old_data(context: &ExperimentContext<'_>, name: &str) -> Workload {
     Workload { samples: LOOKS, ..Workload::new(name, Until::ops(LOOKS.into()), streams) }
 }
 
-/// Writes so many bytes in order from there on.
+/// Writes this many bytes sequentially from an address on.
 fn write(name: &str, at: u64, length: u64) -> Workload {
     let place = AccessPattern::Sequential(Region::bytes(at..at + length));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
@@ -183,7 +192,7 @@ fn write(name: &str, at: u64, length: u64) -> Workload {
     Workload { window: Some(window), ..Workload::new(name, Until::bytes(length), vec![stream]) }
 }
 
-/// So many bytes, less what is no whole block.
+/// Rounded down to whole blocks.
 fn in_blocks(bytes: f64) -> u64 {
     bytes as u64 / u64::from(BLOCK) * u64::from(BLOCK)
 }
@@ -197,7 +206,7 @@ fn is_piece(segment: &Segment) -> bool {
     [PIECE, BURST, MORE, BURST_AFTER_FLUSH].iter().any(|name| own_name(segment).starts_with(name))
 }
 
-/// Where the fill goes on.
+/// Where the fill continues.
 fn filled_bytes(segments: &[&Segment]) -> u64 {
     segments
         .iter()
@@ -214,8 +223,8 @@ fn bytes_before(context: &ExperimentContext<'_>) -> f64 {
     earlier.map(super::context::bytes_written).sum::<u64>() as f64
 }
 
-/// The part of the fill that no rest has interrupted yet, nor a flush; but if that has shown a write buffer, it goes on, and is as it
-/// would be without the buffer.
+/// The part of the fill before any rest or flush. If a flush showed a write buffer, the fill continues past
+/// it, corrected for the buffer.
 fn before_rests(segments: &[&Segment]) -> WriteProgress {
     let fill = segments.iter().copied().skip_while(|segment| !is_piece(segment));
     let Some((buffer, flushed)) = buffer(segments) else {
@@ -225,8 +234,8 @@ fn before_rests(segments: &[&Segment]) -> WriteProgress {
     buffer.without_buffer(&WriteProgress::from_segments(fill.filter(|segment| is_piece(segment))), flushed)
 }
 
-/// A write buffer that a flush has shown, and the bytes that were filled before the flush: it empties a buffer, and no cache in
-/// flash.
+/// A write buffer that the flush revealed, and the bytes filled before the flush: it empties a buffer, but no
+/// cache in flash.
 fn buffer(segments: &[&Segment]) -> Option<(Cache, f64)> {
     let at = segments.iter().position(|segment| own_name(segment) == BURST_AFTER_FLUSH)?;
     let before =
@@ -235,7 +244,7 @@ fn buffer(segments: &[&Segment]) -> Option<(Cache, f64)> {
     (buffer.fast_share(&burst) >= BUFFERED_SHARE).then(|| (buffer, before.bytes()))
 }
 
-/// A flush and a burst after it, where what was fast is small enough to be a write buffer.
+/// A flush and a burst after it, if the fast part is small enough for a write buffer.
 fn flush_workload(context: &ExperimentContext<'_>, cache: &Cache, room: Range<u64>) -> Option<Workload> {
     let length = in_blocks(FLUSHED_SHARE * cache.bytes);
     let fits = length > 0 && length <= room.end - room.start && context.may_write(length);
@@ -251,8 +260,8 @@ fn flush_workload(context: &ExperimentContext<'_>, cache: &Cache, room: Range<u6
     Some(Workload::new(FLUSH, Until::ops(1), vec![stream]))
 }
 
-/// Whether reads before the fill met no flash: they took less time than the same reads after it, when what the fill had left over was
-/// done. `None` before both were seen.
+/// Whether reads before the fill met no flash: they took less time than the same reads after it, once the
+/// work that the fill left was done. `None` until both were measured.
 fn was_empty(context: &ExperimentContext<'_>) -> Option<bool> {
     let late = |segment: &Segment| {
         let all = latencies(segment);
@@ -261,23 +270,23 @@ fn was_empty(context: &ExperimentContext<'_>) -> Option<bool> {
     Some(late(context.segment(READ_BEFORE)?)? < EMPTY * late(context.segment(FULL)?)?)
 }
 
-/// Whether the probe has filled an empty drive, as far as that can be told.
+/// Whether the experiment has filled an empty drive, as far as that can be told.
 pub(super) fn is_filled_whole(context: &ExperimentContext<'_>) -> bool {
     context.segment_of_any(&format!("{NAME}: {FULL}")).is_some()
 }
 
-/// The cache that the fill has shown, if it has shown one.
+/// The pseudo-SLC cache that the fill found, if any.
 pub(super) fn cache_of(context: &ExperimentContext<'_>) -> Option<Cache> {
     let is_claimed = matches!(context.inferences.property(Key::SlcCacheBytes).state, State::Number { .. });
     cliff_in(context).filter(|_| is_claimed)
 }
 
-/// What looked like a cache in the fill, whether or not it is claimed to be one.
+/// What looked like a cache in the fill, even if it is not claimed to be one.
 pub(super) fn cliff_in(context: &ExperimentContext<'_>) -> Option<Cache> {
     Cache::find(&before_rests(&super::segments_of(NAME, &context.evidence.segments)))
 }
 
-/// The course of the pieces that were written without a rest before them.
+/// Progress of the pieces that were written without a rest before them.
 pub(super) fn pieces<'a>(context: &ExperimentContext<'a>) -> Vec<&'a Segment> {
     let name = format!("{NAME}: {PIECE}");
     context.evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&name)).collect()

@@ -1,4 +1,4 @@
-//! What a probe has found.
+//! The findings of a test.
 
 use likenew_core::findings::Series;
 use likenew_core::measurement_error::MeasurementError;
@@ -7,21 +7,21 @@ use super::disturbance::Noise;
 use super::property::Property;
 use super::wording;
 
-/// Pictures by name.
+/// Charts by name.
 pub(super) type Pictures = Vec<(&'static str, Series)>;
 
-/// What a probe has found: properties, and the measured signature as pictures.
+/// The findings of a test: properties, and the signature as charts.
 #[derive(Default)]
 pub(super) struct Finding {
     pub(super) properties: Vec<Property>,
     /// By name.
     pub(super) pictures: Pictures,
-    /// How steady the drive answers, where this has found it out.
+    /// How steady the drive answers, if this test measured it.
     pub(super) noise: Option<Noise>,
 }
 
 impl Finding {
-    /// What is left of it where I/Os of its probe failed: nothing is known of what it asked for.
+    /// The same after I/Os of the test failed: its properties are unknown.
     pub(super) fn with_error(self, error: &MeasurementError) -> Self {
         let undecided = |property: Property| Property::undecided(property.key, wording::failed_io(error));
         Self { properties: self.properties.into_iter().map(undecided).collect(), ..Self::default() }

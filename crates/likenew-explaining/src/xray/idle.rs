@@ -1,4 +1,4 @@
-//! When a drive that is left alone begins to work by itself: reads after a long enough rest meet dies that are at it.
+//! When an idle drive starts garbage collection: reads after a long enough rest meet busy dies.
 
 use std::ops::Range;
 
@@ -24,19 +24,22 @@ const ASK: &str = "probe read";
 
 const READ: u32 = 4096;
 const READS: u32 = 24;
-/// Left over work ends while the drive is kept from resting.
+/// Time of reads that keep the drive awake, until work left over is done. Chosen: a few times the longest
+/// stall of such work.
 const CALMING: Nanos = Nanos::from_secs(4);
+/// Rate of those reads, in IOPS. Chosen: 10 ms apart, shorter than any idle time after which firmware starts.
 const AWAKE_PER_S: f64 = 100.0;
-/// A drive whose answers contradict each other is not asked for ever.
+/// Most rests tried, for a drive whose answers contradict each other.
 const ASKS_MAX: usize = 40;
-/// Within this quantile's time a drive answers that is kept awake …
+/// Quantile of latencies, in 0..1, that stands for a drive kept awake. Chosen: its slowest usual read.
 const AWAKE: f64 = 0.95;
-/// … and after a rest within this one's where nothing has begun: work on a few of its dies meets few of the reads.
+/// The quantile after a rest that must stay within it if nothing has started: work on a few dies meets few of
+/// the reads. Chosen: below `AWAKE`.
 const RESTED_SHARE: f64 = 0.85;
-/// A die is at work for long against what a read takes.
+/// A die is busy for long compared with a read.
 const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };
 
-/// Rests of one past and what came after them.
+/// The rests of one run and the reads after them.
 pub(super) struct Idle<'a> {
     rests: Rests,
     probe_reads: usize,
@@ -44,11 +47,11 @@ pub(super) struct Idle<'a> {
 }
 
 impl<'a> Idle<'a> {
-    /// Of those that a probe has run. `None` while nothing was asked.
+    /// From the segments of a test. `None` while there are none.
     pub(super) fn from_segments(segments: &[&'a Segment]) -> Self {
         let calm = segments.iter().filter(|segment| own_name(segment) == CALM);
         let usual = calm.filter_map(|segment| {
-            // The last of them, when what was left over is done.
+            // The last quarter of them, when earlier work is done.
             let all = latencies(segment);
             quantile(&all[all.len() - all.len() / 4..], AWAKE)
         });
@@ -67,9 +70,9 @@ impl<'a> Idle<'a> {
         Self { rests, probe_reads, last: segments.last().copied() }
     }
 
-    /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
-    /// after each time that it has begun, and that takes at least `lasts` nanoseconds, if that is known. Reads keep to addresses that
-    /// hold data.
+    /// The next workload: keeps the drive awake until earlier work is done, leaves it idle, and reads.
+    /// `again` makes new work each time that collection has started and takes at least `lasts` nanoseconds,
+    /// if that is known. Reads keep to addresses that hold data.
     pub(super) fn next(
         &self,
         holding: Range<u64>,
@@ -89,13 +92,13 @@ impl<'a> Idle<'a> {
                 Some(Workload { samples: READS, ..workload })
             }
             ASK if self.rests.bracket().is_some() => again().or_else(|| Some(calm(holding))),
-            // Nothing has begun, and the reads have ended the rest.
+            // Nothing has started, and the reads have ended the rest.
             ASK => Some(self.gap(rest)),
             _ => Some(calm(holding)),
         }
     }
 
-    /// Leaves it alone until it has rested for so many nanoseconds, of which some have passed since the last read.
+    /// Leaves the drive idle for this many nanoseconds, some of which have passed since the last read.
     fn gap(&self, rest: f64) -> Workload {
         let passed = self.last.and_then(|last| Some(last.ended_at.since(last.samples.last()?.done)));
         let left = Nanos(rest as u64).since(passed.unwrap_or(Nanos::ZERO));

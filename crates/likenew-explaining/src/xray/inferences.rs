@@ -1,4 +1,4 @@
-//! What is known of a drive so far.
+//! The findings of all tests up to now.
 
 use super::background_io::BackgroundIo;
 use super::disturbance::Noise;
@@ -6,14 +6,14 @@ use super::property::{Key, Property, State};
 use super::reason::Remedy;
 use super::wording;
 
-/// The highest confidence, in 0..1, where something else uses the drive: below the 0.9 from which an answer counts as
-/// a claim. Our own choice.
+/// The highest confidence, in 0..1, if something else uses the drive. Chosen: below the 0.9 from which an
+/// answer counts as a claim.
 const CONFIDENCE_IN_NOISE: f64 = 0.85;
 
-/// The widest interval that still says something there, as a multiple of the number. Our own choice.
+/// The widest interval that still counts then, as a multiple of the number. Chosen: a factor of two or so.
 const WIDTH_MAX: f64 = 1.0;
 
-/// What the probes so far have found. What no probe has spoken of is undecided.
+/// The findings of all tests up to now. A property that no test has found is undecided.
 #[derive(Default)]
 pub(super) struct InferredProperties {
     properties: Vec<Property>,
@@ -22,7 +22,7 @@ pub(super) struct InferredProperties {
 }
 
 impl InferredProperties {
-    /// Takes over what was found; the newest word on a property counts.
+    /// Records findings; the newest answer for a property counts.
     pub(super) fn record(&mut self, found: Vec<Property>) {
         for property in found {
             self.properties.retain(|old| old.key != property.key);
@@ -30,33 +30,33 @@ impl InferredProperties {
         }
     }
 
-    /// Takes over how steady the drive answers.
+    /// Records how steady the drive answers.
     pub(super) fn record_noise(&mut self, noise: Noise) {
         self.noise = Some(noise);
     }
 
-    /// How steady the drive answers, where that was found out.
+    /// How steady the drive answers, if that was measured.
     pub(super) fn noise(&self) -> Option<&Noise> {
         self.noise.as_ref()
     }
 
-    /// Takes over that others were met.
+    /// Records I/Os of other programs.
     pub(super) fn record_background(&mut self, background_io: BackgroundIo) {
         self.background_io = self.background_io.or(Some(background_io));
     }
 
-    /// Those that were met first.
+    /// I/Os of other programs, as first found.
     pub(super) fn background_io(&self) -> Option<BackgroundIo> {
         self.background_io
     }
 
-    /// The property as it stands.
+    /// The value of a property.
     pub(super) fn property(&self, key: Key) -> Property {
         let found = self.properties.iter().find(|property| property.key == key);
         found.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
     }
 
-    /// The word that was found for it.
+    /// The word of a property, if it has one.
     pub(super) fn word(&self, key: Key) -> Option<&'static str> {
         self.properties.iter().find(|property| property.key == key).and_then(|property| {
             match property.state {
@@ -66,19 +66,19 @@ impl InferredProperties {
         })
     }
 
-    /// The number that was found for it.
+    /// The number of a property, if it has one.
     pub(super) fn number(&self, key: Key) -> Option<f64> {
         self.properties.iter().find(|property| property.key == key).and_then(Property::value)
     }
 
-    /// Whether it was found to be this medium: `disk`, `shingled disk`, `flash` or `virtual`.
+    /// Whether the medium is this one: `disk`, `shingled disk`, `flash` or `virtual`.
     pub(super) fn is(&self, medium: &str) -> bool {
         self.word(Key::Medium) == Some(medium)
     }
 }
 
-/// The same where something else uses the drive: believed less, and a number within twice the interval, or unknown
-/// where that leaves nearly everything possible.
+/// The same while something else uses the drive: with lower confidence and twice the interval, or unknown
+/// if that allows nearly everything.
 pub(super) fn in_noise(mut property: Property) -> Property {
     if property.state == State::Undecided {
         return property;

@@ -1,9 +1,9 @@
-//! The mapping cache: single random reads over windows that grow from the first address.
+//! The mapping cache: random reads at QD1 over windows that grow from the first address.
 //!
-//! A drive without memory for its whole map reads a part of the map first where it is not at hand. Of a window of w bytes a
-//! cache that covers C of them has C/w at hand, so that the mean latency is hit + miss · max(0, 1 − C/w): a line with a
-//! knee over 1/w. What lies at the start could be faster for another reason; then the same addresses stay fast among reads
-//! of all addresses, and nothing is claimed.
+//! A drive that cannot keep its whole mapping table in memory reads a part of it first on a miss. For a
+//! window of w bytes, a cache that covers C of them hits C/w of the reads, so the mean latency is hit + miss
+//! · max(0, 1 − C/w): a line with a knee over 1/w. If addresses at the start are fast for another reason,
+//! they stay fast among reads of all addresses, and no cache is claimed.
 
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::quantity::Latency;
@@ -21,27 +21,33 @@ use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-/// The smallest window; a cache that covers less could hardly be used.
+/// The smallest window, in bytes; a cache that covers less would hardly be of use.
 const LEAST: u64 = 1 << 20;
-/// Reads of a window: of which the first half brings the cache to what it holds of it.
+/// Reads of a window; the first half warms the cache.
 const READS: u32 = 4096;
-/// Windows around twice what the cache seems to cover tell most: so many reads in each of so many.
+/// Reads in each of the windows around twice the cached range, which tell most.
 const CLOSER_READS: u32 = 16_384;
+/// Those windows, as multiples of the cached range. Chosen: to both sides of the steepest part of the curve.
 const CLOSER: [f64; 3] = [1.4, 1.9, 2.8];
-/// A miss never takes so many times as long as most reads.
+/// Multiple of the median latency above which a read is no miss. Chosen: a miss adds one or two reads of
+/// flash.
 const OUTLIER: f64 = 8.0;
-/// A mean that is known better than this is not known better than the drive repeats it.
+/// Smallest error of a mean, as a share. Chosen: drives repeat a mean no better.
 const ERROR_LEAST: f64 = 0.002;
-/// All addresses take as long as the first ones within this share: there is no such cache.
+/// Difference between all addresses and the first ones, as a share, below which there is no mapping cache.
+/// Chosen: a miss costs far more.
 const SAME: f64 = 0.03;
-/// A fit whose points lie farther off than so many times their errors, squared, is none.
+/// Mean squared distance of points from the line, in squared errors, above which the fit fails. Chosen:
+/// misses come in whole segments, so points scatter by more than their own errors.
 const MISFIT_MAX: f64 = 20.0;
-/// Points that lie farther from the line than this share of what misses cost have other reasons.
+/// Distance of a point from the line, as a share of the cost of a miss, above which something else bends the
+/// curve. Chosen: points of a true line stay well within it.
 const BENT_MAX: f64 = 0.15;
-/// A knee that is known worse than this is not named.
+/// Ratio of the ends of the knee's interval above which it is not named. Chosen: a wider one does not tell
+/// sizes a factor of two apart from those between.
 const UNSURE_MAX: f64 = 1.3;
 
-/// Reads over growing windows.
+/// Random reads over growing windows.
 pub(super) struct MapCache;
 
 impl Experiment for MapCache {
@@ -83,14 +89,14 @@ impl Experiment for MapCache {
     }
 }
 
-/// Windows from twice the smallest, each twice as long as the one before.
+/// Windows from twice the smallest, doubling.
 fn doublings(span: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(2 * LEAST), |window| window.checked_mul(2))
         .take_while(move |window| *window < span)
 }
 
-/// To parts of a map of any size: a part that a window covers half is used half as often as the others. It is never a
-/// power of two, so that no other window has its length.
+/// Rounds to a multiple of mapping segments of any size, because a segment half covered is used half as
+/// often. Never a power of two, so that no other window has this length.
 fn round_up(bytes: f64) -> u64 {
     let step: u64 = if bytes < 128e6 { 1 << 20 } else { 1 << 24 };
     let rounded = (bytes as u64).next_multiple_of(step);
@@ -108,7 +114,7 @@ fn window_of(segment: &Segment) -> u64 {
     own_name(segment).rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
-/// Latencies of the second half of its reads, without those that took far longer than a miss can.
+/// Latencies of the second half of the reads, without those far longer than a miss.
 fn settled_times(segment: &Segment) -> Vec<f64> {
     let late = segment.samples[segment.samples.len() / 2..].iter();
     let late: Vec<f64> = late.map(|sample| sample.latency().0 as f64).collect();
@@ -123,7 +129,7 @@ fn point(segment: &Segment) -> Option<Point> {
     Some(Point { x: 1.0 / window_of(segment) as f64, y, error })
 }
 
-/// Whether reads of all addresses take as long as those of the first ones; `None` as long as that was not measured.
+/// Whether reads of all addresses take as long as those of the first ones; `None` until that was measured.
 fn is_same(context: &ExperimentContext<'_>) -> Option<bool> {
     let point_at = |window: u64| point(context.segments.iter().find(|segment| window_of(segment) == window)?);
     let (all, first) = (point_at(context.span)?, point_at(LEAST)?);
@@ -147,7 +153,7 @@ fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&Broken
     }
     let Some(line) = line else { return Property::undecided(key, wording::unordered_windows()) };
     let covered = 1.0 / line.knee;
-    // Misses that an interval of χ² knows nothing of: a cache holds whole segments, and other rounds differ.
+    // Wider than χ² alone: a cache holds whole segments, and rounds differ.
     let wider = 1.0 + 0.005 + 2.0 * noise.spread;
     let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
     let reason = wording::slower_windows(Latency(line.level), Latency(line.rise), covered);
@@ -162,13 +168,13 @@ fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&Broken
     Property::number(key, covered, interval, 0.95, reason)
 }
 
-/// How far the farthest point lies from the line.
+/// Distance of the farthest point from the line.
 fn distance(context: &ExperimentContext<'_>, line: &BrokenLine) -> f64 {
     let points = context.segments.iter().filter_map(|segment| point(segment));
     points.map(|point| (point.y - line.at(point.x)).abs()).fold(0.0, f64::max)
 }
 
-/// Whether the addresses that a cache would cover take as long as all others when all are read.
+/// Whether the addresses that the cache would cover take as long as all others when all are read.
 fn reaches_the_start(context: &ExperimentContext<'_>, line: &BrokenLine, covered: f64) -> bool {
     let Some(all) = context.segments.iter().find(|segment| window_of(segment) == context.span) else {
         return false;

@@ -1,7 +1,7 @@
-//! The mapping unit: a write that does not fill one costs reading the rest of it. Writes of the unit's length are the
-//! longest for which alignment matters. Where each small write costs so much else that this does not show, as in a block
-//! map, sequential writes show it: from the unit's length on each continues where the last one ended, and shorter ones
-//! write a unit again.
+//! The mapping unit: writing part of one costs reading the rest. Alignment matters for writes up to the
+//! unit's length, and no longer. If small writes cost so much else that this does not show, as in a block
+//! map, sequential writes show it: from the unit's length on each continues where the last one ended, and
+//! shorter ones write a unit again.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
@@ -21,24 +21,28 @@ use super::synced_writes::{synced_times, synced_writes};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-/// Small, so that maps of whole blocks have room in their logs for all of it.
+/// Small, so that the logs of block maps have room for all of it.
 const AREA: u64 = 192 << 10;
 const LONGEST: u32 = 64 << 10;
 const WRITES: u32 = 48;
-/// A read before the program shows as this share of the time at least.
+/// Share of the latency that a read before the program costs, at least. Chosen: what medians of the writes
+/// resolve.
 const COSTS: f64 = 0.003;
-/// Writes in order that do not write a unit again take less by this factor at least.
+/// Ratio by which synced sequential writes of the unit's length are faster, at least. Chosen: a second write
+/// of the unit costs a merge or a program besides.
 const FALLS: f64 = 2.5;
-/// What most of them take counts, without the first.
+/// Writes left out at the start.
 const FIRST: usize = 3;
+/// Quantile of the latencies, in 0..1, that stands for most of them. Chosen: above the erase and the flush of
+/// single writes.
 const MOST: f64 = 0.9;
 const IN_ORDER: u64 = 4 << 20;
-/// Bytes that all of it writes at most.
+/// Most bytes written by this test.
 const WRITTEN: u64 = 16 << 20;
-/// In this order; and what a second round is called.
+/// The order of aligned and shifted writes; and the name of a second round.
 const SHIFTED: [bool; 2] = [false, true];
 const REPEAT_SUFFIX: &str = " again";
-/// So many longer writes that are indifferent to their start end the search.
+/// The search ends after this many longer lengths for which alignment does not matter.
 const INDIFFERENT: usize = 2;
 
 /// Writes aligned and half-shifted blocks, each followed by a flush.
@@ -58,7 +62,7 @@ impl Experiment for MapPageExperiment {
         }
         let pairs = pairs(context);
         if is_enough(&pairs) {
-            // Collection may have come between: it has to show twice.
+            // Garbage collection may have come in between, so it has to show twice.
             let (found, _) = pairs.iter().rfind(|(_, compared)| costs(compared))?;
             return SHIFTED.into_iter().find_map(|shifted| {
                 let name = name(*found, shifted, REPEAT_SUFFIX);
@@ -96,7 +100,7 @@ impl Experiment for MapPageExperiment {
     }
 }
 
-/// Why it can not be asked here, if it can not.
+/// Why the mapping unit cannot be tested here; `None` if it can.
 fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::MapPageBytes, reason));
     match context.inferences.word(Key::Medium) {
@@ -114,22 +118,23 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     }
 }
 
-/// Lengths that can be shifted by their half.
+/// Lengths that can be shifted by half.
 fn lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
     let shortest = 2 * context.block();
     std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
 }
 
-/// Lengths down to the shortest that there is.
+/// Lengths from long to the shortest possible.
 fn short_lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
     std::iter::once(context.block()).chain(lengths(context))
 }
 
-/// Length of writes in order, and what one takes until it is flushed.
+/// Length of sequential writes, and the latency of one until it is flushed.
 fn in_order(context: &ExperimentContext<'_>) -> Vec<(u32, f64)> {
     let time = |length: u32| {
         let times = synced_times(context.segment(&format!("in order {length}"))?);
-        // The first ones still wait for what was written before. Of two halves of a page one goes on, and the other writes it again.
+        // The first ones still wait for earlier writes. With half-pages, one continues the page and the next
+        // writes it again.
         Some((length, quantile(times.get(FIRST..)?, MOST).filter(|time| *time > 0.0)?))
     };
     short_lengths(context).filter_map(time).collect()
@@ -139,13 +144,13 @@ fn name(length: u32, shifted: bool, round: &str) -> String {
     format!("{} {length}{round}", if shifted { "shifted" } else { "aligned" })
 }
 
-/// Writes at multiples of their length, or half a length behind.
+/// Writes at multiples of their length, or shifted by half of it.
 fn placed_writes(name: String, length: u32, shifted: bool) -> Workload {
     let shift = if shifted { u64::from(length / 2) } else { 0 };
     synced_writes(name, length, AccessPattern::Random(Region::bytes(shift..AREA + shift)), WRITES)
 }
 
-/// Length of the writes, and aligned beside shifted ones.
+/// Length of the writes, and aligned compared with shifted ones.
 fn pairs(context: &ExperimentContext<'_>) -> Vec<(u32, MedianComparison)> {
     let pair = |length: u32, round| {
         let times = |shifted| context.segment(&name(length, shifted, round)).map(synced_times);
@@ -159,7 +164,7 @@ fn costs(compared: &MedianComparison) -> bool {
     compared.is_less(COSTS)
 }
 
-/// The longest writes for which the start matters have been passed.
+/// Whether the longest writes for which alignment matters have been passed.
 fn is_enough(pairs: &[(u32, MedianComparison)]) -> bool {
     let last = pairs.iter().rposition(|(_, compared)| costs(compared));
     last.is_some_and(|last| pairs.len() > last + INDIFFERENT)

@@ -1,9 +1,10 @@
-//! Which family the translation layer belongs to, and the cluster of those that map whole blocks.
+//! The family of the translation layer, and the cluster of those that map whole blocks.
 //!
-//! A map of whole blocks has to bring a cluster together (merge it) when writes leave it incomplete; a page map has nothing of the kind.
-//! So the first pages of one cluster after another are written, each waited for: a merge takes as long as copying a cluster. Where clusters
-//! begin, pauses show when the drive is written in order: the old block of each complete cluster is erased. Writes at random
-//! within one cluster then part those that keep logs from those that do not.
+//! A block map has to merge a cluster when writes leave it incomplete; a page map merges nothing. So the
+//! first pages of one cluster after another are written and flushed: a merge takes as long as copying a
+//! cluster. Where clusters begin shows in the pauses of sequential writes, when the old block of each
+//! complete cluster is erased. Random writes within one cluster then tell maps with log blocks from those
+//! without.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
@@ -25,29 +26,31 @@ use super::synced_writes::{synced_times, synced_writes};
 use super::wording::{self, MergeTimes};
 use likenew_procedure_support::series::axis;
 
-/// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
+/// Sequential writes that search for pauses: I/O length and bytes written, one attempt after the other.
 const TRIES: [(u32, u64); 4] =
     [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
 const DEPTH: u32 = 4;
 /// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
 const HEADS: u32 = 48;
 const LAST: usize = 12;
-/// Writes at random in one cluster, and in order.
+/// Random writes within one cluster, and sequential ones.
 const FEW: u32 = 16;
-/// A merge takes so many times as long as the same write in order.
+/// Latency of a merge over that of the same write in sequence, as a ratio, at least. Chosen: a merge copies
+/// dozens of pages.
 const MERGE: f64 = 8.0;
-/// More than a block's share of a merge: what a log block takes without one.
+/// Latency of random writes within a cluster over that of a merge, as a ratio, below which log blocks take
+/// them without one. Chosen: well above one page's share of a merge.
 const UNMERGED_SHARE: f64 = 0.25;
-/// No erase block has had fewer pages.
+/// Fewest pages of an erase block. Chosen: NAND has 64 or more; slightly fewer for rounding.
 const BLOCK_PAGES: f64 = 60.0;
-/// A drive larger than this is not filled to see how its map takes small writes.
+/// A larger drive is not filled to see how its map takes small writes; in bytes.
 const FILL_MAX: u64 = 32 << 30;
 /// Bytes that the search for clusters writes at least.
 const WRITTEN: u64 = 128 << 20;
-/// Pages of the map where nothing else is known.
+/// Mapping unit in bytes if it is unknown.
 const PAGE: u32 = 16 << 10;
 
-/// Looks for merges.
+/// Searches for merges.
 pub(super) struct MappingExperiment;
 
 impl Experiment for MappingExperiment {
@@ -84,7 +87,7 @@ impl Experiment for MappingExperiment {
         let cluster = cluster(context);
         let attempts = tries(context).count();
         let times = Times::from_context(context);
-        // What is merged anyway is worth a longer search.
+        // A drive that merges is worth a longer search.
         let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
         let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
         if cluster.is_none() && attempts < most {
@@ -125,7 +128,7 @@ impl Experiment for MappingExperiment {
     }
 }
 
-/// Why it can not be asked here, if it can not.
+/// Why the mapping cannot be tested here; `None` if it can.
 fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::Mapping, reason));
     match context.inferences.word(Key::Medium) {
@@ -138,7 +141,7 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     }
 }
 
-/// Whether all that is looked at was written in order in this run.
+/// Whether this run wrote the whole span sequentially.
 fn is_full(context: &ExperimentContext<'_>) -> bool {
     let in_order = context.evidence.segments.iter().filter(|segment| {
         let forward = |stream: &Stream| {
@@ -165,7 +168,7 @@ fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segmen
     attempts.collect::<Vec<_>>().into_iter()
 }
 
-/// Bytes written, and how long the drive took for the last I/O of them.
+/// Bytes written, and the latency of the last I/O of each step.
 fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
     let mut written = 0.0;
     let step = |pair: &[likenew_core::sample::Sample]| {
@@ -175,24 +178,25 @@ fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
     segment.samples.windows(2).map(step).unzip()
 }
 
-/// The pauses of the last writes in order, if they come regularly.
+/// The pauses of the last sequential writes, if they are regular.
 fn cluster(context: &ExperimentContext<'_>) -> Option<Spikes> {
     let (places, waits) = waits(tries(context).last()?);
     let page = f64::from(page(context));
-    // A whole number of pages is known for certain. What comes sooner than the shortest erase block is full is dies in turn.
+    // The cluster is a whole number of pages. Shorter periods than the smallest erase block come from dies
+    // that are full in turn.
     let pauses = spikes(&places, &waits, BLOCK_PAGES * page);
     pauses.filter(|cluster| cluster.error < page / 4.0)
 }
 
-/// What single writes took, in nanoseconds.
+/// Latencies of single writes, in nanoseconds.
 struct Times {
-    /// In order.
+    /// Sequential.
     follow: f64,
-    /// Anywhere.
+    /// At random over the span.
     wide: f64,
-    /// At the beginnings of clusters.
+    /// At the first pages of clusters.
     heads: Option<f64>,
-    /// Within a cluster.
+    /// At random within a cluster.
     narrow: Option<f64>,
 }
 
@@ -213,7 +217,7 @@ impl Times {
         self.wide > MERGE * self.follow
     }
 
-    /// How long a merge takes.
+    /// Time of a merge.
     fn merge(&self) -> f64 {
         let heads = self.heads.filter(|_| self.heads_merge()).unwrap_or(0.0);
         if self.wide_merges() { heads.max(self.wide) } else { heads }
@@ -265,7 +269,7 @@ fn pauses(segment: &Segment, cluster: &Spikes) -> Series {
     let (places, waits) = waits(segment);
     let shown = cluster.places[0] + 8.0 * cluster.period;
     let every = places.iter().filter(|place| **place <= shown).count().div_ceil(2048).max(1);
-    // Of neighbours the longest, so that no pause is left out.
+    // The longest of neighboring waits, so that no pause is left out.
     let points = places.chunks(every).zip(waits.chunks(every)).take_while(|(place, _)| place[0] <= shown);
     let longest = |waits: &[f64]| waits.iter().fold(0.0_f64, |longest, wait| longest.max(*wait));
     let points = points.map(|(place, waits)| [place[0], longest(waits)]).collect();

@@ -1,7 +1,7 @@
-//! The medium, by how long single random reads take and what that depends on.
+//! The medium, from random reads at QD1 and what their latency depends on.
 //!
-//! A hard disk takes longer for a longer seek, and a shingled one is slow to read sequentially what was overwritten in
-//! pieces. A network answers each read after a time of its own, or when a rate limit allows. Flash does neither.
+//! A hard disk takes longer for a longer seek, and a shingled one is slow to read sequentially what was
+//! overwritten in pieces. A network's latencies vary at random, or follow a rate limit. Flash does neither.
 
 mod nature;
 mod pieces;
@@ -24,16 +24,18 @@ use nature::ReadModel;
 use pieces::Pieces;
 
 const READS: u32 = 1024;
+/// Time limit of the reads. Chosen: twice what 1,024 reads of a slow hard disk take.
 const TIME: Nanos = Nanos::from_secs(30);
 const NAME: &str = "medium";
 const ALL_ADDRESSES: &str = "random reads";
 const SPACED_READS: &str = "paced reads";
-/// So many reads that leave at a rate of a fifth of what the drive has shown.
+/// Reads at a fifth of the rate that the drive showed.
 const UNHURRIED_READS: u32 = 256;
+/// That share of the rate. Chosen: a fifth leaves a rate limit no reason to delay a read.
 const UNHURRIED_SHARE: f64 = 0.2;
 
-/// Reads small blocks all over the drive, one after the other; of a disk it overwrites a few blocks, to see whether they stay
-/// where they were.
+/// Random reads of small blocks all over the drive at QD1. On a disk, also overwrites a few blocks, to see
+/// whether they stay in place.
 pub(super) struct MediumExperiment;
 
 impl Experiment for MediumExperiment {
@@ -51,7 +53,7 @@ impl Experiment for MediumExperiment {
             ReadModel::HardDisk { .. } => Pieces::next(context),
             ReadModel::Steady { .. } => {
                 let typical_ns = nature::paced_ns(context)?;
-                // One place: other places may lie on flash of another age, or nowhere.
+                // One address only: others may be on flash of another age, or not on flash at all.
                 let same_place =
                     random_reads(0..u64::from(context.block().max(4096)), context.block().max(4096), 1);
                 let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
@@ -90,12 +92,12 @@ impl Experiment for MediumExperiment {
     }
 }
 
-/// Random reads one after the other over all that is looked at, as any probe may need them; `None` where they were not run.
+/// Random reads at QD1 over the whole span, which other tests use too; `None` if they were not run.
 pub(super) fn reads_alone<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
     context.segment_of_any(&format!("{NAME}: {ALL_ADDRESSES}"))
 }
 
-/// What is not quite steady is not quite certain.
+/// Lower for a drive that is not quite steady.
 fn confidence(context: &ExperimentContext<'_>, quiet: f64) -> f64 {
     if context.is_busy() { quiet.min(0.85) } else { quiet }
 }
@@ -114,7 +116,7 @@ fn disk(seeks: &Reason, pieces: Option<&Pieces>) -> Property {
     }
 }
 
-/// `[distance in bytes, latency in ns]` of each read but the first.
+/// `[distance in bytes, latency in ns]` of each read after the first.
 fn by_distance(reads: &Segment) -> Vec<[f64; 2]> {
     let ways = reads.samples.windows(2).map(|pair| pair[1].offset.abs_diff(pair[0].offset) as f64);
     ways.zip(latencies(reads).into_iter().skip(1)).map(|(way, latency)| [way, latency]).collect()

@@ -1,8 +1,8 @@
-//! How steady a drive answers when it is asked the same again and again: what is not the drive's own doing shows here.
+//! How steady a drive answers when the same reads are repeated: shows whether something else uses the drive.
 //!
-//! Two kinds of rounds take turns: one place read again and again, which no arm has to be moved for, and a stretch read in
-//! order, which keeps the medium itself busy. What belongs to the drive's nature, such as the spread of a network's
-//! latencies or an arm that goes back to the start, counts for nothing.
+//! Two kinds of rounds take turns: one address read again and again, without any seek, and a region read
+//! sequentially, which keeps the medium busy. What belongs to the drive itself, such as the spread of a
+//! network's latencies or a seek back to the start, does not count.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -25,20 +25,22 @@ pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
 const IN_ORDER: &str = "sequential";
 
-/// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
+/// Rounds, half of them of each kind; together long enough to meet what happens every few seconds.
 const ROUNDS: usize = 16;
+/// Length of a round. Chosen: 16 of them take 5 s, and each has enough reads for a median.
 const ROUND: Nanos = Nanos::from_millis(300);
 const SAMPLES: u32 = 2048;
-/// Read in order by one I/O, and before it begins again.
+/// Length of one sequential read, and bytes read before the round starts again.
 const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
-/// Reads at the beginning of a round that count for nothing.
+/// Reads left out at the start of a round.
 const ON_THE_WAY: usize = 3;
-/// A read of one place that takes more than so many medians has waited for something.
+/// Multiple of the median above which a read of one address was delayed. Chosen: another program's read at
+/// QD1 adds at least half.
 const SLOW_READ_FACTOR: f64 = 1.5;
-/// What is within so many standard deviations of the drive's own spread is its nature.
+/// Standard deviations of the drive's own spread within which a latency is its own.
 const DEVIATIONS: f64 = 4.0;
-/// Reads one place again and again, and a stretch in order.
+/// Reads one address again and again, and a region sequentially.
 pub(super) struct NoiseExperiment;
 
 impl Experiment for NoiseExperiment {
@@ -69,12 +71,12 @@ impl Experiment for NoiseExperiment {
 fn noise(rounds: &[&Segment]) -> Option<Noise> {
     let of = |kind: &str| -> Vec<Vec<f64>> {
         let rounds = rounds.iter().filter(|round| own_name(round).starts_with(kind));
-        // The first reads of a round may have a way to go that the others have not.
+        // The first reads of a round may include a seek that the others do not.
         let rounds = rounds.map(|round| latencies(round).split_off(ON_THE_WAY.min(round.samples.len())));
         rounds.filter(|round| round.len() > 1).collect()
     };
     let same = Rounds::from_times(&of(SAME_PLACE))?;
-    // The first round in order may find less of the map at hand than those after it.
+    // The first sequential round may miss the mapping cache more than those after it.
     let in_order = Rounds::from_times(of(IN_ORDER).get(1..).unwrap_or_default());
     let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
     Some(Noise {
@@ -89,7 +91,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
     })
 }
 
-/// What equal rounds of one kind show.
+/// The result of the equal rounds of one kind.
 struct Rounds {
     spread: f64,
     outliers: f64,
@@ -128,8 +130,9 @@ impl Rounds {
     }
 }
 
-/// The standard deviation of the logarithm of these as their lower and as their upper half shows it: the distances from the
-/// median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a normal distribution.
+/// The standard deviation of the logarithm of these from their lower and from their upper half: the distances
+/// from the median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a
+/// normal distribution.
 pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
     let (low, high) = (quantile(latencies, 0.1)?, quantile(latencies, 0.9)?);
     let middle = median(latencies)?;
@@ -141,9 +144,9 @@ mod tests {
     use super::super::disturbance::RARE_MAX;
     use super::*;
 
-    /// Latencies of a log-normal distribution by its quantiles, in an order without meaning.
+    /// Latencies of a log-normal distribution by its quantiles, shuffled.
     fn log_normal(count: usize, deviation: f64) -> Vec<f64> {
-        // Tukey's lambda of 0.14 is the normal distribution to within a hundredth up to three deviations.
+        // Tukey's lambda of 0.14 is the normal distribution within 1% up to three deviations.
         let quantile = |p: f64| (p.powf(0.14) - (1.0 - p).powf(0.14)) / 0.1975;
         let p = |index: usize| ((index * 7919) % count) as f64 / count as f64 + 0.5 / count as f64;
         (0..count).map(|index| 8e5 * (deviation * quantile(p(index))).exp()).collect()

@@ -1,10 +1,10 @@
-//! Whether old data takes longer to read than fresh data: the same addresses read as they were found, and again after
-//! the drive was filled.
+//! Whether old data takes longer to read than fresh data: reads the same addresses before anything is
+//! written, and again after the drive was filled.
 //!
-//! Charge leaks out of flash cells, and pages that are not read right at once are read again (Cai and others, "Data
-//! Retention in MLC NAND Flash Memory", HPCA 2015). A little writing shows nothing: it may lie in a block that was begun long
-//! ago and reads like old data, or in a pseudo-SLC cache, which is read faster at any age. What lies in the middle of a drive that
-//! was filled in order is neither.
+//! Charge leaks out of flash cells, and pages that fail to read are read again (Cai and others, "Data
+//! Retention in MLC NAND Flash Memory", HPCA 2015). A small rewrite would show nothing: it may go to a block
+//! opened long ago that reads like old data, or to a pseudo-SLC cache, which reads faster at any age. The
+//! middle of a drive that was filled sequentially is in neither.
 
 use std::ops::Range;
 
@@ -30,17 +30,20 @@ use likenew_procedure_support::series::axis;
 
 pub(super) const UNTOUCHED_READS: &str = "untouched";
 const FRESH: &str = "fresh";
-/// What is read, by reads as long as pages of maps are.
+/// The addresses read, by reads of one flash page.
 const WINDOW: u64 = 4 << 20;
 const LENGTHS: [u32; 3] = [4096, 8192, 16_384];
 const READS: u32 = 192;
-/// Ratios within this of one are none, and up to the second nothing is claimed.
+/// Difference of old and fresh data, as a share, up to which there is none. Chosen: medians repeat to about
+/// 1%.
 const SAME: f64 = 0.03;
+/// Difference, as a share, from which old data is slower. Chosen: well above `SAME`; between them nothing is
+/// claimed.
 const LONGER: f64 = 0.05;
-/// Medians repeat no better than this.
+/// Repeatability of a median, as a share; fitted.
 const UNSURE: f64 = 0.01;
 
-/// Reads a few addresses as they were found, before anything else is done to them.
+/// Reads a few addresses before anything else is done to them.
 pub(super) struct UntouchedReads;
 
 impl Experiment for UntouchedReads {
@@ -61,7 +64,7 @@ impl Experiment for UntouchedReads {
     }
 }
 
-/// Reads them again after they were written together with all others.
+/// Reads them again after they were written with all others.
 pub(super) struct OldData;
 
 impl Experiment for OldData {
@@ -96,7 +99,7 @@ fn is_wanted(context: &ExperimentContext<'_>) -> bool {
     context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
 }
 
-/// Beyond what a pseudo-SLC cache would take of a fill, and before what is left of it in the end.
+/// Beyond the part of a fill that a pseudo-SLC cache would take, and before what remains in it at the end.
 fn window(span: u64) -> Range<u64> {
     let start = span / 5 * 3;
     let start = start - start % WINDOW;
@@ -113,7 +116,7 @@ fn length(segment: &Segment) -> u32 {
     segment.workload.length_max()
 }
 
-/// What was read as it was found, by reads as long as a page of the map, as far as that is known.
+/// The reads before any write, with the length of a flash page if that is known.
 fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
     let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
     let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
@@ -122,7 +125,7 @@ fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
     found.min_by(|first, other| far(first).total_cmp(&far(other)))
 }
 
-/// Whether these addresses were written in order since, together with most others.
+/// Whether these addresses, and most others, were written sequentially since.
 fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Range<u64>) -> bool {
     let geometry = &context.evidence.geometry;
     let later = context.evidence.segments.iter().filter(|segment| segment.started_at >= before.ended_at);
@@ -167,7 +170,7 @@ fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) 
     })
 }
 
-/// How many reads took at most so long.
+/// Distribution of the read latencies.
 fn picture(before: &Segment, after: &Segment) -> Series {
     let line = |name: &str, segment: &Segment| {
         let sorted = sorted(&latencies(segment));

@@ -1,5 +1,5 @@
-//! A full drive overwritten: how much it takes before it has to collect, when it collects by itself, and how far apart its dies
-//! erase.
+//! Overwrites a full drive: how much it takes before garbage collection, when collection starts by itself,
+//! and how far apart its dies erase.
 
 mod emptying;
 mod knee;
@@ -33,16 +33,18 @@ const TRIM: &str = "trim";
 const REST: &str = "rest";
 const REST_AGAIN: &str = "second idle";
 
-/// Places are overwritten in units that no map of pages has to complete.
+/// Block size of overwrites, in bytes; no page map has to fill up a unit of it.
 const BLOCK: u32 = 16 << 10;
 const DEPTH: u32 = 32;
-/// The span in so many chunks, each with so many windows.
+/// The span in chunks, each with this many windows.
 const CHUNKS: u64 = 64;
 const WINDOWS: u64 = 16;
-/// The firmware folds what is left in a cache by then.
+/// Rest in which the firmware folds what is left in a cache. Chosen: longer than folding after a fill takes.
 const SETTLING: Nanos = Nanos::from_secs(120);
+/// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
-/// What is overwritten again and again is this share of what the part of the map that is at hand covers, at most.
+/// Share of the addresses that the mapping cache covers of which overwriting in place uses at most this much.
+/// Chosen: a margin for the error of that range.
 const MAPPED_SHARE: f64 = 0.6;
 
 /// Overwrites a full drive.
@@ -58,7 +60,8 @@ impl Experiment for Overwriting {
             return None;
         }
         type NextWorkload = fn(&ExperimentContext<'_>) -> Option<Workload>;
-        // A drive that can not be emptied shows whole blocks being erased only as long as nothing is scattered over them.
+        // On a drive that cannot be emptied, whole blocks are only erased while no scattered writes have
+        // reached them.
         let steps: &[NextWorkload] = match context.loses_writes() {
             true => &[settle, scatter, rests, in_place, trim_workload, in_order],
             false => &[settle, in_place, settle_again, scatter, rests],
@@ -132,7 +135,7 @@ fn scattered_writes(context: &ExperimentContext<'_>, name: String) -> Option<Wor
     context.may_write(length).then_some(Workload { window: Some(window), ..workload })
 }
 
-/// Lets a cache be emptied.
+/// Gives a cache time to empty.
 fn settle(context: &ExperimentContext<'_>) -> Option<Workload> {
     settle_workload(context, REST)
 }
@@ -146,7 +149,7 @@ fn settle_workload(context: &ExperimentContext<'_>, rest: &str) -> Option<Worklo
     wanted.then(|| Workload { name: rest.into(), ..Workload::rest(SETTLING) })
 }
 
-/// Overwrites scattered places until it has to collect.
+/// Overwrites scattered addresses until collection begins.
 fn scatter(context: &ExperimentContext<'_>) -> Option<Workload> {
     let scattered_last =
         context.segments.last().is_some_and(|segment| own_name(segment).starts_with(SCATTER));
@@ -159,18 +162,19 @@ fn scatter(context: &ExperimentContext<'_>) -> Option<Workload> {
         .flatten()
 }
 
-/// Rests until it collects by itself. A cache says that already.
+/// Rests until collection starts by itself. A cache shows that already.
 fn rests(context: &ExperimentContext<'_>) -> Option<Workload> {
     if fill::cache_of(context).is_some() || !Spare::from_context(context).has_begun() {
         return None;
     }
-    // Once for each time that it has begun.
+    // One pass for each time that collection has started.
     Idle::from_segments(&context.segments)
         .next(0..context.span, None, || scattered_writes(context, MORE_WRITES.into()))
 }
 
-/// Overwrites the same addresses in order again and again: few enough that the map of all of them is at hand, and all blocks that they lay in
-/// are free of anything else when their turn comes. What went into a cache stays there, beyond reach, so that the cache is not used again.
+/// Overwrites the same addresses sequentially again and again: few enough for the mapping cache, and for all
+/// of their blocks to hold nothing else when they are erased. What went to a cache stays there, out of reach,
+/// so that the cache is not used again.
 fn in_place(context: &ExperimentContext<'_>) -> Option<Workload> {
     let most = if context.loses_writes() { context.span / 10 } else { context.span / 2 };
     if context.segment(TRIM).is_some() || total_bytes(context, IN_PLACE) >= most {
@@ -187,7 +191,7 @@ fn in_place(context: &ExperimentContext<'_>) -> Option<Workload> {
     (start + length <= context.span).then(|| sequential_workload(context, IN_PLACE, place, length)).flatten()
 }
 
-/// Empties it again where overwriting in place has not shown enough.
+/// Empties the drive again if overwriting in place has not shown enough.
 fn trim_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
     if !context.loses_writes() || Order::from_context(context).is_settled() {
         return None;
@@ -201,13 +205,13 @@ fn trim_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
         .then(|| Workload { name: forgotten.into(), ..Workload::rest(FORGETTING) })
 }
 
-/// Overwrites an empty drive in order until pauses come at equal distances.
+/// Overwrites an empty drive sequentially until pauses come at equal distances.
 fn in_order(context: &ExperimentContext<'_>) -> Option<Workload> {
     context.segment(TRIM)?;
     let at = total_bytes(context, ORDER);
     let length = order_length(context);
     let place = AccessPattern::Sequential(Region::bytes(at..at + length));
-    // What goes into a cache has no part in it.
+    // Bytes that go to a cache do not count.
     let cached = fill::cliff_in(context).map_or(0, |cache| cache.bytes as u64);
     let end = context.span.min(cached + context.span / 32 * 7);
     (at + length <= end).then(|| sequential_workload(context, ORDER, place, length)).flatten()
@@ -217,14 +221,14 @@ fn order_length(context: &ExperimentContext<'_>) -> u64 {
     (context.span / 32).min(1 << 30).next_multiple_of(BLOCK.into())
 }
 
-/// A chunk of what is overwritten in order, unless that has been seen or is too much.
+/// The next chunk of sequential overwrites, unless enough was seen or it would be too much.
 fn sequential_workload(
     context: &ExperimentContext<'_>,
     name: &str,
     place: AccessPattern,
     length: u64,
 ) -> Option<Workload> {
-    // A drive that can not be emptied has nothing to erase before its spare is used up.
+    // A drive that cannot be emptied erases nothing before its spare is used up.
     if context.loses_writes() && Order::from_context(context).is_settled() || !context.may_write(length) {
         return None;
     }

@@ -1,11 +1,12 @@
-//! How many dies serve reads at once, and what lies together on one: two readers, of which one stays on a single page and
-//! keeps its die busy, while the other reads all over data that was written in order.
+//! How many dies serve reads at once, and how many consecutive addresses one of them holds. One reader stays
+//! on a single page and keeps its die busy, while the other reads all over data that was written
+//! sequentially.
 //!
-//! The second reader waits where it meets the die of the first, and nowhere else: so the places where it is slow are
-//! those of one die. They come back with the period of the stripe over all dies, and are as long as what lies together
-//! on one (after Chen, Lee and Zhang, "Essential roles of exploiting internal parallelism of flash memory based solid
-//! state drives in high-speed data processing", HPCA 2011). A link, a channel or firmware that is the bottleneck makes
-//! the second reader wait everywhere, and shows nothing.
+//! The second reader waits only where it meets the die of the first, so the slow addresses are those of one
+//! die. They repeat with the period of the stripe over all dies, and each run of them is as long as what one
+//! die holds (after Chen, Lee and Zhang, "Essential roles of exploiting internal parallelism of flash memory
+//! based solid state drives in high-speed data processing", HPCA 2011). If a link, a channel or firmware is
+//! the bottleneck, the second reader waits everywhere, which shows nothing.
 
 mod conflicts;
 
@@ -34,14 +35,14 @@ use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
 use likenew_core::quantity::{Factor, Share};
 use likenew_procedure_support::series::axis;
 
-/// An area of addresses that is read, the grain of its places, and how many reads of both readers that takes.
+/// An area that is read, the grain of its addresses, and how many reads of both readers that takes.
 struct Stage {
     bytes: u64,
     grain: u64,
     reads: u32,
 }
 
-/// From the least that has to be written to what the widest stripes need.
+/// From the smallest area that must be written to what the widest stripes need.
 const STAGES: [Stage; 4] = [
     Stage { bytes: 4 << 20, grain: 4 << 10, reads: 32_768 },
     Stage { bytes: 16 << 20, grain: 4 << 10, reads: 65_536 },
@@ -52,13 +53,14 @@ const SINGLE_READER: &str = "alone";
 const DEEP: &str = "32 in flight";
 const SINGLE_READER_READS: u32 = 256;
 const DEEP_READS: u64 = 2048;
-/// An area is at most this share of all addresses, and smaller where nobody else has written it.
+/// An area is at most this fraction of all addresses, and smaller if the run has to write it itself.
 const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
 const ALL_ADDRESSES: &str = "two readers, whole span";
 const EVERYWHERE_READS: u32 = 65_536;
-/// Reads all over the drive that differ by less than this share of their median lie on flash of one kind and age.
+/// Spread of reads all over the drive, as a share of their median, up to which they are on flash of one kind
+/// and age. Chosen: retries of old data add more.
 const EVEN: f64 = 0.25;
 
 /// Two readers that meet on one die.
@@ -84,7 +86,7 @@ impl Experiment for Parallelism {
             }
             let name = write_name(stage.bytes);
             let Some(area) = area(context, stage.bytes) else {
-                // What is there was not written in order, or who knows how.
+                // Existing data was not written sequentially, or not known to be.
                 let start = context.span / 2 - context.span / 2 % stage.bytes;
                 let is_little = stage.bytes <= WRITE_MAX.min(context.span / WRITE_SHARE);
                 let may = is_little && context.may_write(stage.bytes);
@@ -104,7 +106,7 @@ impl Experiment for Parallelism {
             }
             return Some(walking(context, stage, area));
         }
-        // Without a period the share of places tells as much.
+        // Without a period, the share of slow addresses tells as much.
         if context.segment(ALL_ADDRESSES).is_none() && is_even(context) {
             return Some(walk_all(context));
         }
@@ -142,14 +144,15 @@ fn write_name(bytes: u64) -> String {
     format!("write {} in order", likenew_core::units::amount(bytes))
 }
 
-/// A map that is not at hand for all of an area is read from dies, too, which looks like meeting them.
+/// A mapping cache that misses within an area reads from dies, too, which looks like meeting them.
 fn usable(context: &ExperimentContext<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let most = context.span / SHARE_MAX;
     STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
 }
 
-/// Where so much was written in order; beyond the part that a pseudo-SLC cache may hold in other stripes.
+/// Where this many bytes were written sequentially, beyond the part that a pseudo-SLC cache may hold in other
+/// stripes.
 fn area(context: &ExperimentContext<'_>, bytes: u64) -> Option<Range<u64>> {
     let ground = written_in_order(context)?;
     let room = (ground.end - ground.start).checked_sub(bytes)?;
@@ -176,7 +179,7 @@ fn walking(context: &ExperimentContext<'_>, stage: &Stage, area: Range<u64>) -> 
     Workload { samples: stage.reads, ..workload }
 }
 
-/// Over all addresses whose map is at hand, whatever has put them where they are.
+/// Over all addresses in the mapping cache, whatever wrote them.
 fn walk_all(context: &ExperimentContext<'_>) -> Workload {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let end = context.span.min(covered as u64);
@@ -185,12 +188,13 @@ fn walk_all(context: &ExperimentContext<'_>) -> Workload {
     Workload { name: ALL_ADDRESSES.into(), ..walking(context, &stage, 0..end - end % u64::from(grain)) }
 }
 
-/// How long random reads all over the drive took.
+/// Latency of random reads all over the drive.
 fn typical_ns(context: &ExperimentContext<'_>) -> Option<f64> {
     median(&latencies(reads_alone(context)?))
 }
 
-/// Whether those lie on flash of one kind and age, and on flash at all: what touches none meets nobody.
+/// Whether those are on flash of one kind and age, and on flash at all: a read that skips the flash meets no
+/// die.
 fn is_even(context: &ExperimentContext<'_>) -> bool {
     if typical_ns(context).is_none_or(|typical_ns| typical_ns < (1.0 - EVEN) * single_reader_ns(context)) {
         return false;
@@ -200,7 +204,7 @@ fn is_even(context: &ExperimentContext<'_>) -> bool {
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
 }
 
-/// How much faster reads are side by side: what is left to say where dies do not show.
+/// How much faster reads are in parallel: the answer if dies do not show.
 fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
     let region = walk.workload.streams.get(1)?.pattern.region();
     let range = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
@@ -209,7 +213,7 @@ fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
     context.segment(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
 }
 
-/// Reads right after a write may have waited for what it has left to do: the fastest tenth has not.
+/// Reads right after a write may have waited for its leftovers; the fastest tenth has not.
 fn single_reader_ns(context: &ExperimentContext<'_>) -> f64 {
     context.segment(SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
 }

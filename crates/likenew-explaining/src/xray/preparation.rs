@@ -1,4 +1,4 @@
-//! Ground to stand on: own files have to hold data before they can be read.
+//! Fills temporary files before they are read.
 
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
@@ -11,7 +11,8 @@ use likenew_procedure_support::workloads::prepare;
 
 pub(super) const NAME: &str = "preparation";
 
-/// Writes a folder's own files once, and nothing anywhere else: what is on a device or a simulated drive is read as it was found.
+/// Writes a folder's temporary files once, and nothing else: existing data on a device or a simulated drive
+/// is read as it is.
 pub(super) struct Preparation;
 
 impl Experiment for Preparation {

@@ -1,10 +1,10 @@
-//! One property of the inside of a drive: what it is, and how well that is known.
+//! A property of a drive's inside: its value, and how well it is known.
 
 use serde::Serialize;
 
 use super::reason::Reason;
 
-/// What can be asked of the inside of a drive.
+/// The properties of a drive's inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Key {
@@ -84,7 +84,7 @@ impl Key {
         }
     }
 
-    /// Whether drives of this medium have such a thing at all.
+    /// Whether drives of this medium can have the property.
     pub(super) fn applies_to(self, medium: Option<&str>) -> bool {
         let everywhere = matches!(self, Self::Medium | Self::Compression | Self::Trim);
         match medium {
@@ -98,7 +98,7 @@ impl Key {
         }
     }
 
-    /// The property without whose number this one means nothing.
+    /// The property without whose number this one has no meaning.
     pub(super) fn parent(self) -> Option<Self> {
         match self {
             Self::SlcSpeedAfterBytesPerS | Self::SlcRecoveryNs => Some(Self::SlcCacheBytes),
@@ -108,16 +108,16 @@ impl Key {
     }
 }
 
-/// What is known of a property.
+/// The value of a property.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
     /// One of a few words.
     Word(&'static str),
-    /// A number, and the ends of its 90 % interval.
+    /// A number, and the ends of its 90% interval.
     Number { value: f64, low: f64, high: f64 },
-    /// It was looked for in a way that would have shown it.
+    /// A test that would have shown it did not.
     Absent,
-    /// It shows no signature, or was not looked for.
+    /// It left no signature, or was not tested.
     Undecided,
 }
 
@@ -126,12 +126,12 @@ pub(super) enum State {
 pub(super) struct Property {
     pub(super) key: Key,
     pub(super) state: State,
-    /// How likely it is right, in 0..1; 0 where it is unknown.
+    /// Probability that it is right, in 0..1; 0 if it is unknown.
     pub(super) confidence: f64,
     pub(super) reason: Reason,
-    /// What limits it, in sentences.
+    /// Its limits, in sentences.
     pub(super) caveats: Vec<String>,
-    /// Bytes that were written to find it out.
+    /// Bytes written to find it.
     pub(super) bytes_written: u64,
 }
 
@@ -140,12 +140,12 @@ impl Property {
         Self { key, state, confidence, reason, caveats: Vec::new(), bytes_written: 0 }
     }
 
-    /// It is this word.
+    /// The property has this word.
     pub(super) fn word(key: Key, word: &'static str, confidence: f64, reason: Reason) -> Self {
         Self::new(key, State::Word(word), confidence, reason)
     }
 
-    /// It is this number within these ends of a 90% interval.
+    /// The property has this number, within these ends of a 90% interval.
     pub(super) fn number(
         key: Key,
         value: f64,
@@ -158,17 +158,17 @@ impl Property {
         Self::new(key, State::Number { value, low, high }, confidence, reason)
     }
 
-    /// It is not there.
+    /// The drive does not have the property.
     pub(super) fn absent(key: Key, confidence: f64, reason: Reason) -> Self {
         Self::new(key, State::Absent, confidence, reason)
     }
 
-    /// Nothing can be said.
+    /// The property is unknown.
     pub(super) fn undecided(key: Key, reason: Reason) -> Self {
         Self::new(key, State::Undecided, 0.0, reason)
     }
 
-    /// The number that was found for it.
+    /// The number of the property, if it has one.
     pub(super) fn value(&self) -> Option<f64> {
         match self.state {
             State::Number { value, .. } => Some(value),
@@ -176,14 +176,14 @@ impl Property {
         }
     }
 
-    /// Adds a sentence of doubt.
+    /// Adds a caveat.
     #[must_use]
     pub(super) fn caveat(mut self, sentence: impl Into<String>) -> Self {
         self.caveats.push(sentence.into());
         self
     }
 
-    /// Whether it was found, or found not to be there.
+    /// Whether it was found, or found to be absent.
     pub(super) fn is_known(&self) -> bool {
         self.state != State::Undecided
     }

@@ -1,37 +1,37 @@
-//! Why a property is as it is said to be, and what would decide it where it is unknown.
+//! Why a property has its value, and what would decide it if it is unknown.
 
-/// Why a property is as it is said to be.
+/// Why a property has its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reason {
-    /// In a few words, as a table has room for.
+    /// In a few words, for the table.
     pub(super) how: String,
     /// With its numbers, in sentences.
     pub(super) evidence: Vec<String>,
-    /// What would decide an unknown property, where something would.
+    /// What would decide an unknown property, if anything would.
     pub(super) remedy: Option<Remedy>,
 }
 
 /// What would decide an unknown property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// To ask again while nothing else uses the drive.
+    /// Run again while nothing else uses the drive.
     Quiet,
-    /// To allow more writes.
+    /// Allow more writes.
     MoreWrites,
-    /// To allow that the target is overwritten.
+    /// Allow the target to be overwritten.
     Consent,
-    /// To look at all addresses of the drive.
+    /// Test all addresses of the drive.
     WholeDrive,
-    /// To run the tests that this one builds on.
+    /// Run the tests that this one depends on.
     OtherTests,
-    /// To read for up to 45 minutes.
+    /// Read for up to 45 minutes.
     LongReads,
-    /// To let an empty bucket of credits fill first.
+    /// Let the burst credits fill up first.
     Rest,
 }
 
 impl Reason {
-    /// In a few words, and as a sentence.
+    /// From a few words and a sentence.
     pub(super) fn new(how: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self { how: how.into(), evidence: vec![sentence.into()], remedy: None }
     }
@@ -43,14 +43,14 @@ impl Reason {
         self
     }
 
-    /// The same sentences for something else.
+    /// The same sentences with other short words.
     #[must_use]
     pub(super) fn how(mut self, how: impl Into<String>) -> Self {
         self.how = how.into();
         self
     }
 
-    /// Says what would decide it.
+    /// Adds what would decide it.
     #[must_use]
     pub(super) fn decided_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);

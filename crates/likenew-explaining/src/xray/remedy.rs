@@ -1,4 +1,4 @@
-//! What can be run to decide an unknown property: an action with its command, where it can work on this target.
+//! What to run to decide an unknown property: an action with its command, if it can work on this target.
 
 use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::Kind;
@@ -13,17 +13,18 @@ use likenew_procedure_support::wording::command;
 
 /// The tests that measure burst credits.
 const LONG_READS: &str = "--only noise,medium,token-bucket";
-/// What they take at most.
+/// Longest time of those tests, which limit themselves to it.
 const LONG_READS_TIME: Nanos = Nanos::from_secs(45 * 60);
-/// Twice the usual limit of writes, as a multiple of the span.
+/// Twice the default limit of writes, in spans.
 const SPANS_WRITTEN: u64 = 8;
 
-/// An X-ray that may write as much as it wants writes up to about twice the drive: it fills it, and overwrites most of it.
+/// An X-ray without a limit writes up to about this many times the drive: it fills it and overwrites most of
+/// it.
 const DRIVES_WRITTEN: u64 = 2;
-/// A segment that has written this much says how fast the drive is written.
+/// A segment that wrote this many bytes shows the drive's write speed.
 const RATE_BYTES_MIN: u64 = 1 << 20;
 
-/// Adds what writing so many bytes of drive costs, as far as this run tells.
+/// Adds the cost of writing this many bytes, as far as this run shows it.
 fn with_cost(action: Action, evidence: &Evidence, capacity: u64) -> Action {
     let bytes = DRIVES_WRITTEN * capacity;
     let writes = || {
@@ -35,7 +36,7 @@ fn with_cost(action: Action, evidence: &Evidence, capacity: u64) -> Action {
     if written > 0.0 { action.time(Nanos::from_secs_f64(bytes as f64 * elapsed / written)) } else { action }
 }
 
-/// The action for a remedy; `None` where nothing here can work.
+/// The action for a remedy; `None` if nothing can work here.
 pub(super) fn action(
     remedy: Remedy,
     options: &XrayOptions,
@@ -43,7 +44,7 @@ pub(super) fn action(
     span: u64,
 ) -> Option<Action> {
     let kind = evidence.identity.kind;
-    // A simulated drive answers the same whenever it is asked.
+    // A simulated drive gives the same answer at any time.
     let changes = evidence.geometry.clock == Clock::Wall;
     let (action, settings) = match remedy {
         Remedy::Quiet => (changes.then(wording::action_quiet)?, String::new()),
@@ -68,7 +69,7 @@ pub(super) fn action(
         Remedy::LongReads => (wording::action_long_reads().time(LONG_READS_TIME), LONG_READS.into()),
         Remedy::Rest => (changes.then(wording::action_rest)?.time(LONG_READS_TIME), LONG_READS.into()),
     };
-    // No plan holds the consent under which a device or a file was written.
+    // No plan stores the consent under which a device or a file was written.
     if matches!(kind, Kind::File | Kind::Device) && evidence.geometry.writable {
         return Some(wording::with_consent(action));
     }

@@ -1,4 +1,5 @@
-//! Rests of growing length, and how long reads after them took: what a drive begins by itself when it is left alone shows where that changes.
+//! Rests of growing length, and the latency of reads after them: a change shows when an idle drive starts
+//! work of its own.
 
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::quantity::Latency;
@@ -9,63 +10,69 @@ use super::reason::Reason;
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-/// Rests so near to each other are near enough.
+/// Ratio of the two bounds of the rest at which the search ends. Chosen: a tenth is closer than drives
+/// repeat.
 const NEAR: f64 = 1.1;
-/// Steps are this share of what the work takes.
+/// Step to the next rest over the time that the work takes, as a ratio. Chosen: below 1, so that no work
+/// falls between two rests.
 const STEP_SHARE: f64 = 0.7;
-/// Rests that are further apart than this tell nothing.
+/// Ratio of the two bounds above which nothing is claimed. Chosen: a wider range spans drives that differ.
 const REST_RATIO_MAX: f64 = 1.5;
+/// Confidence, in 0..1, of a start between two bounds. Chosen: all rests agree then.
 const SURE: f64 = 0.95;
-/// It begins anywhere between the longest rest without and the shortest one with it: this middle share of that holds it in nine of ten drives.
+/// Middle share of the range between the bounds that holds the start in nine of ten drives: the start is
+/// equally likely anywhere between them.
 const NINE_OF_TEN: f64 = 0.9;
 
-/// How rests are asked for.
+/// Which rests to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RestQuery {
-    /// Rests are doubled from here to there, in nanoseconds.
+    /// Rests double from the first to the second, in nanoseconds.
     pub(super) shortest: f64,
     pub(super) longest: f64,
-    /// Reads that meet the drive at work take at least so many times as long as usual.
+    /// Latency of reads that meet the drive at work over the usual one, as a ratio, at least.
     pub(super) busy: f64,
-    /// What they meet then.
+    /// The work that they meet.
     pub(super) work: Work,
 }
 
-/// What a drive that is left alone begins to do.
+/// The work that an idle drive starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Dies collect garbage.
+    /// Garbage collection on dies.
     Dies,
-    /// The head of a disk moves blocks home.
+    /// Moving blocks of a shingled disk to their bands.
     Head,
 }
 
-/// Rests of one past and what came after them.
+/// The rests of one run and the reads after them.
 pub(super) struct Rests {
     asking: RestQuery,
-    /// Rest in nanoseconds, and how many times as long as usual the reads after it took, by rest.
+    /// Rest in nanoseconds, and latency after it as a multiple of the usual one, sorted by rest.
     rests_tried: Vec<[f64; 2]>,
 }
 
 impl Rests {
-    /// Out of pairs of a rest and how long reads after it took, in any order.
+    /// From pairs of a rest and the latency after it, in any order.
     pub(super) fn new(asking: RestQuery, mut rests_tried: Vec<[f64; 2]>) -> Self {
         rests_tried.sort_by(|first, other| first[0].total_cmp(&other[0]));
         Self { asking, rests_tried }
     }
 
-    /// The longest rest after which nothing had begun, and the shortest after which something had.
+    /// The longest rest after which nothing had started, and the shortest after which work had.
     pub(super) fn bracket(&self) -> Option<(f64, f64)> {
         let begun = self.rests_tried.iter().position(|[_, ratio]| *ratio >= self.asking.busy)?;
         let short = self.rests_tried[..begun].last().map_or(0.0, |[rest, _]| *rest);
         Some((short, self.rests_tried[begun][0]))
     }
 
-    /// The next rest to ask for, in nanoseconds, where the work is known to take at least `lasts`; `None` when enough were.
+    /// The next rest to try, in nanoseconds, if the work is known to take at least `lasts`; `None` once
+    /// enough were tried.
     pub(super) fn next(&self, lasts: Option<f64>) -> Option<f64> {
         match self.bracket() {
             None => {
-                // Longer steps could miss work that begins after the shorter rest and has ended by the end of the longer one.
+                // Longer steps could miss work that starts after the shorter rest and ends before the longer
+                // one does.
                 let step = |rest: f64| rest.min(lasts.map_or(f64::INFINITY, |lasts| STEP_SHARE * lasts));
                 let next =
                     self.rests_tried.last().map_or(self.asking.shortest, |[rest, _]| rest + step(*rest));
@@ -76,7 +83,8 @@ impl Rests {
         }
     }
 
-    /// When it begins; undecided where answers contradict each other. `None` where nothing had begun after any rest.
+    /// When the work starts; undecided if answers contradict each other. `None` if nothing had started after
+    /// any rest.
     pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Option<Property> {
         let key = Key::IdleCollectionNs;
         let (short, long) = self.bracket()?;
@@ -98,12 +106,12 @@ impl Rests {
         })
     }
 
-    /// The longest of them, in nanoseconds; `None` where none was asked for.
+    /// The longest rest, in nanoseconds; `None` if none was tried.
     pub(super) fn longest(&self) -> Option<f64> {
         self.rests_tried.last().map(|[rest, _]| *rest)
     }
 
-    /// What is said where nothing had begun after any of them; `None` where none was asked for.
+    /// The reason if nothing had started after any rest; `None` if none was tried.
     pub(super) fn without_effect(&self) -> Option<Reason> {
         self.longest().map(|longest| wording::idle_without_effect(Latency(longest)))
     }
@@ -121,7 +129,7 @@ mod tests {
 
     const ASKING: RestQuery = RestQuery { shortest: 1e8, longest: 1e10, busy: 2.0, work: Work::Head };
 
-    /// Asks a drive that begins after so long, until enough was asked.
+    /// Tries rests on a drive that starts after this long, until enough were tried.
     fn rests_tried(begins: f64) -> Rests {
         let mut rests = Rests::new(ASKING, Vec::new());
         while let Some(rest) = rests.next(None) {

@@ -1,4 +1,4 @@
-//! What lies where, as far as the run itself has put it there.
+//! Which addresses this run has written, and how.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use likenew_core::segment::Segment;
 
 use super::context::{ExperimentContext, bytes_written};
 
-/// The latest addresses that were written in order, and not changed in any other way since.
+/// The latest addresses that were written sequentially and not changed otherwise since.
 pub(super) fn written_in_order(context: &ExperimentContext<'_>) -> Option<Range<u64>> {
     let geometry = &context.evidence.geometry;
     let mut ground: Option<Range<u64>> = None;
@@ -35,7 +35,7 @@ fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
 }
 
-/// What a workload has written if it was alone and in order, as far as it has come in its first round.
+/// The part that a workload wrote in its first round, if it ran alone and sequentially.
 fn in_order(segment: &Segment, regions: &[Range<u64>]) -> Option<Range<u64>> {
     let [region] = regions else { return None };
     let stream = segment.workload.streams.iter().find(|stream| stream.op.writes())?;

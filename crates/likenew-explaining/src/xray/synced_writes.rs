@@ -1,4 +1,4 @@
-//! Writes that are each followed by a flush: how long the medium takes for one, whatever buffer lies before it.
+//! Writes each followed by a flush: the latency of one on the medium, whatever buffer is in front of it.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -8,7 +8,7 @@ use likenew_core::segment::Segment;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
 
-/// Writes of `block` bytes at `place` and as many flushes, one I/O at a time, in random turns.
+/// Writes of `block` bytes at `place` and as many flushes, in random turns at QD1.
 pub(super) fn synced_writes(
     name: impl Into<String>,
     block: u32,
@@ -23,7 +23,8 @@ pub(super) fn synced_writes(
     Workload { samples: 2 * writes, ..Workload::new(name, Until::ops(u64::from(2 * writes)), streams) }
 }
 
-/// What single writes took until a flush after them was answered, in nanoseconds: those alone between two flushes.
+/// Latencies of single writes until the flush after them completed, in nanoseconds: those alone between two
+/// flushes.
 pub(super) fn synced_times(segment: &Segment) -> Vec<f64> {
     let alone = |three: &[Sample]| {
         let ops = [three[0].op, three[1].op, three[2].op];

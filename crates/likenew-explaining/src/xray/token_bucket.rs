@@ -1,8 +1,8 @@
-//! A bucket of credits: I/Os go fast as long as there are credits, each takes one, and a few flow in each second.
+//! Burst credits: I/Os are fast while there are credits; each takes one, and a few flow in every second.
 //!
-//! Random reads as fast as they go, until their rate falls to a lower one that lasts. A bucket that was full held what was
-//! served beyond that rate: the most, over all stretches of the probe, of I/Os − rate × time. So rests in which the bucket filled
-//! again do not hide anything.
+//! Reads randomly at full speed until the rate falls to a lower one that lasts. A full bucket held what was
+//! served beyond that rate: the maximum, over all stretches of the test, of I/Os − rate × time. So rests in
+//! which the bucket filled again hide nothing.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Series, Shape};
@@ -26,25 +26,32 @@ use likenew_procedure_support::series::axis;
 const BURST: &str = "burst";
 const REST: &str = "rest";
 const DEPTH: u32 = 64;
-/// Bursts take so long, each half as long again as the one before.
+/// Length of the first burst. Chosen: long enough for a level rate.
 const FIRST: Nanos = Nanos::from_secs(10);
+/// Ratio of the length of a burst to the one before. Chosen: few bursts, each of them not much longer than
+/// needed.
 const LONGER: f64 = 1.5;
-/// All of them together take this long at most, and read so often: a bucket of half an hour is found.
+/// Longest time of all bursts together, and most reads: enough to find a bucket that lasts half an hour.
+/// Chosen: the longest wait that a user may ask for.
 const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
 const READS_MAX: u64 = 6_500_000;
-/// Before the first burst the bucket gets back what was taken before; and before the second one that was empty to begin with
-/// gets something.
+/// Rests before the first burst, for the bucket to regain what was used before, and before the second one,
+/// for a bucket that was empty to gain something. Chosen: a minute is enough to show a faster beginning.
 const RESTS: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(60)];
-/// A rate below this share of the highest is another one, and one whose halves differ by less is level.
+/// Rate over the highest one, as a ratio, below which it is another rate. Chosen: above the steadiness of
+/// rate limits.
 const LOWER: f64 = 0.9;
+/// Difference of the rates of both halves of a burst, as a share, up to which it is level. Chosen: rate
+/// limits are steadier than that.
 const LEVEL: f64 = 0.03;
-/// Credits within these shares of what flowed into the bucket in rests may be just those.
+/// Credits over what flowed into the bucket in rests, as ratios between which they may be only that.
 const EARNED_CREDIT_RANGE: (f64, f64) = (0.85, 1.05);
-/// How well a level rate is known, as a share of it; and I/Os that may be on their way at either end.
+/// Uncertainty of a level rate, as a share. Chosen: the steadiness of rate limits.
 const RATE_UNSURE: f64 = 0.003;
+/// I/Os that may be in flight at either end of a burst: two full queues.
 const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
 
-/// Reads until the credits are spent.
+/// Reads until the credits are used up.
 pub(super) struct TokenBucket;
 
 impl Experiment for TokenBucket {
@@ -68,7 +75,7 @@ impl Experiment for TokenBucket {
         let span = FIRST.0 as f64 * LONGER.powi(bursts.all.len() as i32);
         let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
         let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
-        // As short as they can be: a limit of bytes a second must not be met first.
+        // As short as possible, so that a limit of bytes per second is not met first.
         let place = AccessPattern::Random(Region::bytes(0..context.span));
         let stream = Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
         Some(Workload::new(format!("{BURST} {}", bursts.all.len() + 1), until, vec![stream]))
@@ -87,13 +94,13 @@ impl Experiment for TokenBucket {
     }
 }
 
-/// Media of one's own have none.
+/// Only virtual disks have rate limits; other media do not.
 fn is_wanted(context: &ExperimentContext<'_>) -> bool {
     let may_have_one = context.inferences.word(Key::Medium).is_none() || context.inferences.is("virtual");
     may_have_one && !takes_too_long(context)
 }
 
-/// Somebody waits for a drive in wall time, and an hour only for what they have asked for.
+/// In wall time a test of an hour runs only if it was asked for.
 fn takes_too_long(context: &ExperimentContext<'_>) -> bool {
     context.evidence.geometry.clock == Clock::Wall && !context.is_named
 }
@@ -102,12 +109,12 @@ struct Bursts<'a> {
     all: Vec<&'a Segment>,
 }
 
-/// A rate in I/Os a second.
+/// A rate in IOPS.
 fn rate(ios: u64, span: Nanos) -> f64 {
     if span == Nanos::ZERO { 0.0 } else { ios as f64 / span.as_secs_f64() }
 }
 
-/// Rates of the first and of the second half of a burst.
+/// Rates of the first and the second half of a burst.
 fn halves(burst: &Segment) -> (f64, f64) {
     let (middle, elapsed) = (burst.elapsed().0 / 2, burst.elapsed());
     let width = burst.seconds.width;
@@ -131,7 +138,7 @@ impl<'a> Bursts<'a> {
         self.all.iter().map(|burst| burst.total().ios).sum()
     }
 
-    /// How long the drive has rested for it.
+    /// How long the drive has rested for the test.
     fn idle_time(context: &ExperimentContext<'_>) -> Nanos {
         let rests = context.segments.iter().filter(|segment| own_name(segment).starts_with(REST));
         Nanos(rests.map(|rest| rest.elapsed().0).sum())
@@ -145,14 +152,15 @@ impl<'a> Bursts<'a> {
         self.all.iter().flat_map(|burst| [halves(burst).0, halves(burst).1]).fold(0.0, f64::max)
     }
 
-    /// The rate that it has fallen to for good: that of a last burst which is level and lower than the highest.
+    /// The rate to which it fell for good: that of a last burst that is level and lower than the highest.
     fn knee(&self) -> Option<f64> {
         let (first, second) = halves(self.all.last()?);
         let is_level = (first - second).abs() < LEVEL * second;
         (is_level && second > 0.0 && second < LOWER * self.highest()).then_some(second)
     }
 
-    /// The rate of a first burst that was level, while the one after a rest began faster: the bucket was empty.
+    /// The rate of a first burst that was level, while the one after a rest began faster: the bucket was
+    /// empty.
     fn was_empty(&self) -> Option<f64> {
         let [first, second, ..] = self.all.as_slice() else { return None };
         let (start, level) = halves(first);
@@ -212,7 +220,7 @@ impl<'a> Bursts<'a> {
         let mut lines = vec![Line::new("measured", points.collect())];
         if let Some(level) = self.knee() {
             let (credits, _) = excess(&context.segments, level);
-            // Twice the end of the burst is a step.
+            // Two points at the end of the burst draw a step.
             let end = origin.0 as f64 + credits / (self.highest() - level) * 1e9 - origin.0 as f64;
             let last = self.all.last().map_or(0, |burst| burst.ended_at.since(origin).0) as f64;
             let high = self.highest();
@@ -226,10 +234,10 @@ impl<'a> Bursts<'a> {
     }
 }
 
-/// The most that was served beyond a rate within any stretch of these, and how long that stretch was.
+/// The most that was served beyond a rate within any stretch, and the length of that stretch.
 fn excess(segments: &[&Segment], level: f64) -> (f64, Nanos) {
     let mut best = (0.0, Nanos::ZERO);
-    // What is served beyond the rate since the bucket was last full, and when that was.
+    // What was served beyond the rate since the bucket was last full, and the time of that.
     let (mut sum, mut span) = (0.0, 0u64);
     let mut last: Option<Nanos> = None;
     for segment in segments {

@@ -1,4 +1,4 @@
-//! What becomes of trimmed addresses, by how long they take to read: what a drive has forgotten needs no flash.
+//! What happens to trimmed addresses, from the latency of reads: forgotten data needs no flash.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
@@ -20,17 +20,20 @@ use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-/// What is trimmed, and beside it what is kept to compare with.
+/// Bytes to trim, and as many beside them to compare with.
 const AREA: u64 = 1 << 20;
 const READS: u32 = 64;
 const READ: u32 = 4096;
-/// After rests of so many seconds it is read again, as long as nothing has become of it.
+/// Rests in seconds after which the area is read again, until trimmed data is gone.
 const RESTS_S: [u64; 3] = [1, 6, 30];
-/// So often, for so long, a drive may rest until two areas that were written alike are read alike.
+/// Most rests until two areas that were written alike read alike.
 const SETTLES: usize = 3;
+/// Length of such a rest. Chosen: longer than a write buffer takes to empty.
 const SETTLE: Nanos = Nanos::from_secs(5);
-/// Reads that need no flash are faster by this share at least, and the same by this share at most.
+/// Share by which reads that need no flash are faster, at least. Chosen: twice `SAME`.
 const FASTER: f64 = 0.03;
+/// Difference of latencies, as a share, up to which they are the same. Chosen: what medians of the reads
+/// resolve.
 const SAME: f64 = 0.015;
 
 /// Writes two areas, trims one, and reads both: at once and after rests.
@@ -63,7 +66,7 @@ impl Experiment for TrimExperiment {
                     let trim = Stream::closed(trim, AREA as u32, place, 1, DataClass::Random);
                     Workload::new("trim", Until::ops(1), vec![trim])
                 }
-                // The drive is still busy with what was done to it.
+                // The drive is still busy with earlier work.
                 _ if !steps.is_multiple_of(2) => rest(format!("settle {}", steps / 2 + 1), SETTLE),
                 _ => reads("reads before"),
             });
@@ -90,7 +93,7 @@ impl Experiment for TrimExperiment {
     }
 }
 
-/// Why it can not be asked here, if it can not.
+/// Why TRIM cannot be tested here; `None` if it can.
 fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     let evidence = context.evidence;
     let undecided = |reason| Some(Property::undecided(Key::Trim, reason));
@@ -112,7 +115,7 @@ fn compare_before(context: &ExperimentContext<'_>) -> Option<MedianComparison> {
     last.and_then(|segment| MedianComparison::in_segment(segment))
 }
 
-/// The reads after the TRIM: seconds of rest before them, and trimmed beside kept addresses.
+/// The reads after the TRIM: seconds of rest before them, and trimmed compared with kept addresses.
 fn stages(context: &ExperimentContext<'_>) -> Vec<(u64, MedianComparison)> {
     let mut rested = 0;
     let stage = |segment: &&Segment| {

@@ -1,5 +1,5 @@
-//! Every sentence of an X-ray: why each property is as it is said to be, the answers, the summary, the first screen, titles of
-//! pictures and errors of settings.
+//! Every sentence of an X-ray: the reason of each property, the answers, the summary, the first screen,
+//! titles of charts and errors of settings.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::MeasurementError;
@@ -13,9 +13,9 @@ use super::reason::{Reason, Remedy};
 
 // What prevents a test.
 
-/// A table's word for what needs a drive that was filled.
+/// The table's words for a test that needs a filled drive.
 pub(super) const NEEDS_FILL: &str = "needs the drive filled";
-/// A table's word for a drive whose latencies differ for other reasons.
+/// The table's words for a drive whose latencies vary for other reasons.
 pub(super) const UNSTEADY: &str = "drive was not steady";
 
 pub(super) fn read_only() -> Reason {
@@ -94,7 +94,7 @@ pub(super) fn equal_reads(median: Latency) -> Reason {
     Reason::new("reads equally fast", sentence)
 }
 
-/// What any reads that are not equally fast have in common.
+/// The spread of reads that are not equally fast.
 fn read_spread(median: Latency, spread: Latency) -> String {
     format!("The median random read takes {median}; the middle 80% of them lie within {spread}.")
 }
@@ -523,7 +523,7 @@ pub(super) fn unlocated_merges(sequential: Latency, random: Latency) -> Reason {
     Reason::new("merges, but of what?", sentence)
 }
 
-/// What synced writes took where some of them are merged.
+/// Latencies of synced writes if some of them are merged.
 pub(super) struct MergeTimes {
     pub(super) sequential: Latency,
     pub(super) random: Latency,
@@ -653,13 +653,13 @@ pub(super) fn never_collected() -> Reason {
 
 /// How a full drive took scattered overwrites.
 pub(super) struct ScatteredWrites {
-    /// Until they became slower, in bytes.
+    /// Bytes until they became slower.
     pub(super) before: f64,
-    /// How many times as long they took in the end.
+    /// Slowdown at the end.
     pub(super) slower: Factor,
-    /// To empty blocks, in bytes.
+    /// Bytes to empty blocks.
     pub(super) to_empty_blocks: f64,
-    /// To a cache, in bytes.
+    /// Bytes to a cache.
     pub(super) to_cache: f64,
 }
 
@@ -696,16 +696,16 @@ pub(super) fn kept_blocks_assumed() -> &'static str {
 
 // What disturbs a measurement.
 
-/// Why a drive is called in use.
+/// Why a drive counts as in use.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Disturbance {
-    /// Equal rounds of reads differ by so much.
+    /// Difference between equal rounds of reads.
     Rounds(Share),
-    /// So many reads take more than so many times the usual.
+    /// Share of reads that take more than this multiple of the usual time.
     Outliers { share: Share, factor: Factor },
-    /// So many reads of one address take half as long again.
+    /// Share of reads of one address that take 1.5 times as long.
     SlowReads(Share),
-    /// The kernel counted I/Os of others.
+    /// I/Os of other programs, as the kernel counts them.
     BackgroundIo { ios: u64, elapsed: Nanos, rate: Iops },
 }
 
@@ -725,7 +725,7 @@ fn disturbance_sentence(disturbance: &Disturbance) -> String {
     }
 }
 
-/// What is said first where anything disturbs the measurement.
+/// The first answer if anything disturbs the measurement.
 pub(super) fn disturbance(disturbances: &[Disturbance], repeat: Option<Action>) -> Answer {
     let answer = Answer::unknown(
         DISTURBANCE,
@@ -740,7 +740,7 @@ pub(super) const DISTURBANCE: &str = "disturbance";
 
 // Answers.
 
-/// The stable name of an answer.
+/// The stable id of an answer.
 pub(super) fn id(key: Key) -> &'static str {
     match key {
         Key::Medium => "medium",
@@ -772,16 +772,16 @@ fn question(key: Key) -> &'static str {
         Key::WriteBufferBytes => "Write buffer",
         Key::SlcCacheBytes => "SLC cache",
         Key::SlcSpeedAfterBytesPerS => "Writes after SLC cache",
-        Key::SlcRecoveryNs => "SLC cache half recovery",
-        Key::Parallelism => "Dies read at once",
+        Key::SlcRecoveryNs => "SLC cache recovery (half)",
+        Key::Parallelism => "Dies",
         Key::StripeBytes => "Stripe per die",
         Key::OverProvisioningPercent => "Over-provisioning",
         Key::Compression => "Compression",
         Key::Trim => "TRIM",
         Key::IdleCollectionNs => "Idle GC starts after",
-        Key::OldDataReadRatio => "Old data read time",
+        Key::OldDataReadRatio => "Read time of old data",
         Key::TokenBucketIos => "Burst credits",
-        Key::MapCacheBytes => "Mapping cache",
+        Key::MapCacheBytes => "Mapping table",
     }
 }
 
@@ -793,13 +793,13 @@ fn word(key: Key, word: &'static str) -> &'static str {
         (Key::Mapping, "page") => "page-mapped",
         (Key::Mapping, "block") => "block-mapped",
         (Key::Mapping, "hybrid") => "hybrid (log blocks)",
-        (Key::Trim, "immediate") => "effective at once",
-        (Key::Trim, "idle") => "effective when idle",
+        (Key::Trim, "immediate") => "takes effect at once",
+        (Key::Trim, "idle") => "takes effect when idle",
         (_, word) => word,
     }
 }
 
-/// A word of a property, as a narrow column has it.
+/// The word of a property, short enough for a narrow column.
 fn short_word(key: Key, text: &'static str) -> &'static str {
     match (key, text) {
         (Key::Mapping, "hybrid") => "hybrid",
@@ -813,13 +813,13 @@ fn absence(key: Key) -> &'static str {
     match key {
         Key::Compression => "no",
         Key::Trim => "not supported",
-        Key::MapCacheBytes => "not needed",
+        Key::MapCacheBytes => "fully cached",
         Key::OldDataReadRatio => "as for fresh data",
         _ => "none",
     }
 }
 
-/// A number of a property with its unit.
+/// The number of a property with its unit.
 fn number(key: Key, value: f64) -> String {
     match key.unit() {
         "bytes" => Size(value.round() as u64).to_string(),
@@ -841,10 +841,18 @@ fn value(property: &Property) -> String {
     }
 }
 
+/// What a property is about; a mapping table that is not all in memory has a cache.
+fn question_of(property: &Property) -> &'static str {
+    match (property.key, &property.state) {
+        (Key::MapCacheBytes, State::Number { .. }) => "Mapping cache",
+        (key, _) => question(key),
+    }
+}
+
 /// The answer about a property, and what would decide it.
 pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
     let Property { key, state, confidence, reason, caveats, .. } = property;
-    let question = question(*key);
+    let question = question_of(property);
     let answer = match *state {
         State::Undecided => Answer::unknown(id(*key), question, format!("unknown ({})", reason.how)),
         State::Number { value, low, high } => {
@@ -865,7 +873,7 @@ pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
 
 // Summary and first screen.
 
-/// What a summary says of a property; nothing of those that only say more about another one.
+/// A property in the summary; nothing for those that only add detail to another one.
 fn summary_words(property: &Property) -> Option<String> {
     let value = value(property);
     Some(match (property.key, &property.state) {
@@ -880,7 +888,7 @@ fn summary_words(property: &Property) -> Option<String> {
         (Key::SlcCacheBytes, _) => format!("{value} SLC cache"),
         (Key::Parallelism, _) => format!("{value} dies"),
         (Key::OverProvisioningPercent, _) => format!("{value} over-provisioning"),
-        (Key::Compression, State::Word("yes")) => "compression".into(),
+        (Key::Compression, State::Word("yes")) => "the controller compresses data".into(),
         (Key::Compression, _) => "no compression".into(),
         (Key::Trim, _) => format!("TRIM {value}"),
         (Key::IdleCollectionNs, State::Absent) => "no idle GC".into(),
@@ -889,7 +897,7 @@ fn summary_words(property: &Property) -> Option<String> {
         (Key::OldDataReadRatio, _) => format!("old data takes {value} as long to read"),
         (Key::TokenBucketIos, State::Absent) => "no burst credits".into(),
         (Key::TokenBucketIos, _) => format!("burst credits for {value}"),
-        (Key::MapCacheBytes, State::Absent) => "all of its mapping at hand".into(),
+        (Key::MapCacheBytes, State::Absent) => "mapping table fully cached".into(),
         (Key::MapCacheBytes, _) => format!("mapping cache for {value}"),
     })
 }
@@ -911,10 +919,10 @@ const SUMMARY_ORDER: [Key; 14] = [
     Key::OldDataReadRatio,
     Key::MapCacheBytes,
 ];
-/// As many as a sentence of 25 words holds.
+/// As many as fit into a sentence of 25 words.
 const SUMMARY_PROPERTIES_MAX: usize = 5;
 
-/// What was found, in a sentence or two.
+/// The result, in a sentence or two.
 pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_disturbed: bool) -> String {
     let of = |key: &Key| properties.iter().find(|property| property.key == *key).and_then(summary_words);
     let words: Vec<String> = SUMMARY_ORDER.iter().filter_map(of).take(SUMMARY_PROPERTIES_MAX).collect();
@@ -935,7 +943,7 @@ pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_dist
     }
 }
 
-/// The table of properties, those found first; `remarks` are ids of answers worth a line of their own.
+/// The table of properties, known ones first; `remarks` are ids of answers that get a line.
 pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overview {
     let mut table = OverviewTable::new(["property", "value", "range", "confidence", "how"]);
     let (known, unknown): (Vec<&Property>, Vec<&Property>) =
@@ -952,17 +960,22 @@ pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overvie
         };
         let interval = if interval == shown { String::new() } else { interval };
         let confidence = if property.is_known() { Share(*confidence).to_string() } else { String::new() };
-        table.push([label(*key), shown, interval, confidence, reason.how.clone()]);
+        table.push([label(property), shown, interval, confidence, reason.how.clone()]);
     }
     Overview { lead: Lead::Summary, answers: remarks, table: Some(table), series: None }
 }
 
-/// The question as a row's heading.
-fn label(key: Key) -> String {
+/// The property as a row heading.
+fn label(property: &Property) -> String {
+    let key = property.key;
     match key {
-        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question(key).into(),
+        // The column has no verb.
+        Key::Trim if matches!(property.state, State::Word("immediate" | "idle")) => {
+            "TRIM takes effect".into()
+        }
+        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question_of(property).into(),
         _ => {
-            let mut letters = question(key).chars();
+            let mut letters = question_of(property).chars();
             letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
         }
     }
@@ -1001,7 +1014,7 @@ pub(super) fn action_rest() -> Action {
     Action::new("rest", "Leave the volume idle for some hours, then run this")
 }
 
-/// For a drive whose consent has to be given anew.
+/// For a drive that needs consent again.
 pub(super) fn with_consent(action: Action) -> Action {
     Action { why: format!("{}, with the same --consent", action.why), ..action }
 }
@@ -1016,7 +1029,7 @@ pub(super) fn span_too_short(span: u64, least: u64) -> String {
     format!("span: {} is too little to measure; give at least {}", Size(span), Size(least))
 }
 
-// Titles of pictures.
+// Titles of charts.
 
 pub(super) const READS_BY_DISTANCE: &str = "How long does a random read take, by seek distance?";
 pub(super) const READS_IN_ORDER: &str = "How long do sequential reads take, before and after overwriting?";
@@ -1042,7 +1055,7 @@ pub(super) fn synced_writes_title(block: u64) -> String {
     format!("How long does a synced write of {} take?", Size(block))
 }
 
-// Words at marks of pictures.
+// Labels at marks of charts.
 
 pub(super) fn speed_drop(before: Rate, after: Rate) -> String {
     format!("{before} to {after}")
@@ -1143,7 +1156,7 @@ mod tests {
 
     #[test]
     fn no_word_in_the_table_is_too_long_for_it() {
-        // Beside the other columns a hundred columns have room for about this many characters.
+        // Beside the other columns, 100 columns have room for about this many characters.
         let scattered =
             ScatteredWrites { before: 1e9, slower: Factor(3.0), to_empty_blocks: 1e9, to_cache: 0.0 };
         for reason in [read_only(), no_drive(), fill_missing(), shared_drive(), scattered_writes(&scattered)]

@@ -1,4 +1,4 @@
-//! The write buffer: how much is taken at the link's speed before the medium has to keep up.
+//! The write buffer: how much is taken at the speed of the link before the medium has to keep up.
 
 mod behind_merges;
 mod bursts;
@@ -40,7 +40,7 @@ impl Experiment for WriteBufferExperiment {
     }
 }
 
-/// Why it can not be asked here, if it can not.
+/// Why the write buffer cannot be tested here; `None` if it can.
 fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::WriteBufferBytes, reason));
     match context.inferences.word(Key::Medium) {
@@ -63,7 +63,7 @@ fn is_disk(context: &ExperimentContext<'_>) -> bool {
     context.inferences.is("disk") || context.inferences.is("shingled disk")
 }
 
-/// Whether it is known how to have the flash busy with merges.
+/// Whether it is known how to keep the flash busy with merges.
 fn merges(context: &ExperimentContext<'_>) -> bool {
     let family = context.inferences.word(Key::Mapping);
     family.is_some_and(|family| family != "page") && context.inferences.number(Key::EraseUnitBytes).is_some()

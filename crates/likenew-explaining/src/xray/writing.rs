@@ -1,27 +1,26 @@
-//! How long writing takes as it goes on: the time that several workloads, one right after the other, have taken by the bytes that
-//! they had moved.
+//! The time of writing by bytes written, over several workloads in a row.
 
 use std::ops::Range;
 
 use likenew_core::segment::Segment;
 
-/// A place on the way.
+/// One point of the progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
-    /// Bytes moved so far.
+    /// Bytes written up to here.
     pub(super) bytes: f64,
-    /// Time taken so far, in nanoseconds.
+    /// Time taken up to here, in nanoseconds.
     pub(super) ns: f64,
 }
 
-/// Marks in order, from the start, which is at 0 bytes and 0 ns.
+/// Marks from the start, which is at 0 bytes and 0 ns, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct WriteProgress {
     pub(super) marks: Vec<Mark>,
 }
 
 impl WriteProgress {
-    /// Of workloads that write, by their windows along bytes. What lies between two workloads does not count.
+    /// From workloads that write, by their windows along bytes. Time between two workloads does not count.
     pub(super) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
         let mut marks = Vec::new();
@@ -37,7 +36,7 @@ impl WriteProgress {
         Self { marks }
     }
 
-    /// The same with so many nanoseconds a byte between two places, as far as whole steps lie there.
+    /// The same with this many nanoseconds per byte between two points, as far as they span whole steps.
     #[must_use]
     pub(super) fn without_trend(&self, between: Range<f64>, cost: f64) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
@@ -56,20 +55,21 @@ impl WriteProgress {
         std::iter::once(0.0).chain(ends.clone()).zip(ends).map(|(from, to)| from..to)
     }
 
-    /// Nanoseconds a byte from each mark to the next.
+    /// Nanoseconds per byte from each mark to the next.
     pub(super) fn costs(&self) -> Vec<f64> {
         let start = Mark { bytes: 0.0, ns: 0.0 };
         let before = std::iter::once(&start).chain(&self.marks);
         before.zip(&self.marks).map(|(from, to)| (to.ns - from.ns) / (to.bytes - from.bytes)).collect()
     }
 
-    /// Nanoseconds a byte between two places, each moved to the nearest mark; `None` where no bytes lie between these.
+    /// Nanoseconds per byte between two points, each moved to the nearest mark; `None` if no bytes are
+    /// between them.
     pub(super) fn cost_between(&self, from: f64, to: f64) -> Option<f64> {
         let (from, to) = (self.mark_at(from)?, self.mark_at(to)?);
         (to.bytes > from.bytes).then(|| (to.ns - from.ns) / (to.bytes - from.bytes))
     }
 
-    /// The mark that is nearest to so many bytes.
+    /// The mark nearest to this many bytes.
     pub(super) fn mark_at(&self, bytes: f64) -> Option<Mark> {
         let next = self.marks.partition_point(|mark| mark.bytes < bytes);
         let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
@@ -87,7 +87,7 @@ impl WriteProgress {
         self.marks.last().map_or(0.0, |mark| mark.ns)
     }
 
-    /// `[bytes, bytes/s]` of pieces, at most so many.
+    /// `[bytes, bytes/s]` of at most this many pieces.
     pub(super) fn speeds(&self, pieces: usize) -> Vec<[f64; 2]> {
         let mut before = Mark { bytes: 0.0, ns: 0.0 };
         let each = self.marks.len().div_ceil(pieces.max(1)).max(1);

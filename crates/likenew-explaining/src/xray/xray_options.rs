@@ -12,23 +12,23 @@ use super::{EXPERIMENTS, wording};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct XrayOptions {
-    /// Bytes of address space, from the start of the drive; all of it where this is not said.
+    /// Bytes of address space, from the start of the drive; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Bytes that are written at most; four times the span where this is not said.
+    /// Most bytes to write; by default four times the span.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// The probes that are asked; all of them where none is named. Some need what others find.
+    /// The tests to run; all of them by default. Some need what others find.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
 }
 
 impl XrayOptions {
-    /// The span of a folder, where nothing else is said.
+    /// Default span of a folder.
     pub const SPAN_OF_FOLDER: u64 = 1 << 30;
-    /// Less than this shows nothing.
+    /// A smaller span shows nothing.
     pub const SPAN_LEAST: u64 = 16 << 20;
-    /// So many times the span may be written, where nothing else is said.
+    /// Default limit of writes, in spans.
     const SPANS_WRITTEN: u64 = 4;
 
     /// Whether these settings make sense, whatever the drive.
@@ -43,12 +43,12 @@ impl XrayOptions {
         }
     }
 
-    /// Whether this probe is asked. What only makes ground for others always is.
+    /// Whether this test runs. Tests that prepare the drive for others always do.
     pub(super) fn is_wanted(&self, probe: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|name| name == probe) || super::is_groundwork(probe)
     }
 
-    /// Bytes that may be written in all.
+    /// Most bytes to write in all.
     pub(super) fn budget(&self, span: u64) -> u64 {
         self.bytes.unwrap_or(Self::SPANS_WRITTEN * span)
     }
@@ -56,7 +56,7 @@ impl XrayOptions {
     /// Bytes of address space on a drive.
     ///
     /// # Errors
-    /// A sentence, when there is too little.
+    /// A sentence, when there are too few.
     pub(super) fn span_on(&self, geometry: &Geometry) -> Result<u64, String> {
         let capacity = geometry.capacity - geometry.capacity % (1 << 20);
         let span = self.span.unwrap_or(capacity);

@@ -20,7 +20,7 @@ use crate::job_name::{NAME_BYTES_MAX, Part, encode};
 /// fio takes no more lengths than this in one `bssplit`.
 const LENGTHS_MAX: usize = 64;
 
-/// A section: its name, comments that say where it only comes near, and its options in order.
+/// A section: its name, comments on options that only come close, and its options in the order of the file.
 pub(super) struct Section {
     name: String,
     comments: Vec<String>,
@@ -71,8 +71,8 @@ impl Section {
         section
     }
 
-    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a rest is a job
-    /// that reads nothing from nowhere, once a second.
+    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a
+    /// rest is a job that reads nothing from nowhere, once a second.
     fn rest(workload: &Workload, number: usize) -> Self {
         let mut section = Self::new(workload, Part { workload: number, stream: 0 });
         section.set("stonewall", 1);
@@ -255,7 +255,8 @@ impl Section {
         }
     }
 
-    /// The way to the drive. All jobs are direct unless they say otherwise, and fio drops the page cache unless it is told not to.
+    /// How I/O reaches the drive. All jobs are direct unless they say otherwise, and fio drops the page cache
+    /// by default.
     fn way(&mut self, workload: &Workload) {
         match workload.access {
             Access::Direct => {}

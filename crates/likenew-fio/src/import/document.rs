@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ImportError;
 
-/// The last document of a text, and how many there are. Lines around them are notes of fio.
+/// The last document of a text, and how many there are. Lines around them are messages of fio.
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     if text.trim_start().starts_with(['[', '<']) {
         return Err(ImportError::NotFio(describe(text)));
@@ -46,7 +46,7 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     ImportError::Malformed { line: lines_before + error.line(), column, reason: format!("{reason}{hint}") }
 }
 
-/// What a text is that is none of fio's JSON, and what to do.
+/// What a text is that is not fio's JSON, and what to do.
 fn describe(text: &str) -> String {
     const REMEDY: &str = "run fio with --output-format=json or json+";
     let start = text.trim_start();

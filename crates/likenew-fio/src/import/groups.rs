@@ -7,9 +7,9 @@ use crate::job_name::{Part, decode};
 
 /// The jobs of one workload.
 pub(super) struct Group<'a> {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
-    /// What ran side by side.
+    /// The streams that ran side by side.
     pub(super) streams: Vec<Jobs<'a>>,
     /// Jobs of one number run side by side, those of the next after them.
     pub(super) turn: (String, u64),
@@ -20,7 +20,7 @@ pub(super) struct Group<'a> {
 pub(super) struct Jobs<'a> {
     /// One for each copy, or one for all where fio has joined them.
     pub(super) copies: Vec<Node<'a>>,
-    /// What they were told.
+    /// The options of these jobs.
     pub(super) options: Options,
 }
 
@@ -31,7 +31,7 @@ impl Group<'_> {
     }
 }
 
-/// The jobs of a document, by workload, in order.
+/// The jobs of a document by workload, in the order of the document.
 pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError> {
     let jobs = match (root.get("jobs"), root.get("client_stats")) {
         (Some(jobs), _) => jobs,
@@ -42,7 +42,7 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
     for job in jobs.list()? {
         let name = job.need("jobname", "the name of the job")?.text()?;
         let host = job.get("hostname").map(|host| host.text().map(str::to_owned)).transpose()?;
-        // The sum of all clients, which stand in the list themselves.
+        // The sum of all clients, which are listed themselves.
         if host.is_some() && name == "All clients" {
             continue;
         }
@@ -83,7 +83,7 @@ fn add<'a>(
     groups.push(Group { name, streams: vec![jobs], turn, part });
 }
 
-/// Rows of a table are told apart by the names of workloads.
+/// Gives each group a unique workload name, as rows of a table are identified by it.
 fn tell_apart(groups: &mut [Group<'_>]) {
     for index in 1..groups.len() {
         let (before, group) = groups.split_at_mut(index);

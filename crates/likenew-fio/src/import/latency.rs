@@ -19,8 +19,8 @@ pub(super) struct Latency {
 const TIMES: &str = "an object with \"mean\" in nanoseconds, as fio 3 gives it";
 
 impl Latency {
-    /// Out of `read`, `write` or the like. The whole latency counts, as ours does; of the completion latency only what the
-    /// whole one leaves open.
+    /// From `read`, `write` or the like. The total latency counts, as ours does; the completion latency only
+    /// where the total is not given.
     pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
         let ios = side.need("total_ios", "a count of I/Os")?.count()?;
         let whole = Times::read(&side.need("lat_ns", TIMES)?, ios)?;
@@ -159,7 +159,7 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
     Ok(percentiles)
 }
 
-/// A bin says within 1 % where its latencies lie; the shortest and the longest are known exactly.
+/// A bin gives its latencies within 1%; the shortest and the longest are known exactly.
 fn with_extremes(bins: &[(u64, u64)], min: u64, max: u64) -> Vec<(u64, u64)> {
     let max = max.max(min);
     let mut counts: Vec<(u64, u64)> = bins
@@ -183,8 +183,9 @@ fn with_extremes(bins: &[(u64, u64)], min: u64, max: u64) -> Vec<(u64, u64)> {
 /// Steps between two listed percentiles.
 const STEPS: u64 = 16;
 
-/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share (`calc_clat_percentiles` in its
-/// `stat.c`), the shortest and the longest are as given, and those between lie evenly between their neighbours.
+/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share
+/// (`calc_clat_percentiles` in its `stat.c`), the shortest and the longest are as given, and those between
+/// are spread evenly between their neighbors.
 fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
     let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
     let mut known = vec![(1, min)];

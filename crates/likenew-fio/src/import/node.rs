@@ -1,17 +1,18 @@
-//! A value within a document, with the way to it.
+//! A value within a document, with the path to it.
 
 use serde_json::Value;
 
 use super::ImportError;
 
-/// A value and where it stands.
+/// A value and its path.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
     value: &'a Value,
     path: String,
 }
 
-/// Larger counts than this (of bytes, I/Os, nanoseconds) are nobody's measurement; sums of them still fit 64 bits.
+/// Larger counts (of bytes, I/Os, nanoseconds) cannot have been measured; sums of smaller ones still fit 64
+/// bits.
 pub(super) const COUNT_MAX: u64 = 1 << 60;
 
 impl<'a> Node<'a> {
@@ -30,12 +31,12 @@ impl<'a> Node<'a> {
         &self.path
     }
 
-    /// What stands under this key, if anything does.
+    /// The value of this key, if there is one.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         self.value.get(key).map(|value| self.child(value, key))
     }
 
-    /// What stands under this key.
+    /// The value of this key.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, ImportError> {
         self.get(key).ok_or_else(|| {
             let found = match self.value {

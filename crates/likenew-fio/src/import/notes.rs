@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-/// Jobs by what is to be said of them.
+/// Jobs by their notes.
 pub(super) struct Notes {
     documents: usize,
     jobs_by_note: BTreeMap<Note, Vec<String>>,
 }
 
-/// Something that a reader has to know of a job.
+/// Something that a reader has to know about a job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Note {
     /// It ended with an error.
     Failed(i32),
-    /// Percentiles lie between those that fio lists.
+    /// Percentiles are interpolated between those that fio lists.
     Interpolated,
-    /// Percentiles are of the time after an I/O was handed over.
+    /// Percentiles are of the time after an I/O was submitted.
     CompletionOnly,
-    /// The whole latency was not measured, only that after an I/O was handed over.
+    /// The total latency was not measured, only that after an I/O was submitted.
     NoTotal,
     /// Nothing is known of its latency.
     NoLatency,
@@ -27,9 +27,9 @@ pub(super) enum Note {
     Mixed,
     /// It read back what it wrote.
     VerifyCounts,
-    /// It read back what it wrote, beside reads of its own.
+    /// It read back what it wrote, beside its own reads.
     VerifiedAmong,
-    /// It read back what it wrote while it went on writing.
+    /// It read back what it wrote, between its writes.
     VerifiedBetween,
     /// It only read back what another run wrote.
     DryWrites,
@@ -37,7 +37,7 @@ pub(super) enum Note {
     DryMix,
     /// It read back what it wrote, and both came as one number.
     MixedVerify,
-    /// It took less than fio's clock tells apart.
+    /// It took less than a step of fio's clock.
     Instant,
     /// Latency counts from when an I/O left, not from when it was due.
     Paced,
@@ -82,7 +82,7 @@ impl Notes {
     }
 }
 
-/// A few names are said, more are counted.
+/// A few are named, more are counted.
 fn names(jobs: &[String]) -> String {
     const NAMED_MAX: usize = 3;
     let quoted = |jobs: &[String]| jobs.iter().map(|job| format!("\"{job}\"")).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! What a job was told.
+//! The options of a job.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,18 @@ pub(super) struct Options {
     path: String,
 }
 
-/// When fio reads back what a job wrote, and how far its counts tell these reads from the rest (`backend.c` of fio 3.33).
+/// When fio reads back what a job wrote, and whether it counts these reads separately (`backend.c` of fio
+/// 3.33).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verification {
     /// Nothing is read back.
     Off,
-    /// After the writes, over a time of its own.
+    /// After the writes, timed separately.
     AfterWrites,
-    /// Between the writes: fio counts the time of these reads as that of the writes, and only that of the last ones apart.
+    /// Between the writes: fio counts the time of these reads with the writes, and only that of the last ones
+    /// separately.
     BetweenWrites,
-    /// Beside the job's own reads, with which fio counts these as one.
+    /// Beside the job's own reads, with which fio counts them together.
     AmongReads,
 }
 
@@ -85,7 +87,7 @@ const NEUTRAL: [&str; 52] = [
     "nonvectored",
 ];
 
-/// Options that a workload says in its own words.
+/// Options that a workload expresses differently.
 const KNOWN_OPTIONS: [&str; 24] = [
     "bs",
     "bssplit",
@@ -177,7 +179,7 @@ impl Options {
         self.text(option).map(read).transpose()
     }
 
-    /// An amount of bytes; `None` where it is not given or a share of something unknown.
+    /// An amount of bytes; `None` where it is not given, or is a share of something unknown.
     pub(super) fn bytes(&self, option: &str) -> Result<Option<u64>, ImportError> {
         Ok(self.amount(option)?.and_then(Amount::bytes))
     }
@@ -203,7 +205,7 @@ impl Options {
         self.values == other.values && copies < most
     }
 
-    /// Those that a workload leaves out, as text.
+    /// Options that a workload cannot express, as text.
     pub(super) fn unmapped_options(&self) -> Vec<String> {
         let known = |option: &str| NEUTRAL.contains(&option) || KNOWN_OPTIONS.contains(&option);
         let others = self.values.iter().filter(|(option, _)| !known(option));

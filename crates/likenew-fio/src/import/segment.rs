@@ -1,4 +1,4 @@
-//! Workloads and what they came to.
+//! Workloads and their results.
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
@@ -18,7 +18,7 @@ use super::notes::Notes;
 use super::stream::{bound, stream};
 use super::tallies::{JobCounts, JobTraits};
 
-/// One segment for each group, in order.
+/// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
@@ -39,7 +39,7 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
     Ok(segments)
 }
 
-/// What a group did: one workload, and what it read to verify as another one.
+/// What a group did: one workload, and its reads for verification as another one.
 fn workloads(
     group: &Group<'_>,
     started_at: Nanos,
@@ -53,7 +53,7 @@ fn workloads(
         seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
         ..Workload::new(&group.name, bound(first, lanes)?, Vec::new())
     };
-    // What a rest reads from nowhere measures nothing.
+    // The reads of a rest measure nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
     let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
@@ -97,7 +97,7 @@ fn workloads(
     Ok(first.into_iter().chain(second).collect())
 }
 
-/// What the jobs of a workload came to together.
+/// The results of all jobs of a workload.
 #[derive(Default)]
 struct Parts {
     tallies: Vec<Tally>,
@@ -135,7 +135,7 @@ impl Parts {
         }
     }
 
-    /// fio says nothing about the course of time, single I/Os or the drive's health.
+    /// fio reports no course over time, no single I/Os and no health of the drive.
     fn segment(mut self, workload: Workload, started_at: Nanos) -> Segment {
         self.tallies.sort_by_key(|tally| (tally.stream, tally.op.index()));
         Segment {

@@ -1,4 +1,4 @@
-//! What a job was told, as a stream of a workload.
+//! The options of a job, as a stream of a workload.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -49,7 +49,7 @@ fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
     };
     let op = match word {
         "read" => Mix::Only(Op::Read),
-        // Of a trim and the write that follows it, the write is what there is a word for; the notes name the rest.
+        // Of a trim and the write that follows it, a workload has only the write; the notes name the rest.
         "write" | "trimwrite" => Mix::Only(Op::Write),
         "trim" => Mix::Only(Op::Trim),
         "rw" | "readwrite" => mix(options)?,
@@ -195,7 +195,7 @@ fn arrival(options: &Options, op: Mix, size: &Size) -> Result<Arrival, ImportErr
     if rates.iter().all(|rate| *rate == 0) {
         return Err(wrong());
     }
-    // Each side has a rate of its own; those beyond the last that is given have that one.
+    // Each side has its own rate; sides beyond the last rate given use that one.
     let rate = |index: usize| rates[index.min(rates.len() - 1)];
     let sum = match op {
         Mix::Only(Op::Read | Op::Flush) => rate(0),

@@ -11,7 +11,7 @@ use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
 use super::options::Verification;
 
-/// What has to be known of a job to understand its counts.
+/// What is needed to understand a job's counts.
 #[derive(Clone, Copy)]
 pub(super) struct JobTraits {
     /// Its number in the workload.
@@ -22,15 +22,15 @@ pub(super) struct JobTraits {
     pub(super) is_one_pass: bool,
 }
 
-/// What one job, or all its copies, came to.
+/// The results of one job, or of all its copies.
 pub(super) struct JobCounts {
     /// By operation; only those that occurred.
     pub(super) tallies: Vec<Tally>,
-    /// How long it took; fio tells milliseconds apart.
+    /// How long it took, in fio's steps of a millisecond.
     pub(super) elapsed: Nanos,
-    /// What a job that verifies has read, beside what it wrote, over a time of its own.
+    /// What a job that verifies has read back, timed separately from what it wrote.
     pub(super) verify_counts: Option<VerifyCounts>,
-    /// The system's error number that it met first, or 0; of a job that verifies, while it wrote.
+    /// The first of the system's error numbers, or 0; of a job that verifies, while it wrote.
     pub(super) error: i32,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct VerifyCounts {
     pub(super) tally: Tally,
     /// The system's error number with which the verification ended, or 0.
     pub(super) error: i32,
-    /// fio counts the time of reads and of writes apart, and only in part at once.
+    /// fio counts the time of reads and of writes separately, and only in part both at once.
     pub(super) elapsed: Nanos,
 }
 
@@ -69,7 +69,7 @@ impl JobCounts {
         Ok(counts)
     }
 
-    /// Reads, writes and trims that fio counted apart.
+    /// Reads, writes and trims that fio counted separately.
     fn sides(
         &mut self,
         job: &Node<'_>,
@@ -81,8 +81,8 @@ impl JobCounts {
         let mut side = |op: Op| Side::read(&job.need(op.name(), SIDE)?, name, notes);
         let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
         let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
-        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where it rounds the
-        // time of any others up to a millisecond (`update_runtime` in its `backend.c`).
+        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where
+        // it rounds the time of any others up to a millisecond (`update_runtime` in its `backend.c`).
         let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
         if is_dry && !is_split {
             notes.add(Note::DryMix, name);
@@ -201,7 +201,7 @@ impl JobCounts {
         if error == DIFFERS && (first == 0 || first == DIFFERS) || is_sole || self.tallies.is_empty() {
             fail_verified(errors);
         } else if error == DIFFERS {
-            // The writes passed over errors of their own.
+            // The writes skipped their own errors.
             fail_verified(1);
             self.fail(passed, first, traits, name, notes);
         } else {

@@ -1,4 +1,4 @@
-//! What drives and the kernel answer.
+//! Replies of drives and of the kernel.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ fn free_space() -> Vec<u8> {
 const STAMP: Stamp = Stamp { key: 7, pass: 2 };
 const STAMPED_AT: u64 = 1 << 20;
 
-/// What a drive read: blocks as they were written, of another place, of another pass, and none.
+/// Blocks read from a drive: as written, of another address, of another pass, and without a stamp.
 fn stamped_seeds() -> Vec<Input> {
     let filled = |stamp: Stamp, address: u64| {
         let mut blocks = vec![0; 8 * SECTOR];

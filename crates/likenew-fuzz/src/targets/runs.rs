@@ -1,4 +1,5 @@
-//! Run folders: measured in small on a simulated drive, damaged in one of their files, and read, judged and shown as `likenew judge` does.
+//! Run folders: small runs on a simulated drive, damaged in one of their files, then read, judged and shown
+//! like `likenew judge` does.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -56,7 +57,7 @@ pub(super) fn settings(procedure: &str) -> &'static str {
     )
 }
 
-/// Of those that need something that no simulated drive has, or that no evidence is judged of.
+/// The same for procedures that need something that no simulated drive has, or whose evidence is not judged.
 const OTHERS: [(&str, &str); 2] = [
     (
         "replay",
@@ -72,7 +73,7 @@ pub(super) fn targets() -> Vec<Target> {
     vec![Target { name: "run folders", seeds: seeds(), check: judge_bytes }]
 }
 
-/// Stops after so many steps: what is damaged is to be small, and every procedure makes sense of a part.
+/// Stops after this many steps, because damaged runs should be small, and every procedure can judge a part.
 struct ShortRun {
     steps: usize,
 }
@@ -147,7 +148,7 @@ fn seed(procedure: &str, options: &str) -> Option<Input> {
 }
 
 thread_local! {
-    /// A folder in memory that each input is written to.
+    /// A folder in memory for inputs.
     static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
 }
 
@@ -175,7 +176,7 @@ fn judge_folder(folder: &Path) -> bool {
     true
 }
 
-/// What a procedure would run first on a drive of 64 MiB, and the whole of it as a rehearsal.
+/// Runs the first step of a procedure on a drive of 64 MiB, and a dry run of the whole.
 pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
     let drive = Memory::new(64 << 20, Nanos::from_micros(10), 1);
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
@@ -188,7 +189,7 @@ pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
     let _ = DryRun::plan(procedure, &evidence);
 }
 
-/// What every procedure asks of segments.
+/// Everything that procedures compute from segments.
 pub(super) fn summarize(segments: &[Segment]) {
     for segment in segments {
         let _ = (segment.elapsed(), segment.bytes_per_s(), segment.iops(), segment.busy_bytes_per_s());

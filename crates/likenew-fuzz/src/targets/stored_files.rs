@@ -1,4 +1,4 @@
-//! What is kept from one run to the next: saved drives, samples, notes of a watch, the log of what was done to drives.
+//! Files kept between runs: saved drives, samples, notes of a watch, the audit log.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn save(spec: &str) -> Vec<u8> {
     bytes
 }
 
-/// The checksum over the state refuses nearly all damage to it; what gets through is in the header.
+/// The checksum over the state refuses nearly all damage to it; the rest is in the header.
 fn saved_drives() -> Vec<Input> {
     SAVED_SPECS.iter().map(|spec| vec![save(spec)]).collect()
 }

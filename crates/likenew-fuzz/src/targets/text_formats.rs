@@ -1,4 +1,5 @@
-//! What people write: sizes, settings, plans, files of drives and applications; and what fio and we write for programs.
+//! Text that people write: sizes, settings, plans, files of drives and applications; and files that fio and
+//! likenew write for programs.
 
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
@@ -115,7 +116,7 @@ const PLANS: [&str; 6] = [
      [[options.workload.stream]]\nop = \"mix:70\"\nsize = \"4KiB\"\npattern.random = \"whole\"\narrival.closed.depth = 4\n",
 ];
 
-/// Those, and one of every procedure with settings that leave it small.
+/// Those, and one of every procedure with settings that keep it small.
 fn plans() -> Vec<crate::Input> {
     let mut plans = texts(&PLANS);
     for descriptor in DESCRIPTORS {
@@ -132,7 +133,7 @@ fn plans() -> Vec<crate::Input> {
     plans
 }
 
-/// A plan, its procedure, and what that would run first on a drive of 1 GiB.
+/// A plan, its procedure, and the first step of that on a drive of 1 GiB.
 fn plan(parts: &[Vec<u8>]) -> bool {
     let Some(Ok(plan)) = text(parts).map(toml::from_str::<Plan>) else { return false };
     let Ok(procedure) = from_plan(&plan) else { return toml::to_string(&plan).is_ok() };
@@ -140,7 +141,7 @@ fn plan(parts: &[Vec<u8>]) -> bool {
     true
 }
 
-/// Those of the samples that fio wrote as JSON and that are imported.
+/// The samples that fio wrote as JSON and that can be imported.
 fn fio_results() -> Vec<crate::Input> {
     let mut all = files("crates/likenew-fio/tests/samples", ".json");
     all.retain(|input| fio_result(input));

@@ -7,7 +7,7 @@ use likenew_trace::{Format, OpenOptions, open_stream, survey};
 use super::file;
 use crate::{Input, Target};
 
-/// A target's name, the files of its seeds, and what is asked of an input.
+/// A target's name, the files of its seeds, and the options for reading an input.
 type Source = (&'static str, &'static [&'static str], fn(&[Vec<u8>]) -> bool);
 
 pub(super) fn targets() -> Vec<Target> {
@@ -27,14 +27,15 @@ pub(super) fn targets() -> Vec<Target> {
     };
     let mut targets: Vec<Target> =
         formats.into_iter().map(|(name, names, check)| Target { name, seeds: seeds(names), check }).collect();
-    // As the user gives it: the format is found by what is in it.
+    // As a user gives it: the format is detected from the content.
     let all: Vec<&str> = formats.iter().flat_map(|(_, names, _)| names.iter().copied()).collect();
     targets.push(Target {
         name: "trace unknown",
         seeds: seeds(&all),
         check: |parts| read(parts, &OpenOptions::default()),
     });
-    // Of damage to what is packed, most is refused by whoever unpacks it; the lines themselves are damaged above.
+    // Damage to a compressed file is mostly refused by the decompressor; the lines themselves are damaged
+    // above.
     for (name, pack) in [("trace gzip", gzip as fn(&[u8]) -> Vec<u8>), ("trace zstd", zstandard)] {
         let pack = |input: &Input| -> Input { input.iter().map(|part| pack(part)).collect() };
         let packed = seeds(&all).iter().map(pack).collect();
@@ -56,7 +57,7 @@ fn trace(parts: &[Vec<u8>], format: Format) -> bool {
     read(parts, &OpenOptions { format: Some(format), ..OpenOptions::default() })
 }
 
-/// Reads all of it, as a survey of a trace before a replay does.
+/// Reads all of it, like the survey of a trace before a replay.
 fn read(parts: &[Vec<u8>], options: &OpenOptions) -> bool {
     let Ok(mut trace) = open_stream("fuzzed", Box::new(Cursor::new(parts[0].clone())), options) else {
         return false;

@@ -14,27 +14,28 @@ use super::recipe::Recipe;
 use super::zone_layout::{ZoneLayout, region, round_down};
 use super::{AgeOptions, wording};
 
-/// What every workload of the aging is called, before a colon.
+/// Prefix of every workload of the aging.
 pub(super) const AGING: &str = "aging";
 
-/// Lengths of the writes of small files. Half of all files are no larger than 4 KiB (Agrawal, Bolosky, Douceur and Lorch,
-/// "A five-year study of file-system metadata", FAST 2007); the rest is assumed, up to [`FILE_BYTES`].
+/// Lengths of the writes of small files. Half of all files are no larger than 4 KiB (Agrawal, Bolosky,
+/// Douceur and Lorch, "A five-year study of file-system metadata", FAST 2007); the rest is assumed, up to
+/// [`FILE_BYTES`].
 const FILE_SIZES: &str = "4KiB:50,8KiB:20,16KiB:15,32KiB:10,64KiB:5";
-/// No small file is larger; a folder's files have this length of addresses.
+/// Largest small file, and the length of a folder's files.
 pub const FILE_BYTES: u32 = 64 << 10;
-/// The file system's own pages: a thousandth of the space, rewritten by Zipf's law (assumed).
+/// File-system metadata: a thousandth of the space, rewritten by Zipf's law (assumed).
 const METADATA_PART: u64 = 1000;
 const METADATA_THETA: f64 = 1.0;
 
 const PAGE: u32 = 4096;
 const FILL_DEPTH: u32 = 4;
 const OVERWRITE_DEPTH: u32 = 32;
-/// A pass over the space is made in so many workloads, so that progress is seen and a stop is heard …
+/// A pass over the space is split into this many workloads, so that progress shows and a stop takes effect …
 const PARTS: u64 = 16;
 /// … but a long aging in no more than this.
 const PARTS_MAX: u64 = 512;
 
-/// Everything that ages the drive, in order.
+/// Every workload that ages the drive, in the order they run.
 pub(super) fn workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
     let space = zones.space.end;
     let bytes = options.bytes.unwrap_or(space);
@@ -59,7 +60,7 @@ pub(super) fn workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workloa
     }
 }
 
-/// Writes a zone in sequence until it comes to so many bytes, from its start again after its end.
+/// Writes a zone sequentially up to this many bytes, again from its start after its end.
 fn fill(
     what: &str,
     options: &AgeOptions,
@@ -84,12 +85,12 @@ fn fill(
     workloads
 }
 
-/// Rounds of files that are made, and, where deleting means anything, of files that are deleted before.
+/// Rounds of files: deletes some first, if deleting has an effect, and creates new ones.
 fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> {
     let sizes: Size = FILE_SIZES.parse().expect("the sizes of small files are well spelled");
     let deletes = zones.is_folder || options.trim;
     let slots = (zones.free.end - zones.free.start) / u64::from(FILE_BYTES);
-    // Half of the files of a full zone a round: some are met twice, so that about four in ten go.
+    // Half of the files of a full zone per round: some are chosen twice, so that about four in ten go.
     let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.space.end / PARTS };
     let each = usual.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
     let mut workloads = Vec::new();
@@ -107,8 +108,7 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
     workloads
 }
 
-/// Small files in the holes of the free space. What the file system keeps of them is written beside them where there is
-/// none that would do it.
+/// Small files in the holes of the free space. Without a file system, its metadata is written beside them.
 fn small_files(sizes: &Size, zones: &ZoneLayout, data: DataClass) -> Vec<Stream> {
     let pattern = AccessPattern::Random(region(&zones.free));
     let arrival = Arrival::Closed { depth: 1 };
@@ -121,7 +121,7 @@ fn small_files(sizes: &Size, zones: &ZoneLayout, data: DataClass) -> Vec<Stream>
     streams
 }
 
-/// What every recipe writes by default, and what it may be told to write: at most a thousand times the space.
+/// Bytes that every recipe writes by default, and the range allowed: up to a thousand times the space.
 ///
 /// # Errors
 /// A sentence with the allowed range.
@@ -138,7 +138,7 @@ fn write() -> Mix {
     Mix::Only(Op::Write)
 }
 
-/// How much of `bytes` one workload takes: a part of `length`, in whole steps.
+/// Bytes that one workload takes of `bytes`: a part of `length`, in whole steps.
 fn part_bytes(bytes: u64, length: u64, step: u64) -> u64 {
     round_down((length / PARTS).max(bytes / PARTS_MAX), step).max(step)
 }

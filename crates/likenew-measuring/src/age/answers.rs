@@ -1,4 +1,4 @@
-//! What the comparison of new and used decides.
+//! The result of comparing new and used.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
@@ -11,19 +11,22 @@ use likenew_core::target::Clock;
 use likenew_core::units::{exact_duration, exact_size};
 use likenew_stats::interval::Interval;
 
-use super::AgeOptions;
 use super::aging::AGING;
 use super::comparison::{Better, Comparison, Fall};
 use super::phase::Phase;
 use super::recipe::Recipe;
 use super::wording::{self, Drop, Transition};
+use super::{Age, AgeOptions};
+use likenew_procedure_support::rerun::Rerun;
 
-/// A drop of less than this is nothing that a user notices, in percent (a convention of ours).
+/// Drop in percent below which a user notices nothing (our choice).
 const NOTICED_PERCENT: f64 = 10.0;
-/// Passes that differ by more than this factor, fastest to slowest, did not measure one level (a convention of ours).
+/// Ratio of the fastest pass to the slowest above which passes did not measure one level (our choice).
 const UNSTEADY_RATIO: f64 = 1.25;
-/// Passes that decide most of what one pass leaves open; Student's factor falls from 12.7 to 4.3 by the third.
+/// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
 const PASSES_AFTER_ONE: u32 = 3;
+/// More passes than this are never advised: Student's factor hardly falls any more.
+const PASSES_MAX: u32 = 100;
 
 /// All answers, most important first, and the summary.
 pub(super) struct AgeAnswers {
@@ -31,7 +34,7 @@ pub(super) struct AgeAnswers {
     pub(super) answers: Vec<Answer>,
 }
 
-/// Random writes first, as they fall furthest, with what there is to say of the aging.
+/// Random writes first, because they fall furthest, with the aging as background.
 pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[Comparison]) -> AgeAnswers {
     let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
         unreachable!("the table has eight lines")
@@ -56,7 +59,7 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
     AgeAnswers { summary, answers }
 }
 
-/// The summary where a metric surely fell; where none did, the first answer makes it.
+/// The summary if a metric fell beyond doubt; otherwise the first answer makes it.
 fn fallen(subject: &str, comparison: &Comparison, is_alone: bool) -> Option<String> {
     match classify(&comparison.fall(Phase::Used)?, is_alone) {
         Drop::Fell { percent, .. } => Some(wording::fell(subject, transition(comparison)?, percent)),
@@ -69,7 +72,8 @@ fn transition(comparison: &Comparison) -> Option<Transition> {
     Some(Transition { unit: comparison.unit, new, used })
 }
 
-/// What a drop and its interval decide. On a drive that others may use, a fall counts only if reads stayed.
+/// Classifies a drop by its interval. On a drive that other programs may use, a fall counts only if reads did
+/// not change.
 fn classify(fall: &Fall, is_alone: bool) -> Drop {
     let Some(interval) = fall.interval else { return Drop::OnePass };
     let percent = fall.percent;
@@ -95,7 +99,7 @@ fn with_estimate(answer: Answer, fall: &Fall) -> Answer {
     }
 }
 
-/// How steady it was, what was done between the measurements, and what "new" means.
+/// Adds how steady the drive was, what was done between the measurements, and what "new" means.
 fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, writes: &Comparison) -> Answer {
     let segments = &evidence.segments;
     let sentences = [unsteady(writes), aging(segments, options), write_amplification(segments)];
@@ -104,7 +108,7 @@ fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, wr
     caveat.into_iter().fold(answer, Answer::caveat)
 }
 
-/// How a rate went where it did not keep one level.
+/// The change of a rate that was not level.
 fn unsteady(comparison: &Comparison) -> Option<String> {
     let passes = comparison.passes_in(Phase::Used);
     let [first, .., last] = passes else { return None };
@@ -114,7 +118,7 @@ fn unsteady(comparison: &Comparison) -> Option<String> {
     is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
 }
 
-/// Whether reads stayed as they were; which of the two fell further gives the number.
+/// Whether reads did not change; the one that fell further gives the number.
 fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
     let falls = [random.fall(Phase::Used)?, sequential.fall(Phase::Used)?];
     let [random_drop, sequential_drop] = falls.map(|fall| classify(&fall, true));
@@ -127,7 +131,8 @@ fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
     Some(with_estimate(answer, &worse))
 }
 
-/// Whether reads, which aging leaves alone, stayed as they were, not faster either: then nothing else used the drive.
+/// Whether reads, which aging leaves alone, are unchanged and no faster either: then nothing else used the
+/// drive.
 fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     [random, sequential].into_iter().all(|comparison| {
         comparison.fall(Phase::Used).is_some_and(|fall| match classify(&fall, true) {
@@ -137,14 +142,14 @@ fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     })
 }
 
-/// Whether idle time restored random writes; nothing where they had not fallen.
+/// Whether idle time restored random writes; `None` if they had not fallen.
 fn rest(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
     let (used, rested) = (writes.fall(Phase::Used)?, writes.fall(Phase::Rested)?);
     let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
     has_fallen.then(|| wording::rest(options.rest, used.percent, rested.percent, classify(&rested, true)))
 }
 
-/// What was done to the drive between the measurements; nothing before any of it was done.
+/// What was done to the drive between the measurements; `None` before that.
 fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
     let of: Vec<&Segment> = aging_segments(segments).collect();
     let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
@@ -161,7 +166,7 @@ fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
     segments.iter().filter(|segment| segment.workload.name.starts_with(AGING))
 }
 
-/// Bytes programmed over bytes written during the aging, where a simulated drive of flash counts them.
+/// Bytes programmed over bytes written during the aging, if the simulated drive has flash counters.
 fn write_amplification(segments: &[Segment]) -> Option<String> {
     let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGING))?;
     let before: FlashCounters = segments[first.checked_sub(1)?].accounting?;
@@ -182,14 +187,19 @@ fn missing_reference(identity: &Identity) -> Option<String> {
     }
 }
 
-/// What would decide an open question, and what restores a drive that has fallen. A simulated drive begins every run in the
-/// state that its target names, so that there is nothing to restore.
+/// Adds commands that would decide an open question or restore a drive that has fallen. A simulated drive
+/// begins every run in the state that its target names, so there is nothing to restore.
 fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
     let is_simulated = evidence.identity.kind == Kind::Simulated;
     match answer.standing {
         Standing::Unknown => {
-            let text = options_text(options);
-            answer.action(wording::more_passes(&evidence.plan, &text, is_simulated))
+            let passes = match options.passes {
+                1 => PASSES_AFTER_ONE,
+                several => several.saturating_mul(2).min(PASSES_MAX),
+            };
+            let again = AgeOptions { passes, ..options.clone() };
+            let again = Rerun::new(evidence, &options_text(&again), Age::new(again.clone()));
+            answer.action(wording::more_passes(&again, is_simulated))
         }
         Standing::Problem if !is_simulated && answer.id == "random_write" => {
             wording::recondition(&evidence.plan).into_iter().fold(answer, Answer::action)
@@ -198,11 +208,9 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
     }
 }
 
-/// The options of the same run with more passes.
+/// The options of the command line that differ from its defaults, and the passes.
 fn options_text(options: &AgeOptions) -> String {
     let usual = AgeOptions::default();
-    let passes =
-        if options.passes == 1 { PASSES_AFTER_ONE } else { options.passes.saturating_mul(2).min(100) };
     let size = |bytes: Option<u64>| bytes.map(exact_size);
     let when = |differs: bool, text: String| differs.then_some(text);
     wording::options_text(&[
@@ -215,6 +223,6 @@ fn options_text(options: &AgeOptions) -> String {
         ("rest", when(options.rest != usual.rest, exact_duration(options.rest))),
         ("trim", when(options.trim, "on".into())),
         ("data", when(options.data != usual.data, options.data.to_string())),
-        ("passes", Some(passes.to_string())),
+        ("passes", Some(options.passes.to_string())),
     ])
 }

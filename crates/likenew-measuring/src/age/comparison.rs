@@ -1,4 +1,4 @@
-//! One line of the table: what a metric was in each phase, pass by pass, and how far it fell.
+//! One line of the table: a metric in each phase, pass by pass, and how far it fell.
 
 use likenew_core::findings::Row;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::phase::Phase;
 use likenew_procedure_support::rows::row;
 
-/// Which way is better. A drop is always a change for the worse: of what should be high, the share that is lost, at most
-/// 100 %; of a latency, the share that is added, without bound.
+/// Which direction is better. A drop is always a change for the worse: for a rate the share that is lost,
+/// 100% at most; for a latency the share that is added, without limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,
@@ -20,10 +20,10 @@ pub(super) enum Better {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summary {
     Mean,
-    /// Their mean, where the n-th pass of each phase went over the same part of the drive: parts may differ by design, as a
-    /// disk's do, so that each pass is compared with its counterpart.
+    /// Their mean, if the n-th pass of each phase covers the same part of the drive: parts may differ by
+    /// design, as on a disk, so each pass is compared with its counterpart.
     MeanOfPairs,
-    /// Of longest latencies: the longest. It has no interval.
+    /// The maximum of the longest latencies. It has no interval.
     Longest,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct Comparison {
     pub(super) passes: [Vec<f64>; 3],
 }
 
-/// How far a metric fell, in percent of what it was.
+/// How far a metric fell, in percent of its value when new.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fall {
     pub(super) percent: f64,
-    /// From the scatter of the passes; none of a single pass.
+    /// From the scatter of the passes; `None` for a single pass.
     pub(super) interval: Option<Interval>,
 }
 
@@ -96,7 +96,7 @@ impl Comparison {
             .flatten()
     }
 
-    /// How far it is in `phase` below what it was when new; none when a phase is missing or it was nothing when new.
+    /// The drop from new to `phase`; `None` if a phase is missing or the value was zero when new.
     pub(super) fn fall(&self, phase: Phase) -> Option<Fall> {
         let (new, then) = (self.value(Phase::New)?, self.value(phase)?);
         let of = |ratio: f64| match self.better {
@@ -118,7 +118,7 @@ impl Comparison {
         Some(Fall { percent: of(then / new), interval })
     }
 
-    /// What is left in `phase` of what it was when new: 1 is as new, less is worse.
+    /// The value in `phase` over that when new: 1 is as new, less is worse.
     pub(super) fn share_of_new(&self, phase: Phase) -> Option<f64> {
         let (new, then) = (self.value(Phase::New)?, self.value(phase)?);
         let share = if self.better == Better::Higher { then / new } else { new / then };
@@ -167,8 +167,8 @@ impl Comparison {
     }
 }
 
-/// The interval of mean(`of`) / mean(`to`) from the differences of such pairs; what `to` differs by from part to part is no
-/// doubt about its mean.
+/// The interval of mean(`of`) / mean(`to`) from the differences of their pairs; a difference between parts of
+/// `to` says nothing about its mean.
 fn paired_interval(of: &[f64], to: &[f64], mean: f64) -> Option<Interval> {
     if of.len() != to.len() {
         return None;

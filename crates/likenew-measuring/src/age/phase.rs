@@ -1,4 +1,4 @@
-//! One measurement of a drive: before it is aged, after, and after a rest.
+//! One measurement of a drive: before the aging, after it, and after a rest.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Phase {
     }
 }
 
-/// What is measured of I/O of one kind; applications have mixes of their own.
+/// One kind of I/O that is measured; applications have their own mixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     RandomWrites,
@@ -60,25 +60,26 @@ impl Test {
         }
     }
 
-    /// Whether each pass has a part of the drive of its own.
+    /// Whether each pass has its own part of the drive.
     pub(super) fn is_in_sequence(self) -> bool {
         matches!(self, Self::SequentialWrites | Self::SequentialReads)
     }
 }
 
-/// The name of one pass of a test in a phase; workloads that share a pass go on after a comma.
+/// The name of one pass of a test in a phase; workloads of one pass add a suffix after a comma.
 pub(super) fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> String {
     format!("{} {test} {pass}/{passes}", phase.name())
 }
 
 const PAGE: u32 = 4096;
 const PREPARE_DEPTH: u32 = 8;
-/// Before reads a drive may finish what it has put off, for so long or as long as a pass: reads that wait behind writes say
-/// nothing of reading.
+/// Longest idle time before reads, in which a drive may finish deferred work; shorter if a pass is. Chosen:
+/// reads that wait behind writes say nothing of reading.
 const SETTLE_MOST: Nanos = Nanos::from_secs(10);
 
-/// Everything that one measurement runs, in order. Random writes come first, as nothing else may have touched the drive
-/// before them; sequential writes, which put their zone in order, come after the applications, and reads last.
+/// Every workload of one measurement, in the order they run. Random writes come first, because nothing else
+/// may touch the drive before them; sequential writes, which put their zone in order, follow the
+/// applications, and reads come last.
 pub(super) fn workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
     let AgeOptions { passes, data, span, time, .. } = *options;
     let mut workloads = writes_before_test(phase, options, zones);
@@ -117,17 +118,18 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) 
     workloads
 }
 
-/// All applications together move this part of the span in a phase.
+/// All applications together move this share of the span in a phase. Chosen: so that measuring does not age
+/// the drive.
 const APPLICATIONS_PART: f64 = 0.4;
 
-/// Every application in every pass, with as many of its I/Os as come to its equal part of the bytes.
+/// Every application in every pass, with as many of its I/Os as fit into an equal share of the bytes.
 fn applications(phase: Phase, options: &AgeOptions, zones: &ZoneLayout, each_time: Nanos) -> Vec<Workload> {
     let AgeOptions { passes, data, span, .. } = *options;
     let stage = Stage::new(&zones.files, &zones.geometry, data);
     let count = default_set().count();
     let bytes = span as f64 * APPLICATIONS_PART / f64::from(passes) / count as f64;
     let time = Some(Nanos(each_time.0 / count as u64).max(Nanos(1)));
-    // Every pass plays the same.
+    // Every pass is the same.
     let played: Vec<_> = default_set()
         .map(|entry| &entry.application)
         .map(|of| {
@@ -146,8 +148,8 @@ fn applications(phase: Phase, options: &AgeOptions, zones: &ZoneLayout, each_tim
     workloads
 }
 
-/// In a folder, files have to be there before anything is measured: making one is another thing than writing to it. After
-/// small files came and went, the measured ones are made anew, out of the space that those have left.
+/// In a folder, files must exist before anything is measured: creating one differs from writing to it. After
+/// small files came and went, the measured ones are created again, in the space that those have left.
 fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
     let is_churned = options.recipe == Recipe::Churn && phase == Phase::Used;
     if !zones.is_folder || !(phase == Phase::New || is_churned) {
@@ -165,7 +167,7 @@ fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) ->
     workloads
 }
 
-/// Writes a zone once in sequence.
+/// Writes a zone once sequentially.
 fn in_order(what: &str, zones: &ZoneLayout, zone: &Range<u64>, options: &AgeOptions) -> Workload {
     let place = AccessPattern::Sequential(region(zone));
     let stream = Stream::closed(Mix::Only(Op::Write), zones.block, place, PREPARE_DEPTH, options.data);

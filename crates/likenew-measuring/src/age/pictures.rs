@@ -1,4 +1,4 @@
-//! The pictures of an aging run.
+//! The charts of an aging run.
 
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::Op;
@@ -43,7 +43,7 @@ pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
     (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
 }
 
-/// The speed of what aged the drive, along the bytes that it wrote; what failed wrote some, and has no speed.
+/// The speed of the writes that age the drive, by bytes written; a failed workload has no speed.
 pub(super) fn aging(segments: &[Segment]) -> Option<Series> {
     let (mut points, mut bytes) = (Vec::new(), 0);
     for segment in segments.iter().filter(|segment| segment.workload.name.starts_with(AGING)) {

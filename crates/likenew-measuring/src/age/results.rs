@@ -1,4 +1,4 @@
-//! What the segments of a run say of each figure in each phase.
+//! The metrics of each phase, from the segments of a run.
 
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
@@ -13,21 +13,22 @@ use crate::apps::score::{PassTotals, geometric_mean};
 /// The name of the score in tables.
 pub(super) const SCORE: &str = "application score";
 
-/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out, and so is one that failed.
+/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out,
+/// and so is one that failed.
 pub(super) struct AgeResults<'a> {
     segments: Vec<&'a Segment>,
     passes: u32,
 }
 
 impl<'a> AgeResults<'a> {
-    /// Of what has been run.
+    /// From the evidence up to now.
     pub(super) fn from_evidence(evidence: &'a Evidence, passes: u32) -> Self {
         let is_whole =
             |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
         Self { segments: evidence.segments.iter().filter(is_whole).collect(), passes }
     }
 
-    /// The passes of a test in a phase, in order.
+    /// The passes of a test in a phase, in the order they ran.
     pub(super) fn test(&self, phase: Phase, test: Test) -> Vec<&'a Segment> {
         (1..=self.passes).flat_map(|pass| self.pass(phase, test.name(), pass)).collect()
     }
@@ -80,7 +81,7 @@ impl<'a> AgeResults<'a> {
         self.of_passes(test, test.name(), "bytes/s", Better::Higher, summary, Segment::bytes_per_s)
     }
 
-    /// Mean, the 99 % quantile and the longest, of random writes.
+    /// Mean, p99 and maximum of the latency of random writes.
     fn latencies(&self) -> [Comparison; 3] {
         let writes = Test::RandomWrites;
         let row = |name, summary, metric: fn(&Segment) -> Option<f64>| {

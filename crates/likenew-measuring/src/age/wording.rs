@@ -5,11 +5,14 @@ use std::fmt::Display;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
 use likenew_core::plan::Plan;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
+use likenew_core::quantity::{
+    Number, Rate, Share, Size, SpeedChange, TimeChange, change_range, digits, range,
+};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::{capitalize, command, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, recondition_command};
 
 pub(super) const SHARE_TITLE: &str = "Used compared with new";
 pub(super) const SHARE_AXIS: &str = "share of new";
@@ -17,10 +20,10 @@ pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
 pub(super) const AGING_TITLE: &str = "Write speed while aging";
 pub(super) const AGING_AXIS: &str = "written while aging";
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
-/// From this ratio on, a change is a factor rather than a percentage: 5.8× is read faster than +481%.
-const FACTOR_MIN: f64 = 2.0;
+/// What a table shows where a change may be none.
+const NO_CHANGE: &str = "±";
 
 /// A metric before and after, in its unit: `bytes/s`, `ns` or `points`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,13 +61,11 @@ fn lost(percent: f64) -> Share {
 
 /// `30–38% slower`, or `0.8% faster to 69% slower`.
 fn slower_range(interval: Interval) -> String {
-    if interval.low < 0.0 && interval.high > 0.0 {
-        return format!("{} faster to {} slower", lost(-interval.low), lost(interval.high));
-    }
-    format!("{} slower", range(lost(interval.low), lost(interval.high)))
+    let change = |drop: f64| SpeedChange(1.0 - drop / 100.0);
+    change_range(change(interval.low), change(interval.high))
 }
 
-/// What a change of a rate or a score decides.
+/// The kind of a change of a rate or a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Drop {
     /// It fell by more than what counts.
@@ -128,7 +129,7 @@ pub(super) fn fell(subject: &str, values: Transition, percent: f64) -> String {
     format!("{subject} fell {}: {}.", lost(percent), values.text())
 }
 
-/// The score, which few know.
+/// Explains the score, which few readers know.
 pub(super) fn score_explained() -> &'static str {
     "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score."
 }
@@ -212,7 +213,7 @@ pub(super) fn write_amplification(factor: f64) -> String {
     format!("Write amplification was {} meanwhile.", digits(factor))
 }
 
-/// A simulated drive that was opened in another state than new.
+/// A simulated drive that was opened in a state other than new.
 pub(super) fn was_not_new(state: &str) -> String {
     format!("\"New\" is the drive as it was found, and the drive was not new then (state={state}).")
 }
@@ -222,19 +223,18 @@ pub(super) fn earlier_use_is_unknown() -> &'static str {
 }
 
 /// Measures again, with all other options of the run.
-pub(super) fn more_passes(plan: &Plan, options: &str, is_simulated: bool) -> Action {
+pub(super) fn more_passes(again: &Rerun, is_simulated: bool) -> Action {
     let why = if is_simulated {
         "Narrow the interval with more passes"
     } else {
         "Narrow the interval with more passes, best after the drive was erased or trimmed"
     };
-    rerun("more_passes", why, plan, options)
+    again.action("more_passes", why)
 }
 
-/// Restores what aging has slowed down; nothing of a plan that leaves its target open.
+/// Restores what aging has slowed down; `None` for a plan without a target.
 pub(super) fn recondition(plan: &Plan) -> Option<Action> {
-    let line = command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")?;
-    Some(Action::new("recondition", "Restore the write speed").command(line))
+    Some(Action::new("recondition", "Restore the write speed").command(recondition_command(plan)?))
 }
 
 /// A row of the first screen.
@@ -244,7 +244,7 @@ pub(super) struct TableRow {
     pub(super) new: Option<f64>,
     pub(super) used: Option<f64>,
     pub(super) rested: Option<f64>,
-    /// The interval of the drop in percent; nothing of one pass, or of a maximum.
+    /// The interval of the drop in percent; `None` for one pass, or for a maximum.
     pub(super) interval: Option<Interval>,
     /// Of new, 1 where it is as good.
     pub(super) share: Option<f64>,
@@ -258,26 +258,31 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_rest: bool) -> Ove
         let cell =
             |metric: Option<f64>| metric.map_or_else(|| MISSING.to_owned(), |metric| value(row.unit, metric));
         let change = match (row.new, row.used) {
-            (Some(new), Some(used)) if new > 0.0 => change_cell(used / new, row.interval),
+            (Some(new), Some(used)) if new > 0.0 => change_cell(row.unit, used / new, row.interval),
             _ => MISSING.to_owned(),
         };
-        let cells = [capitalize(row.test), cell(row.new), cell(row.used), change, cell(row.rested)];
+        let cells = [metric_name(row.test), cell(row.new), cell(row.used), change, cell(row.rested)];
         table.push_with_share(cells.into_iter().take(columns), row.share);
     }
     table
 }
 
-/// `−34%`, `5.8×`, and `±` where the interval includes no change.
-fn change_cell(ratio: f64, drop: Option<Interval>) -> String {
-    if drop.is_some_and(|interval| interval.contains(0.0)) {
-        return "±".into();
+/// `Random write` of a test of random writes, as the answers name it.
+fn metric_name(test: &str) -> String {
+    let is_operation = test.ends_with("writes") || test.ends_with("reads");
+    capitalize(if is_operation { &test[..test.len() - 1] } else { test })
+}
+
+/// `34% slower`, `5.81× as long`, and `±` where the interval includes no change.
+fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>) -> String {
+    if drop.is_some_and(|interval| interval.contains(0.0)) || (ratio - 1.0).abs() < 0.005 {
+        return NO_CHANGE.into();
     }
-    let change = ratio - 1.0;
-    match () {
-        () if ratio >= FACTOR_MIN => Factor(ratio).to_string(),
-        () if change.abs() < 0.005 => "±".into(),
-        () if change < 0.0 => format!("−{}", Share(-change)),
-        () => format!("+{}", Share(change)),
+    match unit {
+        "ns" => TimeChange(ratio).to_string(),
+        "points" if ratio < 1.0 => format!("{} lower", Share(1.0 - ratio)),
+        "points" => format!("{} higher", Share(ratio - 1.0)),
+        _ => SpeedChange(ratio).to_string(),
     }
 }
 
@@ -354,7 +359,7 @@ mod tests {
             ),
             (
                 Drop::Unclear { percent, interval: of(-1.0, 69.0) },
-                "68.8 → 45.4 MB/s; the change (-1 to 69% slower) is too uncertain to call",
+                "68.8 → 45.4 MB/s; the change (1% faster to 69% slower) is too uncertain to call",
             ),
             (
                 Drop::Unclear { percent, interval: of(5.0, 63.0) },
@@ -376,10 +381,14 @@ mod tests {
     #[test]
     fn changes_in_the_table_say_how_much_and_no_more_than_is_known() {
         let of = |low, high| Some(Interval { low, high });
-        assert_eq!(change_cell(0.66, of(30.0, 38.0)), "−34%");
-        assert_eq!(change_cell(5.81, None), "5.81×");
-        assert_eq!(change_cell(1.2, None), "+20%");
-        assert_eq!(change_cell(0.97, of(-1.0, 7.0)), "±");
+        assert_eq!(change_cell("bytes/s", 0.66, of(30.0, 38.0)), "34% slower");
+        assert_eq!(change_cell("ns", 5.81, None), "5.81× as long");
+        assert_eq!(change_cell("ns", 1.12, None), "12% longer");
+        assert_eq!(change_cell("bytes/s", 1.2, None), "20% faster");
+        assert_eq!(change_cell("points", 0.59, None), "41% lower");
+        assert_eq!(change_cell("bytes/s", 0.97, of(-1.0, 7.0)), "±");
+        assert_eq!(metric_name("random writes"), "Random write");
+        assert_eq!(metric_name("random write latency, p99"), "Random write latency, p99");
     }
 
     #[test]
@@ -400,7 +409,7 @@ mod tests {
         );
         assert_eq!(
             answer.answer,
-            "random writes are still 50% below new after 10 min 0 s of idle time, 70% before"
+            "random writes are still 50% below new after 10 min of idle time, 70% before"
         );
     }
 }

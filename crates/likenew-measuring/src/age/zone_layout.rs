@@ -9,22 +9,22 @@ use likenew_core::target::Geometry;
 use super::recipe::Recipe;
 use super::{AgeOptions, wording};
 
-/// Sequential I/Os are as long as this where no boundary lies in their way.
+/// Sequential I/Os are this long unless a boundary limits them.
 const BLOCK_MAX: u32 = 1 << 20;
 
-/// The zones of one run on one drive. The first is for random writes, the one behind it holds the data of applications;
-/// the aging covers all of the space.
+/// The zones of one run on one drive. The first is for random writes, the next holds the data of
+/// applications; the aging covers all of the space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ZoneLayout {
-    /// The drive's own.
+    /// The drive's geometry.
     pub(super) geometry: Geometry,
-    /// All that is aged.
+    /// Everything that is aged.
     pub(super) space: Range<u64>,
-    /// What small files come and go in; all of it unless the recipe keeps old files.
+    /// Zone of small files; all of the space unless the recipe keeps old files.
     pub(super) free: Range<u64>,
-    /// Random writes.
+    /// Zone of random writes.
     pub(super) span: Range<u64>,
-    /// Applications, sequential I/Os and reads: holds data whenever it is read.
+    /// Zone of applications, sequential I/Os and reads; holds data whenever it is read.
     pub(super) files: Range<u64>,
     /// Bytes of one sequential I/O.
     pub(super) block: u32,
@@ -36,7 +36,7 @@ impl ZoneLayout {
     /// The zones of this drive.
     ///
     /// # Errors
-    /// A sentence, when the settings do not fit it.
+    /// A sentence, if the settings do not fit it.
     pub(super) fn lay_out(options: &AgeOptions, geometry: &Geometry) -> Result<Self, String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
@@ -62,7 +62,7 @@ impl ZoneLayout {
         Ok(Self { geometry: geometry.clone(), free: start..space.end, space, span, files, block, is_folder })
     }
 
-    /// The zone of applications in so many equal parts of whole blocks.
+    /// The part of this number of the zone of applications, in whole blocks.
     pub(super) fn part_of_files(&self, part: u32, parts: u32) -> Range<u64> {
         let each = round_down((self.files.end - self.files.start) / u64::from(parts), u64::from(BLOCK_MAX));
         let start = self.files.start + u64::from(part) * each;

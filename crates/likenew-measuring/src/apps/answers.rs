@@ -1,38 +1,40 @@
-//! What the scores of a run decide.
+//! The result of the scores of a run.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Rate, Share};
+use likenew_core::units::exact_duration;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
-use super::AppsOptions;
 use super::application::Application;
 use super::consistency::Kind;
 use super::results::{AppResults, OverallScore};
 use super::score::{PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, ShareRange, StageRow};
+use super::{Apps, AppsOptions};
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
-/// A score is known when its interval is within so much of it, and speed is kept when no more than so much is lost; our
+/// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
 /// choice, as half of what SNIA allows between rounds.
 const NOTICED: f64 = 0.10;
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// What decides a run, and what advice needs.
+/// The run, with what its actions need.
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
-    pub(super) plan: &'a Plan,
+    pub(super) evidence: &'a Evidence,
     pub(super) applications: &'a [Application],
 }
 
 impl Run<'_> {
-    /// Puts summary, answers and overview, most important first.
+    /// Adds summary, answers and overview, most important first.
     pub(super) fn put(&self, findings: &mut Findings, measured: &AppResults<'_>) {
         if self.options.consistency {
             self.put_consistency(findings, measured);
@@ -66,11 +68,11 @@ impl Run<'_> {
             Some(true) => wording::score(overall),
             Some(false) => {
                 let answer = wording::score_is_imprecise(overall, Share(NOTICED));
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_MANY).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_MANY).as_ref())
             }
             None => {
                 let answer = wording::score_of_one_pass(overall);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         let answer = match interval {
@@ -86,8 +88,7 @@ impl Run<'_> {
         let last = passes.checked_sub(1)?;
         if last == 0 {
             let answer = wording::speed_over_one_pass();
-            let options = self.rerun_options(PASSES_FEW);
-            return Some((wording::with_rerun(answer, self.plan, options.as_deref()), 1.0));
+            return Some((wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref()), 1.0));
         }
         let ratio = |application: usize| {
             let [first, then] = [0, last].map(|test| measured.pass_totals(test, application));
@@ -104,26 +105,36 @@ impl Run<'_> {
         } else if left.high <= 1.0 - NOTICED {
             wording::passes_lose_speed(rest_of(left))
         } else {
-            let options = self.rerun_options(PASSES_MANY);
-            wording::with_rerun(wording::speed_over_passes_unclear(left), self.plan, options.as_deref())
+            wording::with_rerun(wording::speed_over_passes_unclear(left), self.rerun(PASSES_MANY).as_ref())
         };
         Some((answer.estimate(100.0 * left.value, 100.0 * left.low, 100.0 * left.high, "%"), value))
     }
 
-    /// The options of the same run with so many passes; none with applications of one's own, whose file is not known.
+    /// The same run with so many passes; none with applications of one's own, whose file is not known.
+    fn rerun(&self, passes: u32) -> Option<Rerun> {
+        let again = AppsOptions { passes, ..self.options.clone() };
+        Some(Rerun::new(self.evidence, &self.rerun_options(passes)?, Apps::new(again)))
+    }
+
+    /// The options of the same run with this many passes; `None` with custom applications, whose file is
+    /// unknown.
     fn rerun_options(&self, passes: u32) -> Option<String> {
-        let AppsOptions { applications, custom, consistency, minutes, .. } = self.options;
+        let AppsOptions { applications, custom, consistency, minutes, time, think, data, .. } = self.options;
+        let usual = AppsOptions::default();
         if !custom.is_empty() {
             return None;
         }
         let mut options: Vec<String> = Vec::new();
-        if *applications != AppsOptions::default().applications {
+        if *applications != usual.applications {
             options.extend(applications.iter().map(|name| format!("--app {name}")));
         }
         if *consistency {
             options.push("--consistency".into());
             options.extend((*minutes != 1.0).then(|| format!("--minutes {minutes}")));
         }
+        options.extend((*time != usual.time).then(|| format!("--time {}", exact_duration(*time))));
+        options.extend(think.then(|| "--think".to_owned()));
+        options.extend((*data != usual.data).then(|| format!("--data {data}")));
         options.push(format!("--passes {passes}"));
         Some(options.join(" "))
     }
@@ -180,7 +191,7 @@ impl Run<'_> {
             (Some(false), Some(lost)) => wording::writing_costs_no_score(lost, best),
             (_, range) => {
                 let answer = wording::score_under_writes_unclear(Share(fall.share), range, best);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         match fall.range {
@@ -191,13 +202,13 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the last idle time restored it to within what is noticed of its best. Its one score is as uncertain as a
-    /// steady one.
+    /// Whether the last idle time restored the score to within a tenth of its best. That single score is as
+    /// uncertain as a steady one.
     fn recovery(&self, fall: Option<Fall>, steady: &[f64], recovered: &[f64], best: f64) -> Option<Answer> {
         let fall = fall.filter(|fall| fall.has_fallen() != Some(false))?;
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let left = last / best;
-        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); its own half of that is t·s.
+        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
         let range = mean_interval(steady, CONFIDENCE_95).map(|of| {
             let half = (of.high - of.low) / 2.0 * (steady.len() as f64).sqrt() / best;
             ShareRange { value: left, low: (left - half).max(0.0), high: left + half }
@@ -208,7 +219,7 @@ impl Run<'_> {
             Some(range) if range.high <= limit => wording::does_not_recover(range),
             _ => {
                 let answer = wording::recovery_unclear(Share(left), range);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         let shares: Vec<Share> = recovered.iter().map(|score| Share(score / best)).collect();
@@ -222,16 +233,17 @@ impl Run<'_> {
     }
 }
 
-/// Puts the summary where nothing was decided, and lists below it what the summary leaves out.
+/// Adds a summary if nothing was decided, and lists below it what the summary leaves out.
 pub(super) fn finish(findings: &mut Findings) {
     if findings.summary.is_empty() {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
     }
-    let rest = findings.answers.iter().skip(1);
+    // That one pass was played is in the summary.
+    let rest = findings.answers.iter().skip(1).filter(|answer| !wording::is_about_one_pass(answer));
     findings.overview.answers = rest.map(|answer| answer.id.clone()).collect();
 }
 
-/// All passes together; none before every application was played once.
+/// All passes together; `None` before every application was replayed once.
 fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     let scores: Vec<f64> = overalls.iter().map(|of| of.score).collect();
     let metric = |of: fn(&OverallScore) -> f64| {
@@ -248,7 +260,7 @@ fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     })
 }
 
-/// What is lost where this is left.
+/// The share lost if this share is left.
 fn rest_of(left: ShareRange) -> ShareRange {
     ShareRange { value: 1.0 - left.value, low: 1.0 - left.high, high: 1.0 - left.low }
 }

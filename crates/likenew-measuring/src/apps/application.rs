@@ -21,11 +21,11 @@ pub struct WithSource<T> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// What it is, in a few words.
     pub about: String,
-    /// Which others it belongs with; `own` for those of a user.
+    /// The group it belongs to; `own` for those of a user.
     #[serde(default = "custom_name")]
     pub group: String,
     /// Who published it, and where.
@@ -35,10 +35,10 @@ pub struct Application {
     /// How long it took when it was recorded, pauses included, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_s: Option<WithSource<f64>>,
-    /// What it reads.
+    /// Its reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<Side>,
-    /// What it writes.
+    /// Its writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<Side>,
 }
@@ -47,17 +47,17 @@ pub struct Application {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
-    /// I/Os that begin where the one before has ended.
+    /// I/Os that begin where the previous one ended.
     pub sequential: WithSource<u64>,
     /// All others.
     pub random: WithSource<u64>,
     /// Bytes of both together.
     pub bytes: WithSource<u64>,
-    /// Bytes of the random ones, where they are not as long as the sequential ones.
+    /// Bytes of the random ones, if they are not as long as the sequential ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_bytes: Option<WithSource<u64>>,
-    /// Lengths that occur, with weights where shares are known; what is issued has the mean that follows from bytes and
-    /// counts, and shares as close to these as that allows.
+    /// Lengths that occur, with weights if shares are known. The lengths issued have the mean that follows
+    /// from bytes and counts, with shares as close to these as that allows.
     pub lengths: WithSource<Size>,
 }
 
@@ -71,7 +71,7 @@ const BYTES_MAX: u64 = 1 << 50;
 const NAME_MAX: usize = 60;
 
 impl Application {
-    /// What a file says.
+    /// Parses an application's file.
     ///
     /// # Errors
     /// What is wrong with it, and where.
@@ -213,7 +213,7 @@ pub(crate) struct Part {
     pub(crate) mean: f64,
 }
 
-/// Whether a source says which of the three it is.
+/// Whether a source begins with one of the three words.
 fn is_source(source: &str) -> bool {
     ["published", "derived", "assumed"].iter().any(|word| source.starts_with(word))
 }

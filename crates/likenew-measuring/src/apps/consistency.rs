@@ -1,10 +1,10 @@
 //! The phases of a consistency test.
 //!
 //! They are those of PCMark 8, as KitGuru describes them (www.kitguru.net/components/ssd-drives/simon-crisp/
-//! intel-optane-ssd-900p-480gb-ssd-review/13) and as UL still does in PCMark 10 (PCMark 10 technical guide, Drive
-//! Performance Consistency Test, support.benchmarks.ul.com/support/solutions/articles/44002171488): two sequential fills; eight
-//! times random writes for 10, 15 … 45 minutes and a test; five times random writes for 45 minutes and a test; five times
-//! a rest of 5 minutes and a test; a fill with zeros.
+//! intel-optane-ssd-900p-480gb-ssd-review/13) and as UL still does in PCMark 10 (PCMark 10 technical guide,
+//! Drive Performance Consistency Test, support.benchmarks.ul.com/support/solutions/articles/44002171488): two
+//! sequential fills; eight times random writes for 10, 15 … 45 minutes and a test; five times random writes
+//! for 45 minutes and a test; five times a rest of 5 minutes and a test; a fill with zeros.
 
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;
@@ -30,7 +30,7 @@ pub(super) struct Phase {
     pub(super) rests: bool,
 }
 
-/// Which part of the test a phase belongs to.
+/// The part of the test that a phase belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Degrade,
@@ -42,7 +42,7 @@ const fn phase(name: &'static str, kind: Kind, minutes: u32) -> Phase {
     Phase { name, kind, minutes, rests: matches!(kind, Kind::Recover) }
 }
 
-/// The eighteen that are tested.
+/// The eighteen phases that are tested.
 pub(super) const PHASES: [Phase; 18] = [
     phase("degrade 1", Kind::Degrade, 10),
     phase("degrade 2", Kind::Degrade, 15),
@@ -65,15 +65,15 @@ pub(super) const PHASES: [Phase; 18] = [
 ];
 
 impl Phase {
-    /// How long it writes or rests, with minutes of this length.
+    /// Time of its writes or its rest, for minutes of this length.
     pub(super) fn span(&self, minutes: f64) -> Nanos {
         Nanos::from_secs_f64(f64::from(self.minutes) * 60.0 * minutes)
     }
 }
 
-/// Lengths of the random writes. PCMark draws them evenly from 8 to 2048 sectors of 512 bytes and puts them at any sector. Ours
-/// are powers of two at multiples of themselves, so that they fit into files; weighted by the sectors that each stands for,
-/// and then so that their mean is the same.
+/// Lengths of the random writes. PCMark draws them evenly from 8 to 2048 sectors of 512 bytes, at any sector.
+/// Here they are powers of two at multiples of themselves, so that they fit into files: weighted by the
+/// sectors that each stands for, and adjusted so that the mean is the same.
 pub(super) fn write_sizes(geometry: &Geometry) -> Size {
     const LENGTHS: &str =
         "4KiB:8,8KiB:12,16KiB:24,32KiB:48,64KiB:96,128KiB:192,256KiB:384,512KiB:768,1MiB:512";

@@ -1,4 +1,4 @@
-//! How many I/Os an application has in flight.
+//! The queue depths of an application.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use likenew_core::serde_as_text;
 
 use super::wording;
 
-/// Depths with the shares of the I/Os that are done at them: `1`, or `1:93,2:7`.
+/// Depths with the shares of the I/Os at each: `1`, or `1:93,2:7`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Depths {
     shares: Vec<(u32, u32)>,

@@ -5,12 +5,14 @@ use likenew_core::size::Size;
 /// Lengths in bytes and their probabilities, which sum to 1.
 pub(super) type Lengths = Vec<(u32, f64)>;
 
-/// The mixture of `shares`' lengths that has the mean `mean` and is otherwise as close to `shares` as can be.
+/// The mixture of `shares`' lengths that has the mean `mean` and is otherwise as close to `shares` as
+/// possible.
 ///
-/// With q the given shares of the lengths s, it is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all mixtures with this
-/// mean, this one has the least Kullback–Leibler divergence from q, so it adds no more than the mean demands (Csiszár,
-/// "I-divergence geometry of probability distributions and minimization problems", Ann. Probab. 3 (1975) 146–158). Where
-/// nothing is known of the shares, equal ones give the mixture of the largest entropy (Jaynes 1957).
+/// With q the given shares of the lengths s, it is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all
+/// mixtures with this mean, this one has the least Kullback–Leibler divergence from q, so it adds no more
+/// than the mean demands (Csiszár, "I-divergence geometry of probability distributions and minimization
+/// problems", Ann. Probab. 3 (1975) 146–158). Where nothing is known of the shares, equal ones give the
+/// mixture of the largest entropy (Jaynes 1957).
 ///
 /// # Panics
 /// When the mean is not between the shortest and the longest.
@@ -41,6 +43,7 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
 }
 
 /// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
+/// Chosen: far beyond that.
 const TILT_MAX: f64 = 1e6;
 const HALVINGS: u32 = 50;
 
@@ -49,9 +52,9 @@ pub(super) fn mean_of(lengths: &Lengths) -> f64 {
     lengths.iter().map(|(bytes, share)| f64::from(*bytes) * share).sum()
 }
 
-/// What a system does with I/Os that a target does not take: those longer than `longest` are split into I/Os of that length,
-/// and those that are no multiple of `block` are filled up to one. Also how many I/Os become of one; splitting moves the
-/// same bytes.
+/// What an operating system does with I/Os that a target does not take: it splits those longer than `longest`
+/// into I/Os of that length, and extends others to a multiple of `block`. Also returns how many I/Os one
+/// becomes; splitting moves the same bytes.
 pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
     let mut fitted = Lengths::new();
     for (bytes, share) in lengths {
@@ -67,7 +70,7 @@ pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengt
     (fitted, factor)
 }
 
-/// As weights in millionths; lengths that come less often than that are left out.
+/// As weights in millionths; rarer lengths are left out.
 pub(super) fn size(lengths: &Lengths) -> Size {
     let weights = lengths.iter().map(|(bytes, share)| (*bytes, (share * 1e6).round() as u32));
     Size::mixed(weights.filter(|(_, weight)| *weight > 0).collect())

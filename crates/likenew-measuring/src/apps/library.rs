@@ -1,22 +1,22 @@
-//! The applications that come with likenew.
+//! The applications that come with Likenew.
 
 use std::sync::LazyLock;
 
 use super::application::Application;
 use super::wording;
 
-/// An application that is known by name.
+/// An application of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// As typed after `--app`: the name of its file.
+    /// Its name after `--app`, which is that of its file.
     pub name: &'static str,
-    /// Its file, as text; a start for an own one.
+    /// Its file, as text; a start for a custom one.
     pub text: &'static str,
-    /// What the file says.
+    /// The application in the file.
     pub application: Application,
 }
 
-/// The group that is played by default.
+/// The group that is replayed by default.
 pub const DEFAULT_GROUP: &str = "pcmark8";
 
 macro_rules! files {
@@ -64,7 +64,7 @@ pub fn library() -> &'static [Entry] {
     &LIBRARY
 }
 
-/// Those that are played by default.
+/// Those that are replayed by default.
 pub fn default_set() -> impl Iterator<Item = &'static Entry> {
     library().iter().filter(|entry| entry.application.group == DEFAULT_GROUP)
 }

@@ -7,8 +7,8 @@ use super::consistency::{Kind, PHASES, Phase};
 use super::score::{PassTotals, geometric_mean, score};
 use super::workload_plan::{Part, PlannedWorkload};
 
-/// The segments of a run by what they are for. A part that failed or was stopped before its own bound is left out, and so is all of
-/// its application's test.
+/// The segments of a run by application and test. A part that failed or was stopped before its own bound is
+/// left out, and so is its application in that test.
 pub(super) struct AppResults<'a> {
     parts: Vec<(Part, &'a Segment)>,
     planned_workloads: Vec<Part>,
@@ -35,12 +35,12 @@ impl<'a> AppResults<'a> {
         Self { parts: parts.collect(), planned_workloads, tests, applications }
     }
 
-    /// How many are played.
+    /// Number of applications.
     pub(super) fn applications(&self) -> usize {
         self.applications
     }
 
-    /// An application in one test; none where not all of it was played.
+    /// An application in one test; `None` if it was not complete.
     pub(super) fn pass_totals(&self, test: usize, application: usize) -> Option<PassTotals> {
         let wanted = Part::Test { test, application };
         let of: Vec<&Segment> =
@@ -49,12 +49,12 @@ impl<'a> AppResults<'a> {
         if of.len() == planned_workloads { PassTotals::from_segments(of) } else { None }
     }
 
-    /// An application in all tests, as far as they were played.
+    /// An application in all tests that it completed.
     pub(super) fn all(&self, application: usize) -> Vec<PassTotals> {
         (0..self.tests).filter_map(|test| self.pass_totals(test, application)).collect()
     }
 
-    /// A test as a whole; none before every application was played.
+    /// A test as a whole; `None` before every application completed it.
     pub(super) fn overall(&self, test: usize) -> Option<OverallScore> {
         let pass_totals: Vec<Option<PassTotals>> =
             (0..self.applications).map(|index| self.pass_totals(test, index)).collect();
@@ -66,12 +66,12 @@ impl<'a> AppResults<'a> {
         Some(OverallScore { bytes_per_s, access_time_ns, score: score(bytes_per_s, access_time_ns) })
     }
 
-    /// Every test that was played as a whole.
+    /// Every complete test.
     pub(super) fn overalls(&self) -> Vec<OverallScore> {
         (0..self.tests).filter_map(|test| self.overall(test)).collect()
     }
 
-    /// A phase of a consistency test: geometric means of its tests; none before all of them were played.
+    /// A phase of a consistency test: geometric means of its tests; `None` before all of them are complete.
     pub(super) fn phase(&self, phase: usize) -> Option<OverallScore> {
         let each = self.tests / PHASES.len();
         let tests: Vec<Option<OverallScore>> =
@@ -108,6 +108,6 @@ impl<'a> AppResults<'a> {
 pub(super) struct OverallScore {
     pub(super) bytes_per_s: f64,
     pub(super) access_time_ns: f64,
-    /// Of the two; equal to the geometric mean of the applications' scores.
+    /// Score of the two; equal to the geometric mean of the applications' scores.
     pub(super) score: f64,
 }

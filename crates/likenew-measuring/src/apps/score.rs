@@ -1,19 +1,21 @@
-//! The score: how UL makes one number of bandwidth and access time.
+//! UL's score: one number from bandwidth and access time.
 
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 
-/// A drive of this bandwidth over busy time and of an access time of [`REFERENCE_ACCESS_NS`] scores 1.
+/// Bandwidth over busy time, in bytes a second, that together with an access time of [`REFERENCE_ACCESS_NS`]
+/// scores 1.
 ///
-/// UL defines "PCMark 10 Storage score = geometric mean (bandwidth, 1 / average access time)", where bandwidth is bytes over
-/// busy time and average access time the arithmetic mean over all reads and writes (PCMark 10 technical guide, Full System
-/// Drive Benchmark: support.benchmarks.ul.com/support/solutions/articles/44002171465), and prints no units. With MB/s and
+/// UL defines "PCMark 10 Storage score = geometric mean (bandwidth, 1 / average access time)", where
+/// bandwidth is bytes over busy time and average access time the arithmetic mean over all reads and writes
+/// (PCMark 10 technical guide, Full System Drive Benchmark:
+/// support.benchmarks.ul.com/support/solutions/articles/44002171465), and prints no units. With MB/s and
 /// seconds the formula gives numbers of the size that PCMark 10 prints, which is why these two are chosen.
 pub(crate) const REFERENCE_BYTES_PER_S: f64 = 1e6;
-/// See [`REFERENCE_BYTES_PER_S`].
+/// Access time that scores 1, in nanoseconds: one second. See [`REFERENCE_BYTES_PER_S`] for the source.
 pub(crate) const REFERENCE_ACCESS_NS: f64 = 1e9;
 
-/// What one application came to in one pass.
+/// The totals of one application in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PassTotals {
     pub(crate) reads: u64,
@@ -26,7 +28,7 @@ pub(crate) struct PassTotals {
 }
 
 impl PassTotals {
-    /// Of the segments of one pass; none where nothing was moved.
+    /// From the segments of one pass; `None` if nothing was moved.
     pub(crate) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Option<Self> {
         let mut pass_totals = Self::default();
         for segment in segments {
@@ -72,7 +74,8 @@ pub(crate) fn score(bytes_per_s: f64, access_time_ns: f64) -> f64 {
     (bytes_per_s / REFERENCE_BYTES_PER_S * REFERENCE_ACCESS_NS / access_time_ns).sqrt()
 }
 
-/// Of several applications, so that each counts the same, however fast it is; none when one is missing or zero.
+/// The mean of several applications, each of which counts the same, however fast it is; `None` if one is
+/// missing or zero.
 pub(crate) fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
     let logarithms: Option<Vec<f64>> =
         values.iter().map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect();

@@ -14,8 +14,8 @@ use likenew_core::workload::{Arrival, Stream, Workload};
 use super::application::{Application, Part, Side};
 use super::lengths::{Lengths, fit_lengths, size, with_mean};
 
-/// Where applications work: the first half of their zone holds the files that are read and changed in place, the second
-/// takes sequential writes. Both are assumed, as no publication says where I/Os went.
+/// Where applications work: the first half of their zone holds the files that are read and changed in place,
+/// the second takes sequential writes. Both are assumed, because no publication says where I/Os went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     files: Range<u64>,
@@ -25,12 +25,12 @@ pub struct Stage {
     data: DataClass,
 }
 
-/// How much of an application is played, and for how long at most.
+/// How much of an application is replayed, and its time limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// Of its I/Os.
+    /// Share of its I/Os.
     pub scale: f64,
-    /// It ends after this time, if there is a limit.
+    /// Time limit, if there is one.
     pub time: Option<Nanos>,
     /// Whether it keeps its recorded think times, if these are known.
     pub thinks: bool,
@@ -55,8 +55,9 @@ impl Stage {
         }
     }
 
-    /// The workloads of one pass of an application, one for each depth that it has, called `name` and, where there are
-    /// several, their depth after a comma. The search for its lengths takes a while: whoever plays it often asks once.
+    /// The workloads of one pass of an application, one for each of its depths, called `name`; if there are
+    /// several, with the depth after a comma. The search for its lengths is slow, so call this once for many
+    /// passes.
     pub fn workloads(&self, application: &Application, name: &str, amount: Amount) -> Vec<Workload> {
         let kinds = self.kinds(application, amount.scale);
         let ios: u64 = kinds.iter().map(|kind| kind.ios).sum();
@@ -89,7 +90,7 @@ impl Stage {
         workloads
     }
 
-    /// The kinds that have an I/O in so small a part of the application; at least the most frequent one.
+    /// The kinds of I/O that occur in this share of the application; at least the most frequent one.
     fn kinds(&self, application: &Application, scale: f64) -> Vec<Kind> {
         let of = |op: Op, side: &Option<Side>| -> Vec<(f64, Kind)> {
             let Some(side) = side else { return Vec::new() };
@@ -105,7 +106,7 @@ impl Stage {
         kinds.into_iter().filter_map(whole).collect()
     }
 
-    /// One kind, and how many I/Os it has.
+    /// One kind, and its number of I/Os.
     fn kind(&self, op: Op, side: &Side, part: Part, scale: f64) -> (f64, Kind) {
         let lengths = with_mean(&side.lengths.value, part.mean);
         let (lengths, pieces) = fit_lengths(&lengths, self.length_max, self.block);

@@ -2,14 +2,15 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits, with_range};
+use likenew_core::suggest::nearest;
 use likenew_stats::interval::Interval;
 use likenew_stats::steady_state::ROUNDS;
 
-use likenew_procedure_support::wording::{count, list, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{count, list};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const SCORES_TITLE: &str = "Score of each application";
@@ -35,11 +36,14 @@ pub(super) fn invalid_application(name: &str, reason: &str) -> String {
 }
 
 pub(super) fn unknown_application(name: &str, names: &[&str], groups: &[&str]) -> String {
-    format!(
-        "unknown application \"{name}\"; use {}, a group ({}), or a file of your own such as mine.toml",
-        names.join(", "),
-        groups.join(", ")
-    )
+    match nearest(name, names.iter().chain(groups).copied()) {
+        Some(near) => format!("unknown application \"{name}\"; did you mean \"{near}\"?"),
+        None => format!(
+            "unknown application \"{name}\"; use {}, a group ({}), or a file of your own such as mine.toml",
+            names.join(", "),
+            groups.join(", ")
+        ),
+    }
 }
 
 pub(super) fn target_is_read_only() -> String {
@@ -88,7 +92,7 @@ pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) -> Stri
     )
 }
 
-/// What all applications together came to.
+/// The result of all applications together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overall {
     pub(super) score: f64,
@@ -155,10 +159,10 @@ pub(super) fn played_in_part(scale: Share) -> String {
 }
 
 pub(super) fn summary_of_score(overall: Overall) -> String {
-    let Overall { rate, access_time, applications, .. } = overall;
-    let applications = count(applications, "application");
+    let Overall { rate, access_time, passes, .. } = overall;
+    let one_pass = if passes == 1 { " (one pass)" } else { "" };
     format!(
-        "Application score {}: {rate} and a mean access time of {access_time} over {applications}.",
+        "Application score {}{one_pass}: {rate}, mean access time {access_time}. Compare only with scores by Likenew.",
         overall.points()
     )
 }
@@ -183,7 +187,7 @@ pub(super) fn passes_keep_speed(left: ShareRange) -> Answer {
     Answer::good("speed_over_passes", "Speed over passes", answer)
 }
 
-/// `lost`: what the last pass' score is below the first's.
+/// `lost`: the drop of the score from the first pass to the last.
 pub(super) fn passes_lose_speed(lost: ShareRange) -> Answer {
     let answer = format!("the last pass scored {} less than the first", lost.text());
     Answer::problem("speed_over_passes", "Speed over passes", answer)
@@ -204,7 +208,13 @@ pub(super) fn speed_over_passes_unclear(left: ShareRange) -> Answer {
 }
 
 pub(super) fn speed_over_one_pass() -> Answer {
-    Answer::unknown("speed_over_passes", "Speed over passes", "only one pass was played")
+    Answer::unknown("speed_over_passes", "Speed over passes", ONE_PASS)
+}
+
+const ONE_PASS: &str = "only one pass was played";
+
+pub(super) fn is_about_one_pass(answer: &Answer) -> bool {
+    answer.answer == ONE_PASS
 }
 
 pub(super) fn speed_of_one_application(left: Share) -> Answer {
@@ -213,16 +223,15 @@ pub(super) fn speed_of_one_application(left: Share) -> Answer {
         .caveat("One application does not show how others would differ.")
 }
 
-/// Adds the command that decides it; none for applications of one's own, of which the plan does not know the file.
-pub(super) fn with_rerun(answer: Answer, plan: &Plan, options: Option<&str>) -> Answer {
-    const WHY: &str = "Measure how much scores vary";
-    match options {
-        Some(options) => answer.action(rerun("more_passes", WHY, plan, options)),
+/// Adds the command that decides it; none for custom applications, whose file the plan does not know.
+pub(super) fn with_rerun(answer: Answer, again: Option<&Rerun>) -> Answer {
+    match again {
+        Some(again) => answer.action(again.action("more_passes", "Measure how much scores vary")),
         None => answer,
     }
 }
 
-/// `lost`: what the score under writing is below the best.
+/// `lost`: the drop of the score under writes from the best.
 pub(super) fn writing_costs_score(lost: ShareRange, best: f64) -> Answer {
     let answer = format!("{} below the best score of {}", lost.text(), points_with_range(best, None));
     Answer::problem("score_under_writes", "Score under constant writes", answer)
@@ -238,7 +247,7 @@ pub(super) fn writing_costs_no_score(lost: ShareRange, best: f64) -> Answer {
         .caveat(NOT_PCMARK)
 }
 
-/// `lost` has a range where several phases were measured.
+/// `lost` has a range if several phases were measured.
 pub(super) fn score_under_writes_unclear(lost: Share, range: Option<ShareRange>, best: f64) -> Answer {
     let text = range.map_or_else(|| lost.to_string(), ShareRange::text);
     let answer =
@@ -342,17 +351,15 @@ pub(super) struct ApplicationRow<'a> {
     pub(super) access_time: Latency,
 }
 
-/// Each application with a bar for its score.
+/// Each application; its score says nothing beside that of another one, so it has no bar.
 pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
     let mut table = OverviewTable::new(["application", "score", "speed", "access time"]);
-    let best = rows.iter().map(|row| row.score).fold(0.0, f64::max);
     for ApplicationRow { name, score, interval, rate, access_time } in rows {
         let points = match interval {
             Some(Interval { low, high }) => with_range(digits(*score), digits(low.max(0.0)), digits(*high)),
             None => digits(*score),
         };
-        let cells = [(*name).to_owned(), points, rate.to_string(), access_time.to_string()];
-        table.push_with_share(cells, Some(score / best));
+        table.push([(*name).to_owned(), points, rate.to_string(), access_time.to_string()]);
     }
     table
 }
@@ -403,8 +410,8 @@ mod tests {
     fn summaries_begin_with_the_number() {
         assert_eq!(
             summary_of_score(OVERALL),
-            "Application score 1,230 (1,200–1,270) points: 254 MB/s and a mean access time of 118 µs \
-             over 10 applications."
+            "Application score 1,230 (1,200–1,270) points: 254 MB/s, mean access time 118 µs. \
+             Compare only with scores by Likenew."
         );
         assert_eq!(
             summary_of_lost_speed(Share(0.34), Some(OVERALL)),
@@ -454,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_application_has_the_full_bar() {
+    fn applications_are_not_compared_with_one_another() {
         let row = |name, score| ApplicationRow {
             name,
             score,
@@ -464,6 +471,6 @@ mod tests {
         };
         let table = applications_table(&[row("word", 500.0), row("excel", 1000.0)]);
         assert_eq!(table.rows[0].cells, ["word", "500", "254 MB/s", "118 µs"]);
-        assert_eq!(table.rows.iter().map(|row| row.share).collect::<Vec<_>>(), [Some(0.5), Some(1.0)]);
+        assert!(table.rows.iter().all(|row| row.share.is_none()), "no bars");
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that a run does, in order, and what each part of it is for.
+//! Every workload of a run in its order, with its purpose.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -14,39 +14,39 @@ use super::consistency::{self, PHASES, Phase};
 use super::stage::{Amount, Stage};
 use likenew_procedure_support::workloads::prepare;
 
-/// A workload and what it is for.
+/// A workload and its purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlannedWorkload {
     pub(super) workload: Workload,
     pub(super) part: Part,
 }
 
-/// What a workload is for.
+/// The purpose of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Makes what is to be read.
+    /// Writes the data to read.
     Preparation,
     /// The random writes before a phase is tested.
     Writes { phase: usize },
     /// The idle time before a phase is tested.
     Rest,
-    /// An application, or a part of one with a depth of its own. `test` counts from 0: passes, or phases by passes.
+    /// An application, or its part at one queue depth. `test` counts from 0: passes, or phases by passes.
     Test { test: usize, application: usize },
     /// Overwrites everything with zeros.
     CleanUp,
 }
 
-/// What decides a run.
+/// The settings of a run.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) options: &'a AppsOptions,
     pub(super) applications: &'a [Application],
     pub(super) geometry: Geometry,
-    /// Bytes that are written for consistency.
+    /// Bytes of address space written for consistency.
     pub(super) space: u64,
 }
 
 impl WorkloadPlan<'_> {
-    /// All of it.
+    /// All workloads.
     pub(super) fn planned_workloads(&self) -> Vec<PlannedWorkload> {
         if self.options.consistency { self.consistency() } else { self.passes() }
     }
@@ -111,7 +111,7 @@ impl WorkloadPlan<'_> {
         Workload::new(name, Until::bytes(self.space), vec![stream])
     }
 
-    /// The workloads of each application, named by their depth where it has several; every test plays the same.
+    /// The workloads of each application, named by their depth if it has several; every test is the same.
     fn application_workloads(&self) -> Vec<Vec<Workload>> {
         let AppsOptions { span, data, scale, time, think, .. } = *self.options;
         let stage = Stage::new(&(0..span), &self.geometry, data);

@@ -24,16 +24,16 @@ pub(super) struct ResultLine<'a> {
     pub(super) passes: Vec<Pass<'a>>,
     /// Bytes a second of each pass.
     pub(super) speeds: Vec<f64>,
-    /// Of the mean of the passes.
+    /// Interval of the mean of the passes.
     pub(super) interval: Option<Interval>,
-    /// Whether it is as narrow as was wanted.
+    /// Whether it is as narrow as asked for.
     is_precise: bool,
     total: Tally,
 }
 
 /// One pass that measured something.
 pub(super) struct Pass<'a> {
-    /// From 1, failed ones counted.
+    /// From 1, failed ones included.
     number: usize,
     pub(super) segment: &'a Segment,
     bytes_per_s: f64,
@@ -71,7 +71,7 @@ pub(super) struct PassRow {
 }
 
 impl<'a> ResultLine<'a> {
-    /// None where no pass measured anything.
+    /// `None` if no pass measured anything.
     pub(super) fn new(test: &'a Test, op: Mix, segments: &[&'a Segment], goal: Option<Goal>) -> Option<Self> {
         let numbered = segments.iter().enumerate();
         let passes: Vec<Pass<'a>> =
@@ -108,7 +108,7 @@ impl<'a> ResultLine<'a> {
     }
 
     pub(super) fn overview(&self) -> TableRow {
-        // What another program measured may know the mean alone, or nothing.
+        // An imported measurement may have only the mean, or nothing.
         let (latency, sum) = (&self.total.latency, self.total.latency_ns_sum);
         let known = latency.count() > 0;
         TableRow {
@@ -161,7 +161,7 @@ impl<'a> ResultLine<'a> {
         maximum(&self.speeds).expect("a line has a pass")
     }
 
-    /// Whether a pass took as long as it may; one that failed I/Os covers less than its span as well.
+    /// Whether a pass ran into its time limit; a pass with failed I/Os covers less than its span as well.
     pub(super) fn reached_time(&self, time: Nanos) -> bool {
         self.passes.iter().any(|pass| pass.segment.elapsed() >= time)
     }

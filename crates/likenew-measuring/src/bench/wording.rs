@@ -3,15 +3,15 @@
 use likenew_core::answer::Answer;
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, digits, range, with_range};
 use likenew_core::units::{Nanos, exact_duration, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::profile::Test;
-use likenew_procedure_support::wording::{capitalize, count, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const BANDWIDTH_TITLE: &str = "Speed of each test";
@@ -92,13 +92,13 @@ pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) -> String 
     format!("{name}: {} per pass.", range(slowest, fastest))
 }
 
-pub(super) fn measured_once(plan: &Plan, options: &str) -> Answer {
+pub(super) fn measured_once(again: &Rerun) -> Answer {
     Answer::unknown(
         "repeatability",
         "Repeatability",
         "each test ran once, so how much results vary is unknown",
     )
-    .action(rerun("more_passes", "Measure how much results vary", plan, options))
+    .action(again.action("more_passes", "Measure how much results vary"))
 }
 
 pub(super) const VARY_LESS: &str = "Measure longer passes, which vary less";

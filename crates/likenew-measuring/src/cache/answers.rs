@@ -1,45 +1,76 @@
-//! What part of each speed is RAM, with the interval that decides it.
+//! The share of RAM in each speed, with the interval that decides it.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share};
 use likenew_stats::interval::Interval;
 
-use super::CacheOptions;
 use super::level::Level;
 use super::results::{CacheResults, MeasuredLevel};
 use super::wording::{self, RamShare, Speeds};
+use super::{Cache, CacheOptions};
 use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::rerun::Rerun;
 
-/// A share of RAM below this does not matter, as a share of 1; our choice.
+/// Share of RAM, in 0..1, below which it does not matter; our choice.
 const MARGIN: f64 = 0.05;
-/// Above this share of what likenew reaches without a drive, its own overhead is part of a speed; our choice.
+/// Share of the speed without a drive above which likenew's own overhead is part of a speed; our choice.
 const NEAR_TOOL: f64 = 0.5;
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// Reads and writes of each pattern, then whether direct I/O is direct; that first where it is not, as no other number
-/// means anything then.
-pub(super) fn answers(measured: &CacheResults<'_>, options: &CacheOptions, plan: &Plan) -> Vec<Answer> {
+/// The speeds of the drive itself and of RAM, of the first pattern; nothing where direct I/O may not have reached the drive,
+/// or where buffered I/O was not all RAM.
+pub(super) fn summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Option<String> {
+    let pattern = options.tests.first()?.pattern;
+    let of = |level, op| measured.level(pattern, level, op);
+    let is_of_drive = |of: &MeasuredLevel<'_>| matches!(ram_share(of), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
+    let is_of_ram = |of: &MeasuredLevel<'_>| matches!(ram_share(of), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
+    let (read, write) = (of(Level::Direct, Op::Read)?, of(Level::Direct, Op::Write)?);
+    let (repeated, buffered) = (of(Level::Second, Op::Read)?, of(Level::Buffered, Op::Write)?);
+    let is_clear =
+        [read, write].into_iter().all(is_of_drive) && [repeated, buffered].into_iter().all(is_of_ram);
+    let rate = |of: &MeasuredLevel<'_>| Rate(of.speed());
+    is_clear.then(|| wording::summary(pattern, [rate(read), rate(write)], [rate(repeated), rate(buffered)]))
+}
+
+/// Reads and writes of each pattern, then whether direct I/O is direct; if it is not, that comes first,
+/// because no other number means anything then.
+pub(super) fn answers(
+    measured: &CacheResults<'_>,
+    options: &CacheOptions,
+    evidence: &Evidence,
+) -> Vec<Answer> {
     let patterns = || options.tests.iter().map(|test| test.pattern);
-    let reads = patterns().filter_map(|pattern| repeated_read(measured, pattern, plan));
-    let writes = patterns().filter_map(|pattern| buffered_write(measured, pattern, plan));
+    let rerun = |passes: u32| {
+        let again = CacheOptions { passes, ..options.clone() };
+        Rerun::new(evidence, &again.arguments(evidence.geometry.capacity), Cache::new(again.clone()))
+    };
+    let reads = patterns().filter_map(|pattern| repeated_read(measured, pattern, &rerun));
+    let writes = patterns().filter_map(|pattern| buffered_write(measured, pattern, &rerun));
     let mut answers: Vec<Answer> = reads.chain(writes).collect();
-    if let Some((answer, misses_drive)) = direct(measured, plan) {
+    if let Some((answer, misses_drive)) = direct(measured, &rerun) {
         let place = if misses_drive { 0 } else { answers.len() };
         answers.insert(place, answer);
     }
     answers
 }
 
-fn repeated_read(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) -> Option<Answer> {
+/// The same run with so many passes.
+type RerunWithPasses<'a> = &'a dyn Fn(u32) -> Rerun;
+
+fn repeated_read(
+    measured: &CacheResults<'_>,
+    pattern: Pattern,
+    rerun: RerunWithPasses<'_>,
+) -> Option<Answer> {
     let second = measured.level(pattern, Level::Second, Op::Read)?;
     let direct = measured.level(pattern, Level::Direct, Op::Read);
     let ram = ram_share(second);
     let mut answer =
-        with_reasons(wording::repeated_read(pattern, ram, speeds(second, direct)), second, ram, plan);
+        with_reasons(wording::repeated_read(pattern, ram, speeds(second, direct)), second, ram, rerun);
     if let Some(first) = measured.level(pattern, Level::First, Op::Read) {
         answer = answer.with_evidence(wording::first_read(Rate(first.speed())));
         if let Some(share) = first.ram().filter(|share| *share > 2.0 * MARGIN) {
@@ -49,20 +80,25 @@ fn repeated_read(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) -> 
     Some(with_tool_limit(answer, measured, second))
 }
 
-fn buffered_write(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) -> Option<Answer> {
+fn buffered_write(
+    measured: &CacheResults<'_>,
+    pattern: Pattern,
+    rerun: RerunWithPasses<'_>,
+) -> Option<Answer> {
     let buffered = measured.level(pattern, Level::Buffered, Op::Write)?;
     let flushed = measured.level(pattern, Level::Flushed, Op::Write);
     let ram = ram_share(buffered);
     let mut answer =
-        with_reasons(wording::buffered_write(pattern, ram, speeds(buffered, flushed)), buffered, ram, plan);
+        with_reasons(wording::buffered_write(pattern, ram, speeds(buffered, flushed)), buffered, ram, rerun);
     if let Some(direct) = measured.level(pattern, Level::Direct, Op::Write) {
         answer = answer.with_evidence(wording::direct_write(Rate(direct.speed())));
     }
     Some(with_tool_limit(answer, measured, buffered))
 }
 
-/// Whether what went past the page cache reached the device, and whether it surely did not; the worst of all decides.
-fn direct(measured: &CacheResults<'_>, plan: &Plan) -> Option<(Answer, bool)> {
+/// Whether I/O past the page cache reached the device, and whether some certainly did not; the worst result
+/// decides.
+fn direct(measured: &CacheResults<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
     let direct = measured.levels.iter().filter(|of| of.cell.level == Level::Direct);
     let high = |of: &&MeasuredLevel<'_>| of.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
     let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
@@ -75,10 +111,10 @@ fn direct(measured: &CacheResults<'_>, plan: &Plan) -> Option<(Answer, bool)> {
         RamShare::Clear(..) => (wording::direct_reaches_drive(&name, ram), false),
         _ => (wording::direct_is_unclear(&name, ram), false),
     };
-    Some((with_reasons(answer, worst, ram, plan), misses_drive))
+    Some((with_reasons(answer, worst, ram, rerun), misses_drive))
 }
 
-/// A level has RAM in it when more than the margin is certain, and none when less is.
+/// A level contains RAM if more than the margin is certain, and none if less is.
 fn ram_share(of: &MeasuredLevel<'_>) -> RamShare {
     let Some(share) = of.ram().map(Share) else { return RamShare::Uncounted };
     match of.ram_interval() {
@@ -94,8 +130,8 @@ fn speeds(of: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds 
     Speeds { rate: Rate(of.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
 }
 
-/// Adds the number, and where it decides nothing, why not and what would.
-fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, plan: &Plan) -> Answer {
+/// Adds the number and, if nothing was decided, why not and what would.
+fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, rerun: RerunWithPasses<'_>) -> Answer {
     let answer = match (of.ram(), of.ram_interval()) {
         (Some(share), Some(Interval { low, high })) => {
             answer.estimate(100.0 * share, 100.0 * low, 100.0 * high, "%")
@@ -105,9 +141,9 @@ fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, plan: &Pl
     match ram {
         RamShare::Uncounted => answer.with_evidence(wording::nothing_counts()),
         RamShare::OnePass(_) => {
-            wording::with_more_passes(answer.caveat(wording::measured_once()), plan, PASSES_FEW)
+            wording::with_more_passes(answer.caveat(wording::measured_once()), &rerun(PASSES_FEW))
         }
-        RamShare::Unclear(..) => wording::with_more_passes(answer, plan, PASSES_MANY),
+        RamShare::Unclear(..) => wording::with_more_passes(answer, &rerun(PASSES_MANY)),
         RamShare::Clear(..) => answer,
     }
 }

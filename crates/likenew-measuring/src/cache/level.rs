@@ -7,16 +7,16 @@ use serde::Serialize;
 /// Where an I/O ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Level {
-    /// Nowhere: what likenew itself can do.
+    /// Nowhere: the limit of likenew itself.
     #[serde(rename = "null")]
     Null,
     /// In the page cache.
     #[serde(rename = "buffered")]
     Buffered,
-    /// In the page cache, and then made durable by a flush that counts.
+    /// In the page cache, then made durable by a flush that counts.
     #[serde(rename = "buffered, flushed")]
     Flushed,
-    /// Through a page cache that holds nothing of it yet, as far as likenew may drop its pages.
+    /// Through a page cache without this data, as far as likenew may drop its pages.
     #[serde(rename = "first buffered")]
     First,
     /// The same again.
@@ -45,7 +45,7 @@ impl Level {
         }
     }
 
-    /// Whether it begins with an empty page cache, where likenew may empty it.
+    /// Whether it begins with an empty page cache, if likenew may empty it.
     pub(super) fn is_cold(self) -> bool {
         matches!(self, Self::Buffered | Self::Flushed | Self::First)
     }
@@ -58,8 +58,8 @@ pub(super) struct Cell {
     pub(super) op: Op,
 }
 
-/// What is measured of each pattern in each pass, in order. On a virtual clock likenew costs no time, so there is no null
-/// level; a target that may only be read has no writes.
+/// The cells of each pattern in each pass, in the order they run. On a virtual clock likenew costs no time,
+/// so there is no null level; a read-only target has no writes.
 pub(super) fn cells(writable: bool, wall: bool) -> Vec<Cell> {
     use Level::{Buffered, Direct, First, Flushed, Null, Second};
     let all = [

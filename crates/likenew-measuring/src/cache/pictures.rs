@@ -7,7 +7,8 @@ use super::results::{CacheResults, MeasuredLevel};
 use super::wording;
 use likenew_procedure_support::series::{axis, speed};
 
-/// Speed from the program to the drive, on a logarithmic axis, as memory and drive differ by powers of ten; none where nothing was measured.
+/// Speed from the program to the drive, on a logarithmic axis, because memory and drive differ by powers of
+/// ten; `None` if nothing was measured.
 pub(super) fn levels(measured: &CacheResults<'_>) -> Option<Series> {
     let present: Vec<Level> = Level::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! What was measured at each level, and what the device counted.
+//! The measurements at each level, and the device counters.
 
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
@@ -15,7 +15,7 @@ use super::workload_plan::{Turn, WorkloadPlan};
 use crate::data::Test;
 use likenew_procedure_support::pattern::Pattern;
 
-/// Every level of every pattern that was measured, in order.
+/// Every measured level of every pattern, in the order of the table.
 pub(super) struct CacheResults<'a> {
     pub(super) levels: Vec<MeasuredLevel<'a>>,
     passes: Vec<Pass<'a>>,
@@ -63,12 +63,12 @@ pub(super) struct PassRow {
     moved_bytes: u64,
     counted_bytes: Option<u64>,
     ram_percent: Option<f64>,
-    /// The time of the flush at the end, where there is one.
+    /// The time of the flush at the end, if there is one.
     flush_ns: Option<u64>,
 }
 
 impl<'a> Pass<'a> {
-    /// Of what came to its end. After an interruption, what was read before it is no longer in memory.
+    /// From a complete segment. After an interruption, data read before it is no longer in memory.
     fn from_segment(turn: Turn, segment: &'a Segment) -> Option<Self> {
         let lost = segment.after_interruption && turn.cell.level == Level::Second;
         let bytes_per_s = segment.bytes_per_s()?;
@@ -84,7 +84,8 @@ impl<'a> Pass<'a> {
         self.segment.device_counters?.bytes(self.turn.cell.op)
     }
 
-    /// The share of what was moved that did not reach the device meanwhile. What went nowhere was not in memory either.
+    /// The share of the bytes moved that did not reach the device during the run. I/O to nowhere was not in
+    /// memory either.
     fn ram(&self) -> Option<f64> {
         let device_bytes = self.device_bytes().filter(|_| self.turn.cell.level != Level::Null)?;
         Some((1.0 - device_bytes as f64 / self.bytes_moved() as f64).max(0.0))
@@ -118,12 +119,12 @@ impl MeasuredLevel<'_> {
         Some(Interval { low: interval.low.max(0.0), high: interval.high })
     }
 
-    /// The share that was RAM, as a mean of the passes; none where any of them was not counted.
+    /// The mean share of RAM over the passes; `None` if any of them was not counted.
     pub(super) fn ram(&self) -> Option<f64> {
         mean(&self.rams()?)
     }
 
-    /// How far that can be trusted; none of a single pass.
+    /// The interval of that; `None` for a single pass.
     pub(super) fn ram_interval(&self) -> Option<Interval> {
         let interval = mean_interval(&self.rams()?, CONFIDENCE_95)?;
         Some(Interval { low: interval.low.max(0.0), high: interval.high.min(1.0) })

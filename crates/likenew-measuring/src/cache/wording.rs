@@ -3,14 +3,14 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Rate, Share, with_range};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::capitalize;
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const LEVELS_TITLE: &str = "Speed at each level between program and drive";
@@ -29,12 +29,12 @@ pub(super) fn line_name(pattern: Pattern, op: Op) -> String {
     format!("{pattern} {op}")
 }
 
-/// How much of what was moved came from memory or stayed there, and what is known of that.
+/// How much of the bytes moved came from memory or stayed there, and how certain that is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RamShare {
     /// Nothing below the target counts bytes.
     Uncounted,
-    /// Of a single pass, so without an interval.
+    /// From a single pass, so without an interval.
     OnePass(Share),
     /// The interval holds both a share that matters and one that does not.
     Unclear(Share, Interval),
@@ -54,7 +54,7 @@ impl RamShare {
     }
 }
 
-/// A speed, and the same I/O one level nearer to the drive where that was measured.
+/// A speed, and that of the same I/O one level nearer to the drive, if it was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speeds {
     pub(super) rate: Rate,
@@ -72,7 +72,7 @@ impl Speeds {
     }
 }
 
-/// Reads of what was read just before, through the page cache.
+/// Reads of data that was just read, through the page cache.
 pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("direct reads");
     let id = format!("{pattern}_repeated_read");
@@ -112,7 +112,7 @@ pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) ->
     }
 }
 
-/// Direct I/O that reached the drive; `name` is the operation of which RAM had the largest share.
+/// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
 pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) -> Answer {
     let share = ram.text().unwrap_or_else(|| MISSING.into());
     let answer = format!("reaches the drive; RAM had at most {share}, in {name}");
@@ -165,9 +165,17 @@ pub(super) fn tool_is_the_limit(rate: Rate) -> String {
 }
 
 /// Adds the command that decides what is open.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
-    let options = format!("--passes {passes}");
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
+}
+
+/// Speeds of direct reads and writes, and of repeated reads and buffered writes.
+pub(super) fn summary(pattern: Pattern, drive: [Rate; 2], ram: [Rate; 2]) -> String {
+    let ([read, write], [repeated, buffered]) = (drive, ram);
+    format!(
+        "The drive itself: {read} {pattern} read, {write} write. Repeated reads ({repeated}) and unflushed writes \
+         ({buffered}) come from RAM."
+    )
 }
 
 /// A row of the first screen.
@@ -190,7 +198,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
         };
         let ram = row.ram.map_or_else(|| MISSING.to_owned(), |share| Share(share).to_string());
         let test = capitalize(&line_name(row.pattern, row.op));
-        table.push_with_share([test, row.level.to_owned(), rate, ram], row.ram);
+        table.push([test, row.level.to_owned(), rate, ram]);
     }
     table
 }
@@ -210,6 +218,11 @@ mod tests {
     #[test]
     fn answers_say_what_came_from_ram_and_how_fast() {
         let text = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            summary(Pattern::Sequential, [Rate(271e6), Rate(67.5e6)], [Rate(8e9), Rate(7e9)]),
+            "The drive itself: 271 MB/s sequential read, 67.5 MB/s write. Repeated reads (8,000 MB/s) and unflushed writes \
+             (7,000 MB/s) come from RAM."
+        );
         assert_eq!(
             text(repeated_read(Pattern::Sequential, clear(1.0, 1.0, 1.0), SPEEDS)),
             "Repeated sequential read: 100% from RAM, at 8,000 MB/s, 40.0× direct reads (200 MB/s)."

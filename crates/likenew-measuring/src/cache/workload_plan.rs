@@ -1,4 +1,4 @@
-//! What is run in which order.
+//! The workloads and their order.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
@@ -16,15 +16,15 @@ use crate::data::Test;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::workloads::prepare;
 
-/// I/O that goes nowhere is steady: this is long enough.
+/// Time of I/O that goes nowhere. Chosen: it is steady, so this is long enough.
 const NULL_TIME: Nanos = Nanos::from_millis(100);
 
-/// Random I/O moves this part of the span, so that only one in 32 goes where one has gone before and a first read is
-/// really the first.
+/// Random I/O moves one part in this many of the span, so that only one in 32 repeats an address and a first
+/// read is really the first.
 const RANDOM_PART: u64 = 16;
 
-/// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both patterns, and each
-/// pattern through all levels.
+/// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both
+/// patterns, and each pattern through all levels.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a CacheOptions,
     cells: Vec<Cell>,
@@ -33,7 +33,7 @@ pub(super) struct WorkloadPlan<'a> {
     is_writable: bool,
 }
 
-/// Where a workload belongs.
+/// The position of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     /// Counted from 1.
@@ -58,7 +58,7 @@ impl<'a> WorkloadPlan<'a> {
         self.preparation_runs + self.options.passes as usize * self.workloads_per_pass()
     }
 
-    /// What the workload of this index measures; nothing of what only prepares.
+    /// What the workload of this index measures; `None` if it only prepares.
     pub(super) fn turn(&self, index: usize) -> Option<Turn> {
         let after = index.checked_sub(self.preparation_runs)?;
         let (pass, in_pass) = (after / self.workloads_per_pass(), after % self.workloads_per_pass());
@@ -117,7 +117,7 @@ impl<'a> WorkloadPlan<'a> {
         let usual = Until { elapsed: Some(time), bytes: Some(most), ops: None };
         match level {
             Level::Null => Until::elapsed(time.min(NULL_TIME)),
-            // What the first read did not come to is in no memory yet.
+            // Addresses that the first read did not reach are in no cache yet.
             Level::Second => {
                 let first = evidence.segments.last().map_or(0, |segment| segment.bytes(Op::Read));
                 Until { bytes: Some(first.clamp(test.block, most)), ..usual }

@@ -3,11 +3,13 @@
 use likenew_core::answer::Answer;
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Share};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use likenew_stats::summary::mean;
 
+use super::DataOptions;
 use super::curve::Curve;
 use super::wording::{self, Compressor};
 
@@ -22,7 +24,7 @@ pub(super) struct Ratio {
     interval: Interval,
 }
 
-/// What the ratio of two speeds says.
+/// What a ratio of two speeds shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpeedRelation {
     Faster,
@@ -57,7 +59,10 @@ impl Ratio {
     }
 }
 
-/// What a curve says.
+/// The same run with changed options.
+pub(super) type RerunWith<'a> = dyn Fn(&dyn Fn(&mut DataOptions)) -> Rerun + 'a;
+
+/// What a curve shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Conclusion {
     /// The less the data compresses to, the faster: zeros to random data.
@@ -68,9 +73,9 @@ pub(super) enum Conclusion {
     Zeros(Ratio),
     /// Zeros are slower.
     Slower(Ratio),
-    /// It does not matter; the ratio that is furthest from 1.
+    /// Compressibility does not matter; the ratio furthest from 1.
     Indifferent(Ratio),
-    /// Not decided; the ratio where there is one.
+    /// Not decided; with the ratio, if there is one.
     Open(Option<Ratio>),
 }
 
@@ -98,9 +103,9 @@ impl Conclusion {
         matches!(self, Self::Compresses(_) | Self::OnlyZeros(_) | Self::Zeros(_) | Self::Slower(_))
     }
 
-    /// The ratio of zeros to random data that an indifferent curve may be away from 1.
+    /// Largest distance from 1 of the ratio of zeros to random data on an indifferent curve.
     pub(super) fn indifference(&self) -> Option<f64> {
-        // Less than this is not worth telling apart.
+        // Smallest distance that is reported, as a share. Chosen: less is not worth telling apart.
         const DISTANCE_MIN: f64 = 0.001;
         match self {
             Self::Indifferent(ratio) => Some(ratio.distance().max(DISTANCE_MIN)),
@@ -113,8 +118,9 @@ impl Conclusion {
         matches!(self, Self::Open(_))
     }
 
-    /// What it comes to for one operation of one test.
-    pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, plan: &Plan) -> Answer {
+    /// The answer for one operation of one test.
+    pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, rerun: &RerunWith<'_>) -> Answer {
+        let more_passes = |passes| rerun(&move |options| options.passes = passes);
         let subject = curve.subject();
         let factor = |ratio: &Ratio| Factor(ratio.value);
         let ends = wording::ends(subject, curve.ends());
@@ -143,7 +149,9 @@ impl Conclusion {
                     .with_evidence(wording::slightly_compressible_gains_nothing(step))
             }
             Self::Zeros(ratio) => {
-                wording::with_more_steps(differs(wording::zeros_faster(subject, factor(ratio)), ratio), plan)
+                let answer = differs(wording::zeros_faster(subject, factor(ratio)), ratio);
+                let again = rerun(&|options| (options.steps, options.passes) = (STEPS_MANY, PASSES_MANY));
+                wording::with_more_steps(answer, &again)
             }
             Self::Slower(ratio) => differs(wording::zeros_slower(subject, factor(ratio)), ratio),
             Self::Indifferent(ratio) => {
@@ -151,25 +159,35 @@ impl Conclusion {
                 known(wording::indifferent(subject, within), ratio)
             }
             Self::Open(Some(Ratio { interval: Interval { low, high }, .. })) => {
-                let answer = wording::ratio_unclear(subject, Factor(*low), Factor(*high)).with_evidence(ends);
-                wording::with_more_passes(answer, plan, PASSES_MANY)
+                let answer = wording::ratio_unclear(subject, curve.ends())
+                    .with_evidence(wording::ratio_range(Factor(*low), Factor(*high)))
+                    .with_evidence(ends);
+                wording::with_more_passes(answer, &more_passes(PASSES_MANY))
             }
             Self::Open(None) if curve.steps[0].values().len() > 1 => {
-                wording::with_longer_passes(wording::passes_scatter(subject).with_evidence(ends), plan)
+                let answer = wording::passes_scatter(subject).with_evidence(ends);
+                let again = rerun(&|options| {
+                    (options.passes, options.time) = (PASSES_MANY, options.time.max(TIME_LONG));
+                });
+                wording::with_longer_passes(answer, &again)
             }
             Self::Open(None) => {
                 let answer = wording::one_pass(subject, curve.ends()).caveat(wording::measured_once());
-                wording::with_more_passes(answer, plan, PASSES_FEW)
+                wording::with_more_passes(answer, &more_passes(PASSES_FEW))
             }
         }
     }
 }
 
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
+/// Steps between zeros and random data that tell compression from zeros alone: those of AS SSD's graph.
+const STEPS_MANY: u32 = 11;
+/// A pass this long evens out what shorter ones show; our choice.
+const TIME_LONG: Nanos = Nanos::from_secs(5);
 
-/// Between a folder and the drive lies a file system, and some of those compress.
+/// A folder has a file system between it and the drive, and some of those compress.
 pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
     let name = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
@@ -179,10 +197,10 @@ pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     }
 }
 
-/// Above this many bytes a second, the time that it takes to generate random data shows; measured by the calibration.
+/// Rate in bytes a second above which the time to generate random data shows; measured by the calibration.
 const HIGH_BYTES_PER_S: f64 = 1e9;
 
-/// Bytes that are written have to be generated, random ones with more work than zeros.
+/// Data to write must be generated, and random data takes more work than zeros.
 fn is_too_fast_for_generator(curve: &Curve) -> bool {
     let is_fast = curve.steps[0].bytes_per_s().is_some_and(|speed| speed > HIGH_BYTES_PER_S);
     curve.op == Op::Write && is_fast

@@ -1,4 +1,4 @@
-//! The speed that a user's files get: the measured speed at what each kind of them compresses to.
+//! The speed of a user's files: the measured speed at the compressibility of each kind.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -17,7 +17,7 @@ pub(super) struct ExpectedSpeed {
     pattern: Pattern,
     op: Op,
     bytes_per_s: f64,
-    /// `low..high`, where more than one pass was made.
+    /// `low..high`, if there was more than one pass.
     range: Option<(f64, f64)>,
     zeros_bytes_per_s: f64,
 }
@@ -35,11 +35,11 @@ pub(super) struct ExpectedRow {
 }
 
 impl ExpectedSpeed {
-    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a drive's time
-    /// grows in proportion to what it has to store.
+    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a
+    /// drive's time grows in proportion to what it has to store.
     ///
-    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of which gives one
-    /// value as it visits every step, and the sample of the files.
+    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of
+    /// which gives one value as it visits every step, and the sample of the files.
     pub(super) fn from_curve(curve: &Curve, files: &FileScan) -> Option<Self> {
         let (weights, times) = (files.weights(), curve.times());
         if weights.is_empty() || times.is_empty() {
@@ -60,7 +60,7 @@ impl ExpectedSpeed {
         let range = mean_interval(&by_pass, CONFIDENCE_95).map(|interval| {
             let from_passes = (interval.high - interval.low) / 2.0;
             let half = (from_passes * from_passes + from_sample).sqrt();
-            // A time that may be zero bounds no speed; the fastest step does.
+            // A time that may be zero bounds no speed, so the fastest step does.
             let fastest = mean_times.iter().copied().fold(f64::INFINITY, f64::min);
             (1e9 / (time + half), 1e9 / (time - half).max(fastest.min(time)))
         });
@@ -85,7 +85,7 @@ impl ExpectedSpeed {
         Rate(self.bytes_per_s)
     }
 
-    /// `rated`: what the maker promises, in bytes a second.
+    /// `rated`: the rated speed, in bytes a second.
     pub(super) fn answer(&self, rated: Option<f64>) -> Answer {
         let of_zeros = Share(self.share_of_zeros() / 100.0);
         let mut answer = wording::expected(self.pattern, self.op, self.rate(), of_zeros)

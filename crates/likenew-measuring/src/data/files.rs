@@ -1,4 +1,4 @@
-//! What a user's files are and how far they compress: kinds, counts and shares, and no name of any of them.
+//! The contents of a user's files and how far they compress: kinds, counts and shares, and no file name.
 
 use likenew_core::answer::Answer;
 use likenew_core::findings::{Axis, Line, Series, Shape};
@@ -18,7 +18,7 @@ pub struct FileScan {
     pub unreadable: u64,
     /// Folders that were left out because another file system is mounted there.
     pub other_file_systems: u64,
-    /// Whether time ran out before all was seen.
+    /// Whether time ran out before everything was scanned.
     pub out_of_time: bool,
     /// Each kind of file.
     #[serde(default)]
@@ -40,15 +40,15 @@ pub struct FileType {
     pub sampled_bytes: u64,
     /// Pieces that were read.
     pub pieces: u64,
-    /// Compressed length over length, 4 KiB at a time; absent where nothing was read.
+    /// Compressed length over length, 4 KiB at a time; absent if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compresses_to: Option<Share>,
-    /// The same, as zip would have it.
+    /// The same with zip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zips_to: Option<f64>,
 }
 
-/// A share, `0 ..= 1`, and the interval it can be trusted to.
+/// A share, `0 ..= 1`, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
@@ -60,7 +60,7 @@ pub struct Share {
     pub high: f64,
 }
 
-/// A kind's part of all bytes that are known to compress to something.
+/// A kind's part of all bytes whose compressibility is known.
 pub(super) struct Weight {
     pub(super) weight: f64,
     pub(super) share: Share,
@@ -80,14 +80,14 @@ pub(super) struct FileTypeRow {
     sampled_bytes: u64,
 }
 
-/// Shares are rounded to 0.0001, as plans are read by people.
+/// Shares are rounded to one part in this many. Chosen: four digits, because people read plans.
 const DIGITS: f64 = 1e4;
 
 impl Share {
-    /// Of pieces of which every byte had the same chance to be in one: Student's interval of their mean, and beyond that
-    /// what so many pieces can miss altogether. Of n pieces without a certain kind of content, up to 3/n of all may have
-    /// it (the rule of three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249 (1983)
-    /// 1743–1745), and that may compress to nothing or not at all.
+    /// From pieces in which every byte was equally likely to be: Student's interval of their mean, widened by
+    /// what these pieces may miss completely. If n pieces lack a certain kind of content, up to 3/n of all
+    /// may have it (the rule of three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all
+    /// right?", JAMA 249 (1983) 1743–1745), and that may compress to nothing or not at all.
     fn from_pieces(pieces: &[f64]) -> Option<Self> {
         let value = mean(pieces)?;
         let missed = (3.0 / pieces.len() as f64).min(1.0);
@@ -110,7 +110,7 @@ impl Share {
 }
 
 impl FileType {
-    /// From what each piece came to: 4 KiB at a time, and as zip has it.
+    /// From the result of each piece: 4 KiB at a time, and with zip.
     pub fn of_pieces(
         kind: &str,
         files: u64,
@@ -148,7 +148,7 @@ impl FileScan {
         self.types.iter().map(|kind| kind.bytes as f64).sum()
     }
 
-    /// Kinds that were sampled, by their part of the bytes of these.
+    /// Kinds that were sampled, by their part of those kinds' bytes.
     pub(super) fn weights(&self) -> Vec<Weight> {
         let sampled = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.compresses_to?)));
         let bytes: f64 = sampled().map(|(bytes, _)| bytes).sum();
@@ -158,7 +158,8 @@ impl FileScan {
             .collect()
     }
 
-    /// What all of them together compress to. The samples of the kinds are independent, so their half widths add as squares.
+    /// What all of them together compress to. The samples of the kinds are independent, so their half widths
+    /// add as squares.
     pub fn compresses_to(&self) -> Option<Share> {
         let weights = self.weights();
         if weights.is_empty() {

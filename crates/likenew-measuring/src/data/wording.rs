@@ -3,16 +3,16 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::Test;
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const CURVE_TITLE: &str = "Speed by how compressible the data is";
@@ -65,7 +65,7 @@ impl Subject {
     }
 }
 
-/// A mean of passes; without an interval where there was one pass.
+/// A mean of passes; without an interval for a single pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speed {
     pub(super) bytes_per_s: f64,
@@ -102,11 +102,11 @@ pub(super) fn ends(subject: Subject, ends: Ends) -> String {
     format!("{}, in blocks of {} at QD{depth}.", capitalize(&ends.text()), Size(block))
 }
 
-/// Whose doing a difference is.
+/// Which layer may compress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compressor<'a> {
     Drive,
-    /// A file system that can compress lies above the drive.
+    /// The drive, or a file system above it that can compress.
     FileSystemOrDrive(&'a str),
 }
 
@@ -125,7 +125,7 @@ pub(super) fn only_zeros(subject: Subject, ratio: Factor) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-/// `step`: what the most compressible data other than zeros compresses to.
+/// `step`: what the most compressible data except zeros compresses to.
 pub(super) fn slightly_compressible_gains_nothing(step: Share) -> String {
     format!("Data that compresses to {step} is as slow as random data.")
 }
@@ -140,15 +140,22 @@ pub(super) fn zeros_slower(subject: Subject, ratio: Factor) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-/// `within`: how far from equal speeds may be at most.
+/// `within`: the largest possible difference between the speeds.
 pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
     let answer = format!("any data is equally fast, within {within}");
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-pub(super) fn ratio_unclear(subject: Subject, low: Factor, high: Factor) -> Answer {
-    let answer = format!("zeros are {} as fast as random data, too uncertain to call", range(low, high));
+pub(super) fn ratio_unclear(subject: Subject, ends: Ends) -> Answer {
+    let speed = |speed: Option<Speed>| speed.map_or(0.0, |speed| speed.bytes_per_s);
+    let (zeros, random) = (Rate(speed(ends.zeros)), Rate(speed(ends.random)));
+    let answer = format!("zeros {zeros}, random data {random}; passes vary too much to compare them");
     Answer::unknown(subject.id(), subject.question(), answer)
+}
+
+/// Of a ratio that decides nothing.
+pub(super) fn ratio_range(low: Factor, high: Factor) -> String {
+    format!("Zeros are {} as fast as random data.", range(low, high))
 }
 
 pub(super) fn passes_scatter(subject: Subject) -> Answer {
@@ -176,29 +183,18 @@ pub(super) fn random_data_costs_time() -> &'static str {
 }
 
 /// Adds the command that narrows an interval.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
-    let options = format!("--passes {passes}");
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
 }
 
 /// Adds the command that gives each test more time, too.
-pub(super) fn with_longer_passes(answer: Answer, plan: &Plan) -> Answer {
-    answer.action(rerun(
-        "longer_passes",
-        "Measure longer to even out the passes",
-        plan,
-        "--passes 10 --time 5s",
-    ))
+pub(super) fn with_longer_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("longer_passes", "Measure longer to even out the passes"))
 }
 
 /// Adds the command that tells compression from zeros alone.
-pub(super) fn with_more_steps(answer: Answer, plan: &Plan) -> Answer {
-    answer.action(rerun(
-        "more_steps",
-        "Measure data between zeros and random data",
-        plan,
-        "--steps 11 --passes 10",
-    ))
+pub(super) fn with_more_steps(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_steps", "Measure data between zeros and random data"))
 }
 
 /// What all files together compress to.
@@ -255,7 +251,7 @@ pub(super) fn other_file_systems_left_out(folders: u64) -> String {
     format!("Left out: {folders} on other file systems; --cross-file-systems includes them.")
 }
 
-/// What files get of one operation; `of_zeros` is its share of the speed of zeros.
+/// The speed of files for one operation; `of_zeros` is its share of the speed of zeros.
 pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) -> Answer {
     let answer = format!("about {rate}, {of_zeros} of the speed of zeros");
     let question = format!("Your files, {pattern} {op}");
@@ -289,7 +285,19 @@ pub(super) fn summary_of_indifference(within: Share) -> String {
     format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
-/// What the summary adds about files, where it matters what they are.
+/// The summary where some tests are decided and others are open, of which `open` is the first.
+pub(super) fn summary_of_part(decided: &[Subject], open: &Answer) -> String {
+    let ops: Vec<Op> = decided.iter().map(|subject| subject.op).collect();
+    let has_both_patterns = decided.len() > 1 && ops.iter().all(|op| *op == ops[0]);
+    let names = if has_both_patterns {
+        format!("{}s", ops[0])
+    } else {
+        list(&decided.iter().map(|subject| format!("{}s", subject.name())).collect::<Vec<_>>())
+    };
+    format!("{} do not depend on compressibility. {}: {}.", capitalize(&names), open.question, open.answer)
+}
+
+/// The summary about files, if their content matters.
 pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
     let name = subject.name();
     format!("Your files compress to {share} of their size: their {name}s run at about {rate}.")
@@ -304,11 +312,11 @@ pub(super) fn summary_of_scan(share: Share) -> String {
 pub(super) struct TableRow {
     pub(super) subject: Subject,
     pub(super) ends: Ends,
-    /// What files get; none where no files were read.
+    /// The speed of files; `None` if no files were read.
     pub(super) expected: Option<Rate>,
 }
 
-/// The column of files is left out where none were read.
+/// The column of files is left out if none were read.
 pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> OverviewTable {
     let mut headings = vec!["test", "zeros", "random data"];
     headings.extend(has_files.then_some("your files"));
@@ -325,7 +333,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
             _ => None,
         };
         cells.push(ratio.map_or_else(|| MISSING.to_owned(), |ratio| Share(ratio).to_string()));
-        table.push_with_share(cells, ratio.map(|ratio| ratio.min(1.0)));
+        table.push(cells);
     }
     table
 }
@@ -370,6 +378,14 @@ mod tests {
             summary_of_files(Share(0.8), WRITE, Rate(119e6)),
             "Your files compress to 80% of their size: their sequential writes run at about 119 MB/s."
         );
+        let reads = [Pattern::Sequential, Pattern::Random]
+            .map(|pattern| Subject { test: Test { pattern, ..WRITE.test }, op: Op::Read });
+        let open = ratio_unclear(WRITE, ends_of(55.8, 56.4));
+        assert_eq!(
+            summary_of_part(&reads, &open),
+            "Reads do not depend on compressibility. Sequential write: zeros 55.8 MB/s, random data 56.4 MB/s; passes \
+             vary too much to compare them."
+        );
         assert_eq!(
             summary_of_indifference(Share(0.012)),
             "Compressibility does not change the speed: any data is equally fast, within 1.2%."
@@ -380,8 +396,8 @@ mod tests {
     fn answers_can_be_read_with_their_questions() {
         let text = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(
-            text(ratio_unclear(WRITE, Factor(0.8), Factor(1.2))),
-            "Sequential write: zeros are 0.800–1.20× as fast as random data, too uncertain to call."
+            text(ratio_unclear(WRITE, ends_of(102.0, 100.0))),
+            "Sequential write: zeros 102 MB/s, random data 100 MB/s; passes vary too much to compare them."
         );
         assert_eq!(
             text(one_pass(WRITE, ends_of(500.0, 100.0))),
@@ -415,6 +431,5 @@ mod tests {
         let table = table([row].into_iter(), true);
         let cells = ["Sequential write", "500 MB/s (490–510)", "100 MB/s (90.0–110)", "119 MB/s", "20%"];
         assert_eq!(table.rows[0].cells, cells);
-        assert_eq!(table.rows[0].share, Some(0.2));
     }
 }

@@ -1,4 +1,4 @@
-//! What is run in which order.
+//! The workloads and their order.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -21,10 +21,11 @@ const PREPARE_DEPTH: u32 = 8;
 
 /// All workloads of a plan, by their index.
 ///
-/// First each step's part of the span is written once with its class of data. Then come the passes. In each of them every test
-/// and operation visits all steps, in an order that is drawn for the pass: complete blocks in random order (Fisher, "The
-/// Design of Experiments", 1935), so that changes over time are not taken for compressibility. Every second pass reverses
-/// the order of the one before it: between the two a steady drift cancels.
+/// First each step's part of the span is written once with its class of data. Then come the passes. In each
+/// of them every test and operation visits all steps, in an order that is drawn for the pass: complete blocks
+/// in random order (Fisher, "The Design of Experiments", 1935), so that changes over time are not taken for
+/// compressibility. Every second pass reverses the order of the one before it: between the two a steady drift
+/// cancels.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a DataOptions,
 }
@@ -35,7 +36,7 @@ struct Slot {
     pass: u32,
     test: usize,
     op: usize,
-    /// In the order of the pass.
+    /// Position in the pass.
     turn: u32,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct Pass {
     pub(super) bytes_per_s: f64,
 }
 
-/// What each part of the span is a multiple of.
+/// Each part of the span is a multiple of this.
 pub(super) fn unit(options: &DataOptions) -> u64 {
     options.tests.iter().map(|test| test.block).fold(PART_MIN, u64::max)
 }
@@ -98,7 +99,7 @@ impl<'a> WorkloadPlan<'a> {
         Some(Workload { seed: plan.seed_of(index), ..workload })
     }
 
-    /// What was measured of one operation of one test and came to its end.
+    /// Complete passes of one operation of one test.
     pub(super) fn passes_of(&self, evidence: &Evidence, test: usize, op: usize) -> Vec<Pass> {
         let prepared = self.options.steps as usize;
         let mut passes = Vec::new();

@@ -1,4 +1,5 @@
-//! What a run of endure decides: what is left of the best speed, where the level changes, and whether it is steady.
+//! The result of endure: the share of the best speed that is left, where the level changes, and whether it is
+//! steady.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
@@ -17,21 +18,23 @@ use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, Outcome, Remainder, SaturationEnd, Stretch};
 
-/// Garbage collection in the background can halve the speed of reads. Less than this share of the best speed is more than
-/// that (a convention of ours).
+/// Share of the best speed that reads must keep, in 0..1: background garbage collection can halve it, and
+/// less than this is more than that (our choice).
 const READ_SHARE_MIN: f64 = 0.25;
 
 /// How far loops have gone round the area.
 pub(super) struct Coverage {
     /// Bytes of the area.
     pub(super) area: u64,
-    /// After so many loops every address of the area has been written.
+    /// After this many loops every address of the area has been written.
     pub(super) places: usize,
     /// Loops that ran to their end.
     pub(super) loops: usize,
+    /// Bytes written in all of them.
+    pub(super) written: u64,
 }
 
-/// What the tests of one operation say.
+/// The answers for the tests of one operation.
 pub(super) fn loop_answers(
     of: &LoopTest,
     evidence: &Evidence,
@@ -40,16 +43,19 @@ pub(super) fn loop_answers(
     coverage: &Coverage,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
-        Standing::Unknown => answer.action(wording::write_more(&evidence.plan, &of.options_to_decide())),
+        Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
-    answers.push(more(knees(op, levels, coverage.area)));
-    answers.push(more(loop_steadiness(op, levels, coverage)));
+    let steadiness = loop_steadiness(op, levels, coverage);
+    // What still has to be seen to settle is not as it should be yet.
+    let is_settled = steadiness.standing == Standing::Good;
+    answers.push(more(knees(op, levels, coverage.area, is_settled)));
+    answers.push(more(steadiness));
     answers
 }
 
-/// What limits the results of a loop.
+/// The limits of the results of a loop.
 pub(super) fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
     let mut caveats: Vec<String> = missing_purge(&evidence.identity).map(String::from).into_iter().collect();
     if of.options.trim && !evidence.geometry.trims {
@@ -60,14 +66,14 @@ pub(super) fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
     caveats
 }
 
-/// Whether a folder's file system is not known to pass deletions on to the drive at once.
+/// Whether a folder's file system may delay TRIM for deleted files.
 fn keeps_deletions(identity: &Identity) -> bool {
     let options = identity.facts.iter().find(|(name, _)| name == "mount options");
     let discards = options.is_some_and(|(_, options)| options.split(',').any(|option| option == "discard"));
     identity.kind == Kind::Folder && !discards
 }
 
-/// What is left of the best speed, from the tests that are steady.
+/// The share of the best speed that is left, from the steady tests.
 fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     let shares = levels.iter().filter_map(|level| level.share().map(|share| (share, *level)));
     let (share, level) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -83,17 +89,15 @@ fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     if let Some((mean, Some(interval))) = level.steady {
         answer = answer.estimate(mean, interval.low.max(0.0), interval.high, "bytes/s");
     }
-    // Of a single test the answer says all of it.
+    // The answer says everything about a single test.
     let tests = levels.iter().filter(|_| levels.len() > 1);
     Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
 }
 
-/// Where the levels change. `area` is what a fill writes.
-fn knees(op: Mix, levels: &[&Level<'_>], area: u64) -> Answer {
+/// Where the levels change. `area` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
+fn knees(op: Mix, levels: &[&Level<'_>], area: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
-    if let Some(first) = knees.iter().map(|knee| knee.at_bytes).min() {
-        let tests = levels.iter().filter(|level| !level.knees.is_empty()).count();
-        let answer = wording::knees(op, knees.len(), tests, levels.len(), Size(first));
+    if let Some(answer) = first_knee(op, levels, &knees) {
         return knees.iter().map(|knee| wording::knee(knee, area)).fold(answer, Answer::with_evidence);
     }
     let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
@@ -101,14 +105,36 @@ fn knees(op: Mix, levels: &[&Level<'_>], area: u64) -> Answer {
         return wording::too_few_for_knees(op, passes, TestSeries::PASSES_MIN);
     }
     let last = levels.iter().filter_map(|level| level.test_series.passes.last());
-    wording::no_knee(op, passes, Size(last.map(|pass| pass.written_after).max().unwrap_or(0)))
+    let written = Size(last.map(|pass| pass.written_after).max().unwrap_or(0));
+    let ends = || levels.iter().map(|level| level.steady.map_or(level.last, |(mean, _)| mean));
+    let shares = || ends().zip(levels).map(|(end, level)| (end / level.peak).min(1.0));
+    let rates = (Rate(least(ends())), Rate(most(ends())));
+    wording::no_knee(op, passes, written, rates, (Share(least(shares())), Share(most(shares()))), is_settled)
+}
+
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// The first fall, or the first change where none falls; nothing without a change.
+fn first_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
+    let cliffs = knees.iter().filter(|knee| knee.is_fall());
+    let cliff = cliffs.min_by_key(|knee| knee.at_bytes);
+    let knee = cliff.or_else(|| knees.iter().min_by_key(|knee| knee.at_bytes))?;
+    let peak = levels.iter().find(|level| level.test_series.test == knee.test).map(|level| level.peak);
+    Some(wording::first_knee(op, knee, peak.unwrap_or(knee.before_bytes_per_s), knees.len()))
 }
 
 /// Whether the speeds are steady at the end.
 fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let answer = wording::too_few_fills(op, fills);
+        let written = coverage.written as f64 / coverage.area as f64;
+        let answer = wording::too_few_fills(op, fills, written);
         let uncovered = coverage.loops < coverage.places;
         let sentence = uncovered.then(|| wording::area_not_covered(coverage.loops, coverage.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
@@ -127,7 +153,8 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answe
     of(true).map(window).fold(answer, Answer::with_evidence)
 }
 
-/// Of a test of the specification, most important first. `level`: of the write saturation, with the bytes of a fill.
+/// For a test of the specification, most important first. `level`: for write saturation, with the bytes of a
+/// fill.
 pub(super) fn snia_answers(
     of: &Snia,
     evidence: &Evidence,
@@ -135,12 +162,15 @@ pub(super) fn snia_answers(
     results: &[Results<'_>],
     level: Option<(&Level<'_>, u64)>,
 ) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = result(of.test, results).into_iter().collect();
+    let written =
+        level.and_then(|(level, _)| level.test_series.passes.last()).map(|pass| Size(pass.written_after));
+    let mut answers: Vec<Answer> = result(of.test, results, written).into_iter().collect();
     if let Some((level, area)) = level {
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
-        answers.push(knees(op, &[level], area));
-        answers.push(saturation(level, phases));
+        let saturation = saturation(level, phases);
+        answers.push(knees(op, &[level], area, saturation.standing == Standing::Good));
+        answers.push(saturation);
     } else {
         answers.extend(phases.iter().map(rounds_steadiness));
     }
@@ -155,15 +185,15 @@ pub(super) fn snia_answers(
     answers
 }
 
-/// The specification allows a part of the drive, if that is reported.
+/// The specification allows a part of the drive if that is reported.
 fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
     let (area, there) = (of.area(&evidence.geometry), evidence.geometry.capacity);
     let share = area as f64 / there.max(1) as f64;
     (share < 0.995).then(|| wording::active_range(Share(share), Size(area)))
 }
 
-/// The metrics that the test is made for.
-fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
+/// The metrics that the test is made for; `written`: in all, of a test that is about what was written.
+fn result(test: SniaTest, results: &[Results<'_>], written: Option<Size>) -> Option<Answer> {
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
     };
@@ -202,14 +232,14 @@ fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
         SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
     };
     let all_steady = results.iter().all(|result| result.is_steady);
-    let answer = wording::result(&outcomes, all_steady, main.rounds());
+    let answer = wording::result(&outcomes, all_steady, written, main.rounds());
     Some(match main.metric(metric) {
         (mean, Some(interval)) => answer.estimate(mean, interval.low.max(0.0), interval.high, unit),
         _ => answer,
     })
 }
 
-/// Whether a phase has become steady, and what its window was.
+/// Whether a phase has become steady, with its window.
 fn rounds_steadiness(progress: &Progress<'_>) -> Answer {
     let rounds = progress.rounds.len();
     let points = &progress.phase.points;
@@ -251,7 +281,7 @@ fn saturation(level: &Level<'_>, phases: &[Progress<'_>]) -> Answer {
     ))
 }
 
-/// What has to be said of a drive that was not purged, as far as can be known.
+/// The caveat for a drive that was not purged, as far as can be known.
 fn missing_purge(identity: &Identity) -> Option<&'static str> {
     match identity.kind {
         Kind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
@@ -260,7 +290,7 @@ fn missing_purge(identity: &Identity) -> Option<&'static str> {
     }
 }
 
-/// Whether a simulated drive was opened new; one that was filled or used is not.
+/// Whether a simulated drive was opened new, not filled or used.
 fn is_new(identity: &Identity) -> bool {
     let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, value)| value.as_str());
     state.is_none_or(|state| state.starts_with("new") && !state.contains("then") && !state.contains("ago"))

@@ -1,4 +1,4 @@
-//! How much of a drive is tested, as it is typed.
+//! The part of a drive to test, from the command line.
 
 use likenew_core::units::parse_size;
 
@@ -7,9 +7,9 @@ use super::wording;
 /// A part of the address space from its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// So many bytes.
+    /// Bytes.
     Bytes(u64),
-    /// Such a share of all of it.
+    /// Percent of everything.
     Percent(f64),
 }
 

@@ -1,4 +1,4 @@
-//! What is left of a test's best speed at the end of a run, and since when it is steady.
+//! The share of a test's best speed that is left at the end of a run, and since when it is steady.
 
 use likenew_core::findings::Mark;
 use likenew_core::quantity::{Rate, Share};
@@ -10,12 +10,12 @@ use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, LevelCells};
 
-/// A test with everything that follows from its course.
+/// A test with the results of its series.
 pub(super) struct Level<'a> {
     pub(super) test_series: &'a TestSeries<'a>,
     pub(super) knees: Vec<KneeRow>,
     pub(super) steadiness: Steadiness,
-    /// Rounds that the steadiness was judged by.
+    /// Number of rounds that decide steadiness.
     pub(super) rounds: usize,
     /// Mean of the last five rounds and its interval, if they are steady.
     pub(super) steady: Option<(f64, Option<Interval>)>,
@@ -42,7 +42,7 @@ pub(super) struct LevelRow {
     slope_percent: Option<f64>,
 }
 
-/// Speeds by which steadiness is judged.
+/// The speeds that decide steadiness.
 pub(super) struct Rounds {
     /// Bytes a second of each round.
     pub(super) speeds: Vec<f64>,
@@ -89,12 +89,12 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// What is left of the peak in the steady state.
+    /// The share of the peak that is left in the steady state.
     pub(super) fn share(&self) -> Option<f64> {
         self.steady.filter(|_| self.peak > 0.0).map(|(mean, _)| mean / self.peak)
     }
 
-    /// Its steady speed, or what it came to in the end.
+    /// Its steady speed, or its last one.
     pub(super) fn sentence(&self) -> String {
         let (test, peak) = (&self.test_series.test, Rate(self.peak));
         match (self.steady, self.share()) {
@@ -105,15 +105,16 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// As a row of the first screen.
+    /// Its row on the first screen.
     pub(super) fn cells(&self) -> LevelCells<'_> {
         LevelCells {
             test: &self.test_series.test,
             op: self.test_series.op,
             peak: self.peak,
             steady: self.steady.map(|(mean, _)| mean),
+            is_open: self.steadiness.window.is_none(),
             last: self.last,
-            knees: self.knees.len(),
+            cliffs: self.knees.iter().filter(|knee| knee.is_fall()).count(),
         }
     }
 }

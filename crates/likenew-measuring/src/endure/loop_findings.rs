@@ -1,4 +1,4 @@
-//! What a loop has shown: the speed of each test, fill by fill.
+//! The findings of a loop: the speed of each test, fill by fill.
 
 use std::ops::Range;
 
@@ -23,12 +23,12 @@ use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
 
-/// Everything that was measured, in order.
+/// All loops, in the order they ran.
 struct Loops<'a> {
     series: Vec<TestSeries<'a>>,
     fills: Vec<Fill>,
     area: u64,
-    /// After so many loops every address of the area has been written.
+    /// After this many loops every address of the area has been written.
     places: usize,
     /// Loops that ran to their end.
     count: usize,
@@ -38,7 +38,7 @@ struct Loops<'a> {
     counters: Vec<Option<FlashCounters>>,
 }
 
-/// The loops that begin while the area is written for the n-th time.
+/// The loops that begin during the n-th fill of the area.
 struct Fill {
     /// From 1.
     number: u64,
@@ -52,13 +52,14 @@ struct Fill {
     is_complete: bool,
 }
 
-/// What a test came to in the end.
+/// The findings of a loop.
 pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
     let loops = Loops::new(of, evidence);
     let levels: Vec<Level<'_>> =
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
-    let coverage = Coverage { area: loops.area, places: loops.places, loops: loops.count };
+    let coverage =
+        Coverage { area: loops.area, places: loops.places, loops: loops.count, written: loops.written_until };
     let mut findings = Findings::default();
     for op in &of.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
@@ -98,7 +99,7 @@ impl<'a> Loops<'a> {
             counters: Vec::new(),
         };
         let (mut written, mut started_at) = (0, 0);
-        // What was stopped in the middle says nothing of a whole test, and after one that failed loops are no longer whole.
+        // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
         let is_whole =
             |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
         let reached = evidence.segments.iter().take_while(is_whole);
@@ -154,7 +155,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// The rounds of a test are the whole fills from which on nothing of the area is left that was never written.
+    /// The rounds of a test: the complete fills after every address of the area was written once.
     fn rounds(&self, test_series: &TestSeries<'_>) -> Rounds {
         let whole = || self.fills.iter().filter(|fill| fill.is_complete);
         let usable_fills = || whole().filter(|fill| fill.loops.start >= self.places);
@@ -183,7 +184,8 @@ impl<'a> Loops<'a> {
         rows.collect()
     }
 
-    /// Bytes programmed over bytes written from the first of these loops to the last; of a simulated drive only.
+    /// Bytes programmed over bytes written from the first of these loops to the last; on a simulated drive
+    /// only.
     fn write_amplification(&self, loops: &Range<usize>) -> Option<f64> {
         let end = self.counters[loops.end - 1]?;
         let (host, flash) = match loops.start.checked_sub(1) {
@@ -254,7 +256,7 @@ impl<'a> LoopRow<'a> {
     }
 }
 
-/// One picture a test: its operations against what had been written, with their knees.
+/// One chart per test: its operations by bytes written, with their knees.
 fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
     let mut tests: Vec<&str> = Vec::new();
     for level in levels {

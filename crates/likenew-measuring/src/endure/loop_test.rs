@@ -1,4 +1,5 @@
-//! The loop: make a file, run the tests on it, delete it, and let the next file take the addresses after it.
+//! The loop: creates a file, runs the tests on it, deletes it, and continues with the next file at the next
+//! addresses.
 
 use std::ops::Range;
 
@@ -16,35 +17,38 @@ use likenew_stats::steady_state::ROUNDS;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::profile::{Profile, Test};
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
 
-use super::wording;
+use super::{Endure, EndureOptions, wording};
 
 /// The settings of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoopOptions {
-    /// Which tests.
+    /// The tests.
     pub profile: Profile,
-    /// Which operations, in order.
+    /// The operations, in this order.
     pub ops: Vec<Mix>,
     /// Bytes of a loop's file.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Bytes of address space that the files go round. None: the whole of a simulated drive; in a folder, one file.
+    /// Bytes of address space through which the files rotate. `None`: the whole of a simulated drive; in a
+    /// folder, one file.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub area: Option<u64>,
-    /// The run ends with the loop that has written so many bytes in all. None: see [`LoopOptions::default_fills`].
+    /// The run ends with the loop that reaches this many bytes written. `None`: see
+    /// [`LoopOptions::default_fills`].
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The same in times the area.
+    /// The same in multiples of the area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fills: Option<f64>,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// Whether a file is deleted after its tests, so that the drive is told.
+    /// Whether a file is deleted after its tests, so that the drive receives TRIM.
     pub trim: bool,
-    /// A test ends after this time, or once it has moved its amount.
+    /// A test ends after this time, or once it has moved its bytes.
     #[serde(with = "duration_text")]
     pub time: Nanos,
 }
@@ -66,6 +70,18 @@ impl Default for LoopOptions {
     }
 }
 
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
+/// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
+const SPAN_USUAL: u64 = 1000 << 20;
+const SPANS_MIN: u64 = 100;
+const SPANS_MAX: u64 = 256;
+
+/// The file of a loop for an area of so many bytes.
+pub fn default_span(area: u64) -> u64 {
+    let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
+    (span - span % SPAN_MIN).max(SPAN_MIN)
+}
+
 /// A file is a multiple of this: the largest block times the deepest queue of any profile.
 pub const SPAN_MIN: u64 = 8 << 20;
 /// An I/O, and so a piece of a deletion, is at most this long.
@@ -74,24 +90,49 @@ const MAKE_BLOCK: u32 = 1 << 20;
 const MAKE_DEPTH: u32 = 8;
 /// Blocks from this size on count as large.
 const LARGE: u32 = 64 << 10;
+/// Most fills of a plan. Chosen: more is a mistake.
 const FILLS_MAX: f64 = 10_000.0;
 
 impl LoopOptions {
-    /// Times the area that are written where nothing is said: until the files have gone round the area once, so that
-    /// nothing is left that was never written, and then as long as a steady state takes to be seen. 15 with profile 2009.
+    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
+        let name = Profile::ALL.iter().find(|(_, one)| *one == self.profile).map_or("", |(name, _)| name);
+        let area = self.area.unwrap_or(capacity);
+        add(self.profile != usual.profile, "profile", name.into());
+        add(self.ops != usual.ops, "op", ops.join(","));
+        add(self.span != default_span(area), "span", exact_size(self.span));
+        // The last of the space does not fill a file.
+        add(area + self.span <= capacity, "area", exact_size(area));
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.trim, "trim", "on".into());
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.fills.is_some(), "fills", self.fills.unwrap_or_default().to_string());
+        arguments.join(" ")
+    }
+
+    /// Default number of fills: until the files have been through the area once, so that every address was
+    /// written, and then as long as a steady state takes to show. 15 with profile 2009.
     pub fn default_fills(&self) -> f64 {
         (self.written_per_mille() as f64 / 1000.0).ceil() + ROUNDS as f64 + 1.0
     }
 
-    /// What a loop writes, in thousandths of its file, the making of it included.
+    /// Bytes written in a loop, in thousandths of its file, including the creation of the file.
     fn written_per_mille(&self) -> u64 {
         let of = |op: &Mix| self.profile.tests().iter().map(|test| per_mille(test, *op)).sum::<u64>();
         1000 + self.ops.iter().filter(|op| op.writes()).map(of).sum::<u64>()
     }
 }
 
-/// How much a test moves, in thousandths of the file: chosen so that a loop of profile 2009 writes 9.2 GB with a file of
-/// 1000 MiB, as Puget Systems counted for CrystalDiskMark with five passes of each test.
+/// Bytes moved by a test, in thousandths of the file: chosen so that a loop of profile 2009 writes 9.2 GB
+/// with a file of 1000 MiB, as Puget Systems counted for CrystalDiskMark with five passes of each test.
 fn per_mille(test: &Test, op: Mix) -> u64 {
     match (test.random, test.block >= LARGE, op.writes()) {
         (false, _, true) => 5000,
@@ -106,7 +147,7 @@ fn per_mille(test: &Test, op: Mix) -> u64 {
 /// One workload of a loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
-    /// Writes the file once in sequence.
+    /// Writes the file once sequentially.
     File,
     /// A test of the profile.
     Test(Test, Mix),
@@ -143,42 +184,36 @@ impl LoopTest {
         Ok(Self { options })
     }
 
-    /// Bytes that the files go round, in whole files.
+    /// Bytes through which the files rotate, in whole files.
     pub(super) fn area(&self, geometry: &Geometry) -> u64 {
         let area = self.options.area.unwrap_or(geometry.capacity);
         area - area % self.options.span
     }
 
-    /// How many files lie side by side in the area; at least one.
+    /// Number of files side by side in the area; at least one.
     pub(super) fn places(&self, geometry: &Geometry) -> u64 {
         (self.area(geometry) / self.options.span).max(1)
     }
 
-    /// The run ends with the loop that reaches so many bytes.
+    /// The run ends with the loop that reaches this many bytes.
     fn bytes(&self, geometry: &Geometry) -> u64 {
         let fills = self.options.fills.unwrap_or_else(|| self.options.default_fills());
         self.options.bytes.unwrap_or((fills * self.area(geometry) as f64) as u64)
     }
 
-    /// The options of the same run, with as much written as decides what this one left open.
-    pub(super) fn options_to_decide(&self) -> String {
-        let LoopOptions { profile, ops, span, area, bytes, fills, data, trim, time } = &self.options;
+    /// The same run, with as much written as decides what this one left open.
+    pub(super) fn rerun_to_decide(&self, evidence: &Evidence) -> Rerun {
+        let LoopOptions { bytes, fills, .. } = self.options;
         let usual = self.options.default_fills();
-        // A run of the usual length that has decided nothing goes on twice as long.
+        // A run of the default length that decided nothing is advised at twice the length.
         let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < usual);
         let fills = if was_short { usual } else { 2.0 * fills.unwrap_or(usual) };
-        let ops: Vec<String> = ops.iter().map(Mix::to_string).collect();
-        let named = Profile::ALL.iter().find(|(_, one)| one == profile).expect("all profiles have a name");
-        let mut text = format!("--profile {} --op {} --span {}", named.0, ops.join(","), exact_size(*span));
-        if let Some(area) = area {
-            text += &format!(" --area {}", exact_size(*area));
-        }
-        let trim = if *trim { "on" } else { "off" };
-        text += &format!(" --data {data} --trim {trim} --time {} --fills {fills}", exact_duration(*time));
-        text
+        let again = LoopOptions { fills: Some(fills), bytes: None, ..self.options.clone() };
+        let text = again.arguments(evidence.geometry.capacity);
+        Rerun::new(evidence, &text, Endure::new(EndureOptions::Loop(again)))
     }
 
-    /// What a loop runs, in order.
+    /// The parts of a loop, in the order they run.
     pub(super) fn parts(&self, geometry: &Geometry) -> Vec<Part> {
         let tests = self.options.profile.tests();
         let tests = self.options.ops.iter().flat_map(|op| tests.iter().map(|test| Part::Test(*test, *op)));
@@ -217,7 +252,7 @@ impl LoopTest {
         Stream::closed(op, block, place, depth, self.options.data)
     }
 
-    /// The longest piece in which a file can be deleted: all of it, if an I/O can be so long.
+    /// The longest piece in which a file can be deleted: all of it, if an I/O can be that long.
     fn piece(&self) -> u32 {
         let units = self.options.span / SPAN_MIN;
         let most = PIECE_MAX / SPAN_MIN;
@@ -231,7 +266,7 @@ fn forward(range: &Range<u64>) -> AccessPattern {
 }
 
 impl LoopTest {
-    /// How a folder is laid out for it.
+    /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
         let LoopOptions { span, area, .. } = self.options;
         let files = area.unwrap_or(span) / span;
@@ -251,7 +286,7 @@ impl LoopTest {
         let parts = self.parts(geometry);
         let index = evidence.segments.len();
         let (turn, part) = (index / parts.len(), index % parts.len());
-        // Only whole loops are asked for, so that every test is measured equally often.
+        // Only whole loops are run, so that every test is measured equally often.
         if part == 0 {
             let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
             if written >= self.bytes(geometry) {

@@ -31,7 +31,7 @@ pub(super) enum Ending {
     Bytes,
 }
 
-/// A phase as far as it has come.
+/// The progress of a phase.
 pub(super) struct Progress<'a> {
     pub(super) phase: Phase,
     /// The segments of each whole round.
@@ -57,7 +57,7 @@ impl Snia {
         area - area % AREA_UNIT
     }
 
-    /// The phases that have begun, and the one that comes next if they are over.
+    /// The phases that have begun, and the next one if they are over.
     pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
         let area = self.area(geometry);
         let (mut start, mut round_segments) = (0, Vec::new());
@@ -73,7 +73,7 @@ impl Snia {
         round_segments
     }
 
-    /// Writes the area once in sequence.
+    /// Writes the area once sequentially.
     fn prepare(&self, turn: usize, block: u32, area: u64) -> Workload {
         let place = AccessPattern::Sequential(Region::bytes(0..area));
         let stream =
@@ -96,7 +96,7 @@ impl Snia {
 }
 
 impl Snia {
-    /// How a folder is laid out for it.
+    /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
         let area = self.options.area.unwrap_or(1 << 30);
         Layout { files: 1, file_bytes: area - area % AREA_UNIT }
@@ -126,7 +126,8 @@ impl Snia {
 }
 
 impl<'a> Progress<'a> {
-    /// How far a phase has come whose first segment is `segments[start]`; what comes after its end is not looked at.
+    /// The progress of the phase whose first segment is `segments[start]`; segments after its end do not
+    /// count.
     fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
         let preparation = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
         let rounds_start = start + preparation;
@@ -166,7 +167,7 @@ impl<'a> Progress<'a> {
         (count >= self.phase.rounds_max).then_some(Ending::Rounds)
     }
 
-    /// The values of what is tracked, of each round that counts.
+    /// The values of a tracked metric, from each round that counts.
     pub(super) fn samples(&self, index: usize) -> Vec<f64> {
         let (point, metric) = self.phase.tracked_metrics[index];
         let step = self.phase.sample;
@@ -178,7 +179,8 @@ impl<'a> Progress<'a> {
             .collect()
     }
 
-    /// The rounds that the results are taken from: the last five, of those that count where they ended it.
+    /// The rounds that give the results: the last five; if a steady state ended the phase, of those that
+    /// count.
     pub(super) fn window(&self) -> Vec<&'a [Segment]> {
         let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
         let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
@@ -186,20 +188,20 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A dry run has counts and no latencies. There nothing becomes steady, so that what is said of wear and
-/// time beforehand is the most that it can come to.
+/// A dry run has counts and no latencies. Nothing becomes steady there, so the wear and time that it reports
+/// are upper bounds.
 fn was_measured(segment: &Segment) -> bool {
     segment.measurement_error().is_none() && segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
 }
 
-/// Whether all that is tracked is steady in the same window: the last five rounds that count.
+/// Whether all tracked metrics are steady in the same window: the last five rounds that count.
 fn is_steady(samples: &[Vec<f64>]) -> bool {
     !samples.is_empty()
         && samples.iter().all(|values| Window::last(values).is_some_and(|window| window.is_steady()))
 }
 
 impl TrackedMetric {
-    /// Of a point; nothing of one that failed.
+    /// The value at a point; `None` if it failed.
     pub(super) fn value(self, segment: &Segment) -> Option<f64> {
         match self {
             Self::Iops => segment.iops(),

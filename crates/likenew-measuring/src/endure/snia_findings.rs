@@ -1,4 +1,4 @@
-//! What a test of SNIA's specification has shown: its windows, its results, and every round.
+//! The findings of a SNIA test: its windows, its results, and every round.
 
 use likenew_core::answer::Standing;
 use likenew_core::findings::{Findings, Row};
@@ -22,9 +22,9 @@ use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::answer_as_summary;
 
-/// What the evidence comes to.
+/// The findings of a test.
 pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
-    // What failed or was stopped in the middle says nothing of a whole point.
+    // A workload that failed or was stopped is no whole point.
     let is_whole =
         |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
     let reached = evidence.segments.iter().take_while(is_whole).count();
@@ -64,7 +64,8 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     findings
 }
 
-/// Below the summary whether it is steady, and as a table every point that has 4 KiB blocks or, in the throughput test, all.
+/// Adds whether it is steady, and a table of the points: those with 4 KiB blocks or, in the throughput test,
+/// all.
 fn add_overview(findings: &mut Findings, of: &Snia, results: &[Results<'_>]) {
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
     match of.test {
@@ -78,7 +79,7 @@ fn add_overview(findings: &mut Findings, of: &Snia, results: &[Results<'_>]) {
     }
 }
 
-/// The one test of the write saturation, round by round.
+/// The only test of write saturation, round by round.
 fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
     let phase =
         phases.first().filter(|phase| of.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
@@ -99,8 +100,8 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> 
     })
 }
 
-/// The rounds by which the saturation is judged: the samples, where they ended it; otherwise the mean of every quarter of a
-/// fill, because five minutes next to each other are alike while a drive still falls from hour to hour.
+/// The rounds that decide saturation: the samples, if they ended it; otherwise the mean of every quarter of a
+/// fill, because five consecutive minutes are alike while a drive still falls from hour to hour.
 fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, area: u64) -> Rounds {
     let speeds = test_series.speeds();
     let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
@@ -139,7 +140,7 @@ struct WindowRow {
     slope_percent_max: f64,
 }
 
-/// What had to become steady in a phase, over its last five rounds.
+/// The windows of the tracked metrics of a phase: its last five rounds.
 fn windows(progress: &Progress<'_>) -> Vec<Row> {
     let rows = progress.phase.tracked_metrics.iter().enumerate().map(|(index, (point, metric))| {
         let samples = progress.samples(index);

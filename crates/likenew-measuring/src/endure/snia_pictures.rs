@@ -1,4 +1,4 @@
-//! Pictures of a test of SNIA's specification.
+//! Charts of a SNIA test.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 
@@ -35,7 +35,7 @@ pub(super) fn pictures(
     pictures
 }
 
-/// What had to become steady, round by round, over its mean, so that all of it fits into one picture.
+/// The tracked metrics by round, each over its mean, so that all of them fit into one chart.
 fn tracked_series(phases: &[Progress<'_>]) -> Option<Series> {
     let mut lines = Vec::new();
     for progress in phases {
@@ -60,7 +60,7 @@ fn tracked_series(phases: &[Progress<'_>]) -> Option<Series> {
     })
 }
 
-/// I/Os a second by block and mix.
+/// IOPS by block and mix.
 fn matrix(results: &[Results<'_>]) -> Series {
     let mut blocks: Vec<u32> = results.iter().map(|result| result.point.test.block).collect();
     blocks.sort_unstable();

@@ -1,5 +1,5 @@
-//! The tests of SNIA's Solid State Storage Performance Test Specification as data: what prepares the drive, what a round
-//! runs, and what has to become steady.
+//! The tests of SNIA's Solid State Storage Performance Test Specification as data: preparation, rounds, and
+//! the metrics that must become steady.
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
@@ -23,39 +23,39 @@ pub struct SniaOptions {
     /// Time of one point of a round.
     #[serde(with = "duration_text")]
     pub round: Nanos,
-    /// Rounds after which it ends without steady state. None: as the specification has it.
+    /// Rounds after which it ends without steady state. `None`: as the specification says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// I/Os in flight on each thread (OIO). The latency test has one.
+    /// Queue depth of each thread (OIO). The latency test has 1.
     pub depth: u32,
     /// Threads (TC). The latency test has one.
     pub threads: u32,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
 impl Default for SniaOptions {
-    /// What the specification recommends for enterprise drives: 32 outstanding I/Os on each of 4 threads over everything.
+    /// What the specification recommends for enterprise drives: QD32 on each of 4 threads over everything.
     fn default() -> Self {
         Self { area: None, round: ROUND, rounds: None, depth: 32, threads: 4, data: DataClass::Random }
     }
 }
 
-/// One minute.
+/// One minute, as the specification says.
 pub const ROUND: Nanos = Nanos::from_secs(60);
 /// The area is a multiple of this: the largest block of any test.
 pub const AREA_UNIT: u64 = 1 << 20;
 /// The write saturation test ends after six hours of rounds.
 const SATURATION_ROUNDS_MAX: u32 = 360;
-/// Of the rounds of the write saturation test every 31st counts for the steady state: one minute in each half hour.
+/// Every 31st round of the write saturation test counts for the steady state: one minute in each half hour.
 const SATURATION_SAMPLE: usize = 31;
-/// … and it ends when the area was written so many times.
+/// … and it ends once the area was written this many times.
 const SATURATION_FILLS: u64 = 4;
 const THREADS_MAX: u32 = 256;
 const DEPTH_MAX: u32 = 1024;
 const ROUNDS_LIMIT: u32 = 10_000;
 
-/// Which test.
+/// The test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SniaTest {
     Iops,
@@ -64,7 +64,7 @@ pub(super) enum SniaTest {
     WriteSaturation,
 }
 
-/// What has to become steady.
+/// The metric that must become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrackedMetric {
     Iops,
@@ -79,25 +79,25 @@ pub(super) struct Point {
     pub(super) op: Mix,
 }
 
-/// A part of a test with a preparation of its own.
+/// A part of a test with its own preparation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Phase {
-    /// Block of the preparation, which writes the area twice in sequence (workload-independent preconditioning). None:
-    /// there is no preparation.
+    /// Block of the preparation, which writes the area twice sequentially (workload-independent
+    /// preconditioning). `None`: no preparation.
     pub(super) prepare: Option<u32>,
-    /// What a round runs, in order.
+    /// The points of a round, in the order they run.
     pub(super) points: Vec<Point>,
-    /// What has to become steady, all in the same window: a metric of a point.
+    /// The metrics that must become steady in the same window, each with its point.
     pub(super) tracked_metrics: Vec<(usize, TrackedMetric)>,
     /// Every n-th round counts for the steady state.
     pub(super) sample: usize,
     /// Rounds after which it ends.
     pub(super) rounds_max: usize,
-    /// It also ends when its rounds have written the area so many times.
+    /// It also ends once its rounds have written the area this many times.
     pub(super) fills_max: Option<u64>,
 }
 
-/// Times that a preparation writes the area (definition 2.1.18 of PTS 2.0.2).
+/// How often a preparation writes the area (definition 2.1.18 of PTS 2.0.2).
 pub(super) const PREPARE_FILLS: usize = 2;
 
 const K: u32 = 1 << 10;
@@ -131,7 +131,7 @@ impl SniaOptions {
         Ok(())
     }
 
-    /// Where the settings are not those of the specification, in sentences.
+    /// Where the settings deviate from the specification, in sentences.
     pub(super) fn deviations(&self, test: SniaTest, block: u32) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.round != ROUND {
@@ -155,7 +155,7 @@ impl SniaTest {
         if self == Self::WriteSaturation { SATURATION_ROUNDS_MAX } else { ROUNDS_MAX as u32 }
     }
 
-    /// Its phases on a target that is addressed in blocks of so many bytes.
+    /// Its phases on a target with this block size.
     pub(super) fn phases(self, options: &SniaOptions, block: u32) -> Vec<Phase> {
         let (depth, threads) = (options.depth, options.threads);
         let random = |size| Test { random: true, block: size, depth, threads };
@@ -204,7 +204,8 @@ impl SniaTest {
     }
 }
 
-/// Read shares outside, blocks inside, as the specification loops; blocks that the target cannot do are left out.
+/// Read shares in the outer loop, blocks in the inner one, as in the specification; blocks that the target
+/// does not support are left out.
 fn points(reads: &[u8], blocks: &[u32], least: u32, test: impl Fn(u32) -> Test) -> Vec<Point> {
     let inner = |reads: u8| {
         let fitting = blocks.iter().filter(|size| **size >= least);
@@ -217,7 +218,7 @@ fn place(points: &[Point], reads: u8, block: u32) -> Option<usize> {
     points.iter().position(|point| point.op == mix(reads) && point.test.block == block)
 }
 
-/// The operation of so many reads in a hundred I/Os.
+/// The operation with this percentage of reads.
 pub(super) fn mix(reads: u8) -> Mix {
     match reads {
         0 => Mix::Only(Op::Write),
@@ -226,7 +227,7 @@ pub(super) fn mix(reads: u8) -> Mix {
     }
 }
 
-/// Reads in a hundred I/Os.
+/// The percentage of reads.
 pub(super) fn read_percent(op: Mix) -> u8 {
     match op {
         Mix::Only(Op::Read) => 100,

@@ -1,4 +1,4 @@
-//! What each point came to in the measurement window.
+//! The result of each point in the measurement window.
 
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
@@ -35,11 +35,11 @@ pub(super) struct ResultRow {
     latency_ns_max: u64,
 }
 
-/// Of fewer I/Os than this, one in a hundred thousand is not known.
+/// With fewer I/Os than this, the 99.999th percentile is unknown.
 const P99999_IOS_MIN: u64 = 100_000;
 
 impl<'a> Results<'a> {
-    /// Each point of a phase; none before its first whole round.
+    /// Each point of a phase; empty before its first whole round.
     pub(super) fn of_phase(progress: &Progress<'a>, is_steady: bool) -> Vec<Self> {
         let window = progress.window();
         if window.is_empty() {
@@ -65,12 +65,12 @@ impl<'a> Results<'a> {
         (mean(&rounds).expect("a window has a round"), mean_interval(&rounds, CONFIDENCE_95))
     }
 
-    /// The latency that one I/O in a hundred thousand exceeds, in nanoseconds.
+    /// The 99.999th percentile of latency, in nanoseconds.
     pub(super) fn latency_ns_p99999(&self) -> Option<u64> {
         (self.total.ios >= P99999_IOS_MIN).then(|| self.total.latency.quantile(0.99999).0)
     }
 
-    /// As a row of the first screen.
+    /// Its row on the first screen.
     pub(super) fn cells(&self) -> PointCells {
         PointCells {
             test: self.point.test.to_string(),

@@ -2,17 +2,17 @@
 
 use likenew_stats::steady_state::{ROUNDS, Window};
 
-/// What a series of rounds says at its end.
+/// The state at the end of a series of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steadiness {
-    /// The last five rounds. None of fewer.
+    /// The last five rounds; `None` if there are fewer.
     pub(super) window: Option<Window>,
-    /// Index of the first round from which on every window is steady. None if the last one is not.
+    /// Index of the first round from which on every window is steady; `None` if the last one is not.
     pub(super) from: Option<usize>,
 }
 
 impl Steadiness {
-    /// Of values of rounds, in order.
+    /// From the values of rounds, in the order they ran.
     pub(super) fn from_rounds(rounds: &[f64]) -> Self {
         let steady = |end: usize| Window::last(&rounds[..end]).is_some_and(|window| window.is_steady());
         let ends = (ROUNDS..=rounds.len()).rev().take_while(|end| steady(*end));

@@ -1,5 +1,4 @@
-//! One test over the whole of a run: how fast it was each time, where its level changed, and how much had been written by
-//! then.
+//! One test over the whole run: its speed each time, where its level changed, and the bytes written by then.
 
 use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
@@ -9,14 +8,14 @@ use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
 
-/// A test, an operation, and every time that they ran.
+/// A test and an operation, with all of their passes.
 pub(super) struct TestSeries<'a> {
     pub(super) test: String,
     pub(super) op: Mix,
     pub(super) data: DataClass,
-    /// In order.
+    /// In the order they ran.
     pub(super) passes: Vec<Pass<'a>>,
-    /// After so many passes the same addresses come again; 1 where every pass has the same.
+    /// After this many passes the addresses repeat; 1 if every pass has the same ones.
     pub(super) period: usize,
 }
 
@@ -45,7 +44,7 @@ pub(super) struct KneeRow {
 }
 
 impl TestSeries<'_> {
-    /// With fewer passes than this no change of level can be told from chance.
+    /// With fewer passes than this no change of level is beyond chance.
     pub(super) const PASSES_MIN: usize = 2 * LEVEL_MIN;
 
     /// Bytes a second of each pass.
@@ -77,8 +76,8 @@ impl TestSeries<'_> {
             .collect()
     }
 
-    /// A disk is faster at its rim, whatever was written before. So a change that comes when places are met again counts
-    /// only if the same places are faster or slower than they were the time before.
+    /// A disk is faster at its rim, whatever was written before. So a change that comes when addresses repeat
+    /// counts only if the same addresses are faster or slower than the time before.
     fn is_of_writing(&self, speeds: &[f64], at: usize) -> bool {
         let Some(before) = at.checked_sub(self.period).filter(|_| self.period > 1) else { return true };
         let count = self.period.min(speeds.len() - at);
@@ -95,5 +94,12 @@ impl TestSeries<'_> {
     pub(super) fn line(&self) -> Line {
         let point = |pass: &Pass<'_>| [pass.written_after as f64, pass.bytes_per_s];
         Line::new(self.op.to_string(), self.passes.iter().map(point).collect())
+    }
+}
+
+impl KneeRow {
+    /// Whether it is slower from there on.
+    pub(super) fn is_fall(&self) -> bool {
+        self.after_bytes_per_s < self.before_bytes_per_s
     }
 }

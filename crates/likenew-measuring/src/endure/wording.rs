@@ -3,19 +3,19 @@
 use likenew_core::answer::{Action, Answer};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, digits};
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
-use likenew_procedure_support::wording::{capitalize, count, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count};
 
 use super::test_series::KneeRow;
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 
-/// What steadiness is judged by.
+/// What decides steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
     Fills,
@@ -46,7 +46,7 @@ fn op_name(op: Mix) -> String {
     capitalize(&op.to_string())
 }
 
-/// What is left of the best speed, in the test that keeps least of it.
+/// The share of the best speed that is left, in the test that keeps least of it.
 pub(super) struct Remainder<'a> {
     pub(super) op: Mix,
     pub(super) test: &'a str,
@@ -85,14 +85,36 @@ pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) -> String {
     format!("{test}: {last} at the end, not steady; its peak was {peak}.")
 }
 
-/// Changes of level: how many, in how many of the tests, the first after so many bytes.
-pub(super) fn knees(op: Mix, number: usize, tests: usize, of: usize, first: Size) -> Answer {
-    let number = count(number as u64, "change");
-    let answer = match of {
-        1 => format!("{number} of level, the first after {first} written"),
-        _ => format!("{number} of level in {tests} of {of} tests, the first after {first} written"),
+/// The first of `number` changes of level, and how much of its peak the test has left after it.
+pub(super) fn first_knee(op: Mix, knee: &KneeRow, peak: f64, number: usize) -> Answer {
+    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
+    let what = format!("{} {}", knee.test, operations(op));
+    let answer = if knee.is_fall() {
+        let share = Share((after.0 / peak).min(1.0));
+        format!("{what} fall from {} to {after} ({share} of peak)", number_of(before))
+    } else {
+        format!("{what} rise from {} to {after}", number_of(before))
     };
-    Answer::info(knees_id(op), knees_question(op), answer)
+    let name =
+        if knee.is_fall() { format!("{} cliff", op_name(op)) } else { format!("{} speed", op_name(op)) };
+    let answer = Answer::info(knees_id(op), format!("{name} after {}", Size(knee.at_bytes)), answer);
+    match number {
+        1 => answer,
+        _ => answer.with_evidence(format!("The level changes {number} times in all tests together.")),
+    }
+}
+
+/// A rate without its unit, before another one with it.
+fn number_of(rate: Rate) -> String {
+    rate.to_string().trim_end_matches(" MB/s").to_owned()
+}
+
+/// `writes`, `reads`, `mixes of 70% reads`.
+fn operations(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => format!("{op}s"),
+        Mix::Reads(percent) => format!("mixes of {percent}% reads"),
+    }
 }
 
 fn knees_id(op: Mix) -> String {
@@ -100,17 +122,32 @@ fn knees_id(op: Mix) -> String {
 }
 
 fn knees_question(op: Mix) -> String {
-    format!("{} speed over time", op_name(op))
+    format!("{} speed", op_name(op))
 }
 
-pub(super) fn no_knee(op: Mix, passes: usize, written: Size) -> Answer {
-    let answer = format!("no change of level of 5% or more in {written} written");
-    Answer::good(knees_id(op), knees_question(op), answer)
-        .with_evidence(format!("Each test ran {}.", times(passes)))
+/// Rates and shares of the fastest loop at the end, from the lowest to the highest test. No more than a measurement while
+/// it is open whether that is the end.
+pub(super) fn no_knee(
+    op: Mix,
+    passes: usize,
+    written: Size,
+    rates: (Rate, Rate),
+    shares: (Share, Share),
+    is_settled: bool,
+) -> Answer {
+    let answer = format!(
+        "{} at the end, {} of the fastest loop; no {} cliff in {written}",
+        range(rates.0, rates.1),
+        range(shares.0, shares.1),
+        op_name(op).to_lowercase()
+    );
+    let new = if is_settled { Answer::good } else { Answer::info };
+    new(knees_id(op), knees_question(op), answer)
+        .with_evidence(format!("No level changed by 5% or more; each test ran {}.", times(passes)))
 }
 
 pub(super) fn too_few_for_knees(op: Mix, passes: usize, needed: usize) -> Answer {
-    let answer = format!("each test ran {}, too few to tell a change from chance", times(passes));
+    let answer = format!("each test ran {}, too few to tell a cliff from chance", times(passes));
     Answer::unknown(knees_id(op), knees_question(op), answer)
         .with_evidence(format!("It takes {}.", times(needed)))
 }
@@ -119,17 +156,17 @@ fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-/// Where a level changed; `area` is what a fill writes.
+/// Where a level changed; `area` is the bytes of a fill.
 pub(super) fn knee(knee: &KneeRow, area: u64) -> String {
     let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
     let fills = knee.at_bytes as f64 / area as f64;
     format!("{}: {before} → {after} after {} written ({fills:.1} fills).", knee.test, Size(knee.at_bytes))
 }
 
-/// The mark of a change of level in a picture.
+/// The mark of a change of level in a chart.
 pub(super) fn knee_mark(knee: &KneeRow) -> String {
     let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
-    format!("{}: {before} → {after}", knee.op)
+    format!("{}: {} → {after}", knee.op, number_of(before))
 }
 
 fn steady_state_id(op: Mix) -> String {
@@ -151,10 +188,15 @@ pub(super) fn not_steady(op: Mix, unsteady: usize, of: usize) -> Answer {
         .caveat("Levels of these tests are means of the last fill and may still change.")
 }
 
-pub(super) fn too_few_fills(op: Mix, fills: usize) -> Answer {
-    let answer = format!("{fills} of the {ROUNDS} whole fills that decide it were measured");
-    Answer::unknown(steady_state_id(op), steady_state_question(op), answer)
-        .with_evidence("Only fills count that began after every address of the area was written once.")
+/// `fills`: those that count; `written`: what the run wrote in all, in times the area.
+pub(super) fn too_few_fills(op: Mix, fills: usize, written: f64) -> Answer {
+    let answer = format!(
+        "unknown; the area has to be written once all over and then {ROUNDS} more times; this run wrote {written:.1} \
+         fills in all"
+    );
+    Answer::unknown(steady_state_id(op), steady_state_question(op), answer).with_evidence(format!(
+        "{fills} of these {ROUNDS} fills were measured: those that began after every address was written once."
+    ))
 }
 
 pub(super) fn area_not_covered(loops: usize, places: usize) -> String {
@@ -163,11 +205,11 @@ pub(super) fn area_not_covered(loops: usize, places: usize) -> String {
     )
 }
 
-pub(super) fn write_more(plan: &Plan, options: &str) -> Action {
-    rerun("write_more", "Write long enough to decide it", plan, options)
+pub(super) fn write_more(again: &Rerun) -> Action {
+    again.action("write_more", "Run until steady state can be judged")
 }
 
-/// Range and slope of what was judged, beside their limits.
+/// Range and slope of the window, beside their limits.
 pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> String {
     let name = stretch.name();
     match window {
@@ -182,7 +224,7 @@ pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> S
     }
 }
 
-/// With one decimal, as values are compared with limits of whole percents.
+/// With one decimal, because limits are whole percents.
 fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
@@ -229,7 +271,7 @@ fn results_are_not_steady() -> &'static str {
     "Results are means of the last five rounds, not of a steady state."
 }
 
-/// Of a test of the specification; `block`: of the throughput test, which has a phase for each.
+/// For a test of the specification; `block`: for the throughput test, which has a phase for each.
 pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
     let rounds = count(rounds as u64, "round");
     Answer::good("steady_state", phase_question(block), format!("reached after {rounds}"))
@@ -272,9 +314,14 @@ impl Outcome {
     }
 }
 
-pub(super) fn result(outcomes: &[Outcome], is_steady: bool, rounds: usize) -> Answer {
+/// `written`: in all, of a test that is about what was written.
+pub(super) fn result(outcomes: &[Outcome], is_steady: bool, written: Option<Size>, rounds: usize) -> Answer {
     let texts: Vec<String> = outcomes.iter().map(Outcome::text).collect();
-    let question = if is_steady { "At steady state" } else { "At the end, not steady" };
+    let question = match (is_steady, written) {
+        (true, _) => "At steady state".to_owned(),
+        (false, Some(written)) => format!("Not steady after {written}"),
+        (false, None) => "At the end, not steady".to_owned(),
+    };
     let rounds = count(rounds as u64, "round");
     Answer::info("result", question, texts.join("; "))
         .with_evidence(format!("These are means of the last {rounds}."))
@@ -331,19 +378,26 @@ pub(super) struct LevelCells<'a> {
     pub(super) op: Mix,
     pub(super) peak: f64,
     pub(super) steady: Option<f64>,
+    /// Whether too little was written to tell.
+    pub(super) is_open: bool,
     pub(super) last: f64,
-    pub(super) knees: usize,
+    /// Changes to a lower level.
+    pub(super) cliffs: usize,
 }
 
 pub(super) fn level_table<'a>(rows: impl Iterator<Item = LevelCells<'a>>) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "peak", "at the end", "steady", "changes of level"]);
+    let mut table = OverviewTable::new(["test", "peak", "at the end", "steady", "cliffs"]);
     for row in rows {
         let end = row.steady.unwrap_or(row.last);
-        let steady = if row.steady.is_some() { "yes" } else { "no" };
+        let steady = match row.steady {
+            Some(_) => "yes",
+            None if row.is_open => "unknown",
+            None => "no",
+        };
         let share = (row.peak > 0.0).then(|| (end / row.peak).min(1.0));
         let name = format!("{} {}", row.test, row.op);
         let cells =
-            [name, Rate(row.peak).to_string(), Rate(end).to_string(), steady.into(), row.knees.to_string()];
+            [name, Rate(row.peak).to_string(), Rate(end).to_string(), steady.into(), row.cliffs.to_string()];
         table.push_with_share(cells, share);
     }
     table
@@ -453,17 +507,19 @@ mod tests {
             answer_as_summary(&steady_share(&of)),
             "Write at steady state: 92.0 MB/s, 46% of peak (200 MB/s) in the worst test, file."
         );
+        let (rates, shares) = ((Rate(64.2e6), Rate(67.2e6)), (Share(0.91), Share(0.96)));
         assert_eq!(
-            answer_as_summary(&knees(WRITE, 3, 3, 3, Size(1 << 30))),
-            "Write speed over time: 3 changes of level in 3 of 3 tests, the first after 1 GiB written."
+            answer_as_summary(&no_knee(WRITE, 6, Size(3 << 30), rates, shares, false)),
+            "Write speed: 64.2–67.2 MB/s at the end, 91–96% of the fastest loop; no write cliff in 3 GiB."
         );
         assert_eq!(
             answer_as_summary(&steady_from(WRITE, Size(7 << 30), 7.04)),
             "Write steady state: reached after 7 GiB written (7.0 fills)."
         );
         assert_eq!(
-            answer_as_summary(&too_few_fills(WRITE, 2)),
-            "Write steady state: 2 of the 5 whole fills that decide it were measured."
+            answer_as_summary(&too_few_fills(WRITE, 2, 3.02)),
+            "Write steady state: unknown; the area has to be written once all over and then 5 more times; this run wrote \
+             3.0 fills in all."
         );
         assert_eq!(
             saturation_ended(124, SaturationEnd::FourFills),
@@ -478,8 +534,12 @@ mod tests {
             Outcome::Iops { op: WRITE, iops: Iops(4_940.0) },
         ];
         assert_eq!(
-            answer_as_summary(&result(&outcomes, true, 5)),
+            answer_as_summary(&result(&outcomes, true, None, 5)),
             "At steady state: 4K random read 35,100 IOPS; 4K random write 4,940 IOPS."
+        );
+        assert_eq!(
+            answer_as_summary(&result(&outcomes[1..], false, Some(Size(9 << 28)), 5)),
+            "Not steady after 2.25 GiB: 4K random write 4,940 IOPS."
         );
         assert_eq!(
             answer_as_summary(&rounds_are_steady(Some(Size(1 << 20)), 5)),

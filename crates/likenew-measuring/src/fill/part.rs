@@ -4,7 +4,7 @@ use likenew_core::segment::Segment;
 use likenew_stats::stalls::{Rule, Stall, Wait, stalls};
 use serde::Serialize;
 
-/// What is measured one by one: whole files, or the parts of a single one.
+/// The unit of measurement: whole files, or the parts of a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     File,
@@ -29,11 +29,11 @@ pub(super) struct Part<'a> {
     pub(super) bytes_per_s: f64,
     pub(super) segment: &'a Segment,
     pub(super) stalls: Vec<Stall>,
-    /// An I/O that takes this long is a part of a stall.
+    /// Latency from which an I/O is part of a stall.
     threshold_ns: u64,
 }
 
-/// Where a row belongs: the columns before the figures.
+/// The first columns of a row, before the values.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Key {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The pass is named where there are several.
+    /// The pass has a column if there are several.
     pub(super) fn new(unit: Unit, number: usize, pass: Option<usize>) -> Self {
         let of = |this| (unit == this).then_some(number);
         Self { pass, file: of(Unit::File), part: of(Unit::Part) }
@@ -74,7 +74,7 @@ pub(super) struct StallRow {
 }
 
 impl<'a> Part<'a> {
-    /// None of one that failed.
+    /// `None` for a part that failed.
     pub(super) fn new(number: usize, segment: &'a Segment, rule: Rule) -> Option<Self> {
         let bytes_per_s = segment.bytes_per_s()?;
         let waits: Vec<Wait> = segment
@@ -82,7 +82,7 @@ impl<'a> Part<'a> {
             .iter()
             .map(|sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset })
             .collect();
-        // Little's law: with `depth` in flight, one I/O's own share of the time is its latency over the depth.
+        // Little's law: at a queue depth, one I/O's own share of the time is its latency over the depth.
         let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
         let stalls = stalls(&waits, typical_ns, rule);
         let bytes = segment.total().bytes;
@@ -90,7 +90,7 @@ impl<'a> Part<'a> {
         Some(Self { number, bytes, bytes_per_s, segment, stalls, threshold_ns })
     }
 
-    /// Whether more I/Os were slow than are kept one by one.
+    /// Whether more I/Os were slow than there are samples.
     pub(super) fn may_hide_stalls(&self) -> bool {
         let slowest = &self.segment.slowest;
         slowest.len() >= Segment::SLOWEST_MAX

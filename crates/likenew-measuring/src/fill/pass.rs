@@ -1,25 +1,27 @@
 //! The space written, or read back, once.
 
 use likenew_core::answer::Answer;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::stalls::{Rule, Stall, Total};
 use serde::Serialize;
 
+use super::Fill;
+use super::evenness::level_interval;
 use super::part::{Part, Unit};
 use super::repeat::{Repeat, change, is_steady};
 use super::wording::{self, Settled, Stalled, TableRow};
 
-/// One pass over all files or parts; the last one of a run that was stopped may be incomplete.
+/// One pass over all files or parts; the last one of a stopped run may be incomplete.
 pub(super) struct Pass<'a> {
     /// From 1.
     pub(super) number: usize,
     /// Those that did not fail.
     pub(super) parts: Vec<Part<'a>>,
-    /// Whether every part was moved as a whole.
+    /// Whether every part is complete.
     pub(super) is_whole: bool,
 }
 
@@ -36,7 +38,7 @@ pub(super) struct PassRow {
 }
 
 impl PassRow {
-    /// As a row of the first screen.
+    /// Its row on the first screen.
     pub(super) fn overview(&self, is_read: bool) -> TableRow {
         let interval = self.bytes_per_s_low.zip(self.bytes_per_s_high);
         TableRow {
@@ -67,7 +69,7 @@ impl<'a> Pass<'a> {
         Self { number, parts, is_whole }
     }
 
-    /// The speeds of the parts that were moved as a whole, in bytes a second: one that was cut off by a stop says nothing.
+    /// The speeds of the complete parts, in bytes a second.
     pub(super) fn speeds(&self, each: u64) -> Vec<f64> {
         self.parts.iter().filter(|part| part.bytes == each).map(|part| part.bytes_per_s).collect()
     }
@@ -80,7 +82,7 @@ impl<'a> Pass<'a> {
         Nanos(self.parts.iter().map(|part| part.segment.elapsed().0).sum())
     }
 
-    /// Over all of it, in bytes a second; nothing where nothing of it was measured.
+    /// The speed of the whole pass, in bytes a second; `None` if nothing of it was measured.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         let seconds = self.elapsed().as_secs_f64();
         (self.bytes() > 0 && seconds > 0.0).then(|| self.bytes() as f64 / seconds)
@@ -92,7 +94,7 @@ impl<'a> Pass<'a> {
 
     pub(super) fn row(&self, each: u64) -> PassRow {
         let speeds = self.speeds(each);
-        let interval = window_interval(&speeds, CONFIDENCE_95);
+        let interval = level_interval(&speeds);
         PassRow {
             pass: self.number,
             bytes_per_s: self.bytes_per_s(),
@@ -106,9 +108,9 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Whether writing again still changes anything.
-pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
-    /// A pass this near to the last one was as fast, as a share (a convention of ours).
+/// Whether another pass still changes anything.
+pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> Answer {
+    /// Difference of two passes, as a share, up to which they are equally fast (our choice).
     const NEAR_SHARE: f64 = 0.01;
     let ([first, .., last], [.., before, _]) = (speeds, speeds) else { return wording::too_few_passes() };
     let (passes, changed) = (speeds.len(), Share(change(*before, *last)));
@@ -116,14 +118,16 @@ pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
         let is_near = |speed: &f64| change(*last, *speed) <= NEAR_SHARE;
         let near_pass = 1 + speeds.iter().position(is_near).expect("the last one is");
         wording::settled(&Settled { last: Rate(*last), first: Rate(*first), changed, near_pass, passes })
+    } else if passes >= Repeat::TIMES_MAX as usize {
+        wording::never_settled(Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
     } else {
-        wording::not_settled(Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
-            .action(wording::until_steady(plan))
+        wording::not_settled(Rate(*first), Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
+            .action(wording::until_steady(&fill.with_passes(evidence, Repeat::UntilSteady)))
     };
     answer.with_evidence(wording::pass_speeds(speeds))
 }
 
-/// What kept every writer waiting in a pass.
+/// The stalls of a pass.
 pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! The pictures of a fill.
+//! The charts of a fill.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::units::Nanos;
@@ -8,7 +8,7 @@ use super::pass::{Pass, PassRow};
 use super::wording;
 use likenew_procedure_support::series::{axis, speed};
 
-/// More marks than this make a picture unreadable; all stalls stand in the table.
+/// More marks than this make a chart unreadable; the table has all stalls.
 const MARKS_MAX: usize = 20;
 
 fn points(pass: &Pass<'_>, each: u64, of: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
@@ -20,7 +20,7 @@ fn name(pass: &Pass<'_>, of: usize, op: &str) -> String {
     if of > 1 { format!("{op}, pass {}", pass.number) } else { op.to_owned() }
 }
 
-/// The first pass, the last one, and what was read back.
+/// The first pass, the last one, and the one that read.
 fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> Vec<(String, &'p Pass<'a>)> {
     let last = passes.last().filter(|_| passes.len() > 1);
     let written = passes.first().into_iter().chain(last);
@@ -28,7 +28,7 @@ fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> V
     written.chain(read.map(|pass| ("read back".to_owned(), pass))).collect()
 }
 
-/// Speed by file or part, with the stalls of the pass that is judged as marks.
+/// Speed by file or part, with the stalls of the last pass as marks.
 pub(super) fn speeds(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
     let noun = unit.noun();
     let mut stalls: Vec<_> = passes

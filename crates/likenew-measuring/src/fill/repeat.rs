@@ -1,4 +1,4 @@
-//! How often the space is written over.
+//! How often the space is written.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::wording;
 
-/// So many times, or until another pass changes little.
+/// A number of passes, or until another pass changes little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     /// This many times.
@@ -18,13 +18,14 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// A pass that changes the speed by no more than this share has settled it. SNIA's rule wants five rounds in a
-    /// window, and each of these passes writes the whole space: too much wear for what a second pass usually tells.
+    /// Change of speed between passes, as a share, up to which it has settled. SNIA's rule needs five rounds
+    /// in a window, and each of these passes writes the whole space: too much wear for what a second pass
+    /// usually shows.
     pub const SETTLED_SHARE: f64 = 0.02;
-    /// Whoever has not settled by then does not.
+    /// A drive that has not settled by then never does.
     pub const TIMES_MAX: u32 = 10;
 
-    /// Whether so many passes were enough, at these speeds in bytes a second of those that measured any.
+    /// Whether this many passes were enough, from the speeds in bytes a second of those that measured any.
     pub(crate) fn is_enough(self, passes: usize, speeds: &[f64]) -> bool {
         match self {
             Self::Times(times) => passes >= times as usize,
@@ -38,7 +39,7 @@ pub(crate) fn is_steady(speeds: &[f64]) -> bool {
     matches!(speeds, [.., before, last] if change(*before, *last) <= Repeat::SETTLED_SHARE)
 }
 
-/// By what share the speed has changed; all of it when there was none.
+/// Change of the speed as a share; 1 if there was no speed before.
 pub(crate) fn change(before: f64, after: f64) -> f64 {
     if before > 0.0 { (after / before - 1.0).abs() } else { 1.0 }
 }

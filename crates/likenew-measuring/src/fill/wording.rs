@@ -1,28 +1,30 @@
 //! The sentences of fill.
 
 use likenew_core::answer::{Action, Answer};
+use likenew_core::drive::Kind;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, SpeedChange, digits, range, with_range};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::{count, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{count, recondition_command};
 
 use super::part::Unit;
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 
 /// What was done to the files or parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// The pass that is judged.
+    /// The pass that the answers are about.
     Writes,
     /// The first of several passes.
     FirstPass,
-    /// Reading it all back.
+    /// Reading everything back.
     Reads,
 }
 
@@ -43,7 +45,7 @@ impl Subject {
         }
     }
 
-    /// A problem, except of the first pass: that the drive was slow is no longer wrong once it has recovered.
+    /// A problem, except in the first pass, because a drive that was slow and has recovered has none.
     fn problem(self, text: String) -> Answer {
         match self {
             Self::FirstPass => Answer::info(self.id(), self.question(), text),
@@ -72,22 +74,31 @@ pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize
     Answer::unknown(subject.id(), subject.question(), text)
 }
 
-pub(super) fn more_parts(unit: Unit, plan: &Plan) -> Action {
-    let (why, options) = match unit {
-        Unit::File => ("Write enough files to tell one speed from two", "--files 100"),
-        Unit::Part => ("Measure enough parts to tell one speed from two", "--one-file --parts 100"),
+pub(super) fn more_parts(unit: Unit, again: &Rerun) -> Action {
+    let why = match unit {
+        Unit::File => "Write enough files to tell one speed from two",
+        Unit::Part => "Measure enough parts to tell one speed from two",
     };
-    rerun("more_parts", why, plan, options)
+    again.action("more_parts", why)
 }
 
-pub(super) fn falls(subject: Subject, first: Rate, last: Rate) -> Answer {
+/// `falls evenly`, and without the adverb where no line goes through both ends.
+fn course(verb: &str, is_even: bool) -> String {
+    let evenly = if is_even { " evenly" } else { "" };
+    format!("{verb}{evenly}")
+}
+
+/// `first` and `last`: medians of the first and the last tenth.
+pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) -> Answer {
     subject
-        .info(format!("falls evenly from {first} to {last}"))
+        .info(format!("{} from {first} at the start to {last} at the end", course("falls", is_even)))
         .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.")
 }
 
-pub(super) fn rises(subject: Subject, first: Rate, last: Rate) -> Answer {
-    let answer = subject.problem(format!("rises evenly from {first} to {last}"));
+/// `first` and `last`: medians of the first and the last tenth.
+pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) -> Answer {
+    let text = format!("{} from {first} at the start to {last} at the end", course("rises", is_even));
+    let answer = subject.problem(text);
     answer.with_evidence(match subject {
         Subject::Reads => {
             "Data at the start is read more slowly than data at the end; healthy flash and disks do not do that."
@@ -98,8 +109,17 @@ pub(super) fn rises(subject: Subject, first: Rate, last: Rate) -> Answer {
     })
 }
 
-pub(super) fn second_pass(plan: &Plan) -> Action {
-    rerun("second_pass", "See how much of the speed has returned for good", plan, "--passes 2")
+/// Whether writing has restored the speed is open after one pass over a drive that got faster meanwhile.
+pub(super) fn effect_is_open(again: &Rerun) -> Answer {
+    let text = "unknown after one pass; a second one shows what writing it once has restored";
+    Answer::unknown("settled", "Speed after rewriting", text)
+        .action(again.action("second_pass", "Write it twice: is the speed back?"))
+}
+
+/// Restores what use has slowed down; nothing for a target that it cannot restore.
+pub(super) fn recondition(evidence: &Evidence) -> Option<Action> {
+    let line = recondition_command(&evidence.plan).filter(|_| evidence.identity.kind != Kind::File)?;
+    Some(Action::new("recondition", "Restore the write speed, gentlest step first").command(line))
 }
 
 pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answer {
@@ -125,7 +145,7 @@ pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answe
     sentences.fold(answer, Answer::with_evidence)
 }
 
-/// How the speeds of the files or parts scatter.
+/// The spread of the speeds of files or parts.
 pub(super) struct Scatter {
     pub(super) number: usize,
     pub(super) median: Rate,
@@ -142,6 +162,8 @@ pub(super) fn scatter(unit: Unit, of: &Scatter) -> String {
         range(low, high)
     )
 }
+
+pub(super) const NO_INTERVAL_OF_A_SLOPE: &str = "A mean of speeds that rise or fall has no interval.";
 
 pub(super) fn no_interval(unit: Unit, number: usize) -> String {
     format!("{} are too few for an interval.", count(number as u64, unit.noun()))
@@ -168,14 +190,27 @@ pub(super) fn settled(of: &Settled) -> Answer {
     ))
 }
 
-pub(super) fn not_settled(last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
+/// Open, as another pass may change it again; `limit`: the change that would not count.
+pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
+    let change = SpeedChange(last.0 / first.0);
+    let from = first.to_string();
+    let from = from.trim_end_matches(" MB/s");
+    let text = format!(
+        "{change} after {passes} passes ({from} → {last}); another pass would show whether that is the end"
+    );
+    Answer::unknown("settled", "Speed after rewriting", text)
+        .with_evidence(format!("The last pass changed it by {changed}; {limit} or less counts as settled."))
+}
+
+/// After as many passes as are ever made.
+pub(super) fn never_settled(last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
     let text = format!("{last}, not settled after {passes} passes: the last one changed it by {changed}");
     Answer::info("settled", "Speed after rewriting", text)
         .with_evidence(format!("A change of {limit} or less counts as settled."))
 }
 
-pub(super) fn until_steady(plan: &Plan) -> Action {
-    rerun("until_steady", "Write until the speed settles", plan, "--passes until-steady")
+pub(super) fn until_steady(again: &Rerun) -> Action {
+    again.action("until_steady", "Write until the speed settles")
 }
 
 pub(super) fn too_few_passes() -> Answer {
@@ -195,16 +230,16 @@ pub(super) fn no_stall(least: Nanos, per_gigabyte_most: f64) -> Answer {
     ))
 }
 
-/// Waits that stopped all writing.
+/// Stalls of all writes.
 pub(super) struct Stalled {
     pub(super) number: u64,
-    /// Of each file only the slowest I/Os are kept, and all of these stalled: there may have been more.
+    /// All I/Os that were kept as samples stalled, so there may have been more.
     pub(super) may_be_more: bool,
     pub(super) total: Nanos,
     pub(super) per_gigabyte: f64,
     pub(super) per_gigabyte_interval: Interval,
     pub(super) longest: Nanos,
-    /// File or part of the longest, from 1.
+    /// File or part with the longest, from 1.
     pub(super) longest_in: usize,
     pub(super) longest_at: Size,
 }
@@ -249,7 +284,7 @@ pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
 
 /// A row of the first screen.
 pub(super) struct TableRow {
-    /// `None`: what was read back.
+    /// `None`: the pass that read.
     pub(super) pass: Option<usize>,
     pub(super) mean: Option<f64>,
     pub(super) interval: Option<Interval>,
@@ -287,7 +322,7 @@ pub(super) fn slowest_title(unit: Unit) -> String {
 pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
 pub(super) const PASSES_TITLE: &str = "Speed of each pass";
 
-/// The mark of a stall in a picture.
+/// The mark of a stall in a chart.
 pub(super) fn stall_mark(duration: Nanos) -> String {
     format!("stalled {duration}")
 }
@@ -340,7 +375,14 @@ mod tests {
     fn answers_say_how_fast_and_how_even() {
         let (writes, file) = (Subject::Writes, Unit::File);
         assert_eq!(even(writes, file, Rate(76.1e6)).answer, "76.1 MB/s in every file");
-        assert_eq!(falls(writes, Rate(110e6), Rate(55e6)).answer, "falls evenly from 110 MB/s to 55.0 MB/s");
+        assert_eq!(
+            falls(writes, Rate(110e6), Rate(55e6), true).answer,
+            "falls evenly from 110 MB/s at the start to 55.0 MB/s at the end"
+        );
+        assert_eq!(
+            rises(writes, Rate(18e6), Rate(36e6), false).answer,
+            "rises from 18.0 MB/s at the start to 36.0 MB/s at the end"
+        );
         assert_eq!(
             too_few(writes, file, Rate(75e6), 5).answer,
             "75.0 MB/s in the median of 5 files, too few to tell one speed from two"
@@ -349,8 +391,8 @@ mod tests {
             Settled { last: Rate(75e6), first: Rate(20e6), changed: Share(0.007), near_pass: 3, passes: 4 };
         assert_eq!(settled(&of).answer, "75.0 MB/s, 3.75× the first pass");
         assert_eq!(
-            not_settled(Rate(75e6), Share(0.75), Share(0.02), 2).answer,
-            "75.0 MB/s, not settled after 2 passes: the last one changed it by 75%"
+            not_settled(Rate(18.6e6), Rate(66.7e6), Share(2.59), Share(0.02), 2).answer,
+            "3.59× as fast after 2 passes (18.6 → 66.7 MB/s); another pass would show whether that is the end"
         );
     }
 

@@ -1,8 +1,8 @@
-//! Whether programs would wait less, and how far that can be trusted.
+//! Whether programs would wait less, and how certain that is.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::target::{Clock, Geometry};
@@ -11,31 +11,33 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::pass::Pass;
+use super::pictures;
 use super::tables::{Application, of_applications};
 use super::wording::{self, Measure, Times, WaitRow};
-use super::{ReplayMode, ReplayOptions};
+use super::{Replay, ReplayMode, ReplayOptions};
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
-/// A single pass has no interval: less than this share is called no difference then; our choice.
+/// Difference, as a share, below which a single pass, which has no interval, shows none; our choice.
 const MARGIN: f64 = 0.05;
-/// Where the trace has the latency of fewer I/Os than this share, they may not stand for the others; our choice.
+/// Share of the I/Os with recorded latency below which they may not stand for the others; our choice.
 const PAIRED_MIN: f64 = 0.5;
-/// From this share of the waiting on, the replay's own lateness is reported; our choice.
+/// Lateness of the replay itself over the waiting, as a share, from which it is reported; our choice.
 const LATE_SHARE: f64 = 0.01;
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// What there is to answer from.
+/// What the answers are made from.
 pub(super) struct ReplayInput<'a> {
     pub(super) options: &'a ReplayOptions,
     pub(super) passes: &'a [Pass<'a>],
     pub(super) geometry: &'a Geometry,
-    pub(super) plan: &'a Plan,
+    pub(super) evidence: &'a Evidence,
 }
 
 impl ReplayInput<'_> {
-    /// Puts summary, answers and overview.
+    /// Adds summary, answers and overview.
     pub(super) fn put(&self, findings: &mut Findings) {
         let (answer, times) = self.comparison();
         findings.summary = match times.filter(|_| answer.standing == Standing::Info) {
@@ -49,7 +51,10 @@ impl ReplayInput<'_> {
         }
         if !self.passes.is_empty() {
             findings.overview.table = Some(wording::table(self.waits().into_iter(), self.measure()));
-            findings.overview.series = Some("summary".into());
+            // A trace within one window has one point, which shows nothing along the time.
+            let latency = pictures::latency(self.passes);
+            let has_course = latency.lines.iter().any(|line| line.points.len() > 1);
+            findings.overview.series = has_course.then(|| "summary".into());
         }
     }
 
@@ -57,7 +62,8 @@ impl ReplayInput<'_> {
         if self.options.mode == ReplayMode::Fast { Measure::Busy } else { Measure::Waiting }
     }
 
-    /// What decides: all waiting, or where I/Os do not leave as they did, the time with anything in flight.
+    /// The times that decide: all waiting, or the time with anything in flight if I/Os do not leave at their
+    /// recorded times.
     fn pair(&self, pass: &Pass<'_>) -> ReplayPair {
         match self.measure() {
             Measure::Busy => pass.replay_record.busy,
@@ -110,14 +116,14 @@ impl ReplayInput<'_> {
             wording::replay_was_late(measure, times)
         } else if times.interval.is_none() {
             let answer = wording::within_margin(measure, times, Share(MARGIN));
-            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_FEW))
+            wording::with_more_passes(answer, &self.rerun(PASSES_FEW))
         } else {
             let answer = wording::within_noise(measure, times);
-            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_MANY))
+            wording::with_more_passes(answer, &self.rerun(PASSES_MANY))
         }
     }
 
-    /// Whether the drive would be no slower had the replay itself been on time.
+    /// Whether the drive would be no slower if the replay itself had been on time.
     fn is_slow_by_lateness(&self) -> bool {
         if self.options.mode == ReplayMode::Fast {
             return false;
@@ -131,7 +137,13 @@ impl ReplayInput<'_> {
         mean(&saved).is_some_and(|saved| saved > -100.0 * MARGIN)
     }
 
-    /// The options of the same replay with so many passes.
+    /// The same replay with so many passes.
+    fn rerun(&self, passes: u32) -> Rerun {
+        let again = ReplayOptions { passes, ..self.options.clone() };
+        Rerun::new(self.evidence, &self.rerun_options(passes), Replay::new(again))
+    }
+
+    /// The options of the same replay with this many passes.
     fn rerun_options(&self, passes: u32) -> String {
         let ReplayOptions { trace, format, volume, mode, speed, idle_max, reads_only, .. } = self.options;
         let quote = likenew_core::shell::shell_quote;
@@ -168,7 +180,7 @@ impl ReplayInput<'_> {
         ))
     }
 
-    /// What limits the answer, in the pass and in the trace.
+    /// Adds the limits of the answer, from the pass and from the trace.
     fn with_caveats(&self, mut answer: Answer) -> Answer {
         let Some(first) = self.passes.first() else { return answer };
         let ReplayRecord { ios, skips, remapped_ios, .. } = *first.replay_record;
@@ -197,7 +209,7 @@ impl ReplayInput<'_> {
         answer
     }
 
-    /// Whether the replay itself kept the times, and whether it was late.
+    /// Whether the replay itself kept the recorded times.
     fn timing(&self) -> Option<(Answer, bool)> {
         let first = self.passes.first()?;
         if first.replay_record.lateness.count() == 0 || self.geometry.clock == Clock::Virtual {
@@ -213,7 +225,7 @@ impl ReplayInput<'_> {
         Some((answer(p99, Share(share)), is_late))
     }
 
-    /// All applications together, then each.
+    /// All applications together, then each of them.
     fn waits(&self) -> Vec<WaitRow> {
         let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
         let here = self.mean_of(|pass| match self.measure() {
@@ -234,7 +246,7 @@ impl ReplayInput<'_> {
             wait_row(of.name, of.ios, Latency(here as f64), pair)
         };
         let each = of_applications(self.passes, names);
-        // A trace that names no application has all of them in one row already.
+        // A trace without application names has all of them in one row already.
         let each = if names.is_empty() { Vec::new() } else { each };
         std::iter::once(all).chain(each.into_iter().map(row)).collect()
     }

@@ -16,10 +16,10 @@ use super::wording;
 pub struct ReplayOptions {
     /// The trace's file.
     pub trace: String,
-    /// Its format, where the file does not show it.
+    /// Its format, if the file does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Which of its volumes, where it holds several.
+    /// The volume, if the trace holds several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// When its I/Os leave.
@@ -28,25 +28,25 @@ pub struct ReplayOptions {
     /// Speed-up of the recorded times.
     #[serde(default = "default_one")]
     pub speed: f64,
-    /// Pauses with nothing in flight are cut to this.
+    /// Limit of pauses with nothing in flight.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub idle_max: Option<Nanos>,
-    /// I/Os in flight at most.
+    /// Deepest queue.
     #[serde(default = "depth")]
     pub depth: u32,
     /// How the recorded addresses become the target's.
     #[serde(default)]
     pub fit: Fit,
-    /// Bytes of address space that are used, from the start of the target; otherwise all.
+    /// Bytes of address space to use, from the start of the target; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Only reads are carried out.
+    /// Whether to run only the reads.
     #[serde(default)]
     pub reads_only: bool,
-    /// Whether what the trace touches is written once before, where the target may be written.
+    /// Whether to write all addresses of the trace once before, if the target may be written.
     #[serde(default = "default_true")]
     pub prepare: bool,
-    /// What is written.
+    /// Content of writes.
     #[serde(default = "random")]
     pub data: DataClass,
     /// How often it is replayed.
@@ -55,7 +55,7 @@ pub struct ReplayOptions {
     /// A pass ends after this much time, wherever it is.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub time: Option<Nanos>,
-    /// What the trace holds. `likenew replay` and `likenew run` find out where it is missing.
+    /// The content of the trace. `likenew replay` and `likenew run` determine it if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<TraceSummary>,
 }

@@ -5,7 +5,7 @@ use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::segment::Segment;
 use serde::Serialize;
 
-/// A segment that is a replay, and what became of its I/Os.
+/// A segment that is a replay, with its I/Os.
 pub(super) struct Pass<'a> {
     /// From 1.
     pub(super) number: usize,
@@ -13,7 +13,7 @@ pub(super) struct Pass<'a> {
     pub(super) replay_record: &'a ReplayRecord,
 }
 
-/// Those that ended and did not fail; where there is none, the one that was stopped.
+/// Complete passes without errors; if there is none, the one that was stopped.
 pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
     let measured = segments.iter().filter(|segment| segment.measurement_error().is_none());
     let all = measured.filter_map(|segment| Some((segment, segment.replay_record.as_ref()?)));
@@ -61,7 +61,7 @@ impl Pass<'_> {
         self.segment.stop == Stop::Reached
     }
 
-    /// Sum of all latencies here, whether the trace has theirs or not.
+    /// Sum of all latencies here, including I/Os without a recorded one.
     pub(super) fn waiting_here(&self) -> u64 {
         self.replay_record.tallies.iter().map(|tally| tally.latency_ns_sum).sum()
     }
@@ -84,7 +84,7 @@ impl Pass<'_> {
         }
     }
 
-    /// How late the I/Os left; nothing where they have no recorded time to keep.
+    /// How late the I/Os left; `None` if they have no recorded time to keep.
     pub(super) fn timing(&self, several: bool) -> Option<TimingRow> {
         let ReplayRecord { lateness, lateness_ns_sum, throttled_ns_sum, .. } = self.replay_record;
         (lateness.count() > 0).then(|| TimingRow {

@@ -8,9 +8,9 @@ use super::tables::of_applications;
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-/// A line along the trace has about so many points.
+/// A line along the trace has about this many points.
 const POINTS: usize = 240;
-/// So many applications are drawn.
+/// Most applications drawn.
 const APPLICATIONS: usize = 12;
 
 /// Mean latency along the trace, on this drive and as recorded; all passes together.
@@ -33,7 +33,7 @@ pub(super) fn latency(passes: &[Pass<'_>]) -> Series {
     Series::new(wording::LATENCY_TITLE, Shape::Line, x, y).lines(lines)
 }
 
-/// `[middle of the window, mean latency]` where something left.
+/// `[middle of the window, mean latency]` if any I/O left in it.
 fn means(windows: &Windows) -> Vec<[f64; 2]> {
     let together = windows.cells.len().div_ceil(POINTS).max(1);
     let point = |(index, cells): (usize, &[Cell])| {

@@ -14,7 +14,7 @@ pub enum ReplayMode {
     Fast,
     /// At the recorded times.
     Timed,
-    /// When the I/Os that had ended before them have ended, and as long after that as recorded.
+    /// As long after the I/Os that had ended before them as recorded.
     #[default]
     Dependent,
 }

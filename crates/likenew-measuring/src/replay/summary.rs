@@ -1,4 +1,4 @@
-//! What a trace holds, found in one pass and in constant memory before anything is measured.
+//! The content of a trace, found in one pass and in constant memory before anything is measured.
 
 use likenew_core::io::Op;
 use likenew_core::replay_spec::{ReplaySpec, TraceTotals};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::replay_mode::ReplayMode;
 
-/// What a trace holds.
+/// The content of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSummary {
-    /// Digest of the file's bytes, so that another file is noticed.
+    /// Digest of the file's bytes, which shows if the file is replaced.
     pub digest: String,
     /// I/Os of each kind.
     pub reads: u64,
@@ -31,29 +31,30 @@ pub struct TraceSummary {
     /// The longest read or write.
     #[serde(with = "size_text")]
     pub longest_bytes: u64,
-    /// What the recorded drive could address, or the end of what was touched.
+    /// The capacity of the recorded drive, or the end of the highest address used.
     #[serde(with = "size_text")]
     pub extent_bytes: u64,
-    /// I/Os whose end is known.
+    /// I/Os with a known completion time.
     pub ends: u64,
-    /// From when the first left until the last had ended.
+    /// From the first departure to the last completion.
     #[serde(with = "duration_text")]
     pub elapsed: Nanos,
-    /// The time by which pauses exceed the limit that was asked for.
+    /// Time by which pauses exceed the limit, if there is one.
     #[serde(with = "duration_text")]
     pub idle_cut: Nanos,
-    /// What pauses come to, before anything is cut.
+    /// Total of the pauses, before any limit.
     #[serde(with = "duration_text")]
     pub pauses: Nanos,
-    /// What limits the trace, in sentences without a full stop.
+    /// The limits of the trace, as clauses without a full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The applications that did most, of those with a name, most first: as many as are told apart.
+    /// The named applications with most I/Os, most first, as many as are told apart.
     pub applications: Vec<String>,
 }
 
 impl TraceSummary {
-    /// Reads a trace to its end; its digest and notes are left to whoever knows the file. Pauses are cut to `idle_max`.
+    /// Reads a trace to its end; the caller, who knows the file, adds its digest and notes. Pauses are
+    /// limited to `idle_max`.
     ///
     /// # Errors
     /// What is wrong with the trace, and where.
@@ -93,17 +94,17 @@ impl TraceSummary {
         Ok(summary)
     }
 
-    /// I/Os that a replay carries out.
+    /// I/Os that a replay runs.
     pub fn replayed_ios(&self, reads_only: bool) -> u64 {
         if reads_only { self.reads } else { self.reads + self.writes + self.trims + self.flushes }
     }
 
-    /// Pauses that are left in a replay of this mode.
+    /// Pauses left in a replay of this mode.
     pub fn pauses(&self, mode: ReplayMode) -> Nanos {
         if mode == ReplayMode::Fast { Nanos::ZERO } else { self.pauses.since(self.idle_cut) }
     }
 
-    /// Whether it changes what a drive holds.
+    /// Whether it changes data on the drive.
     pub fn changes(&self) -> bool {
         self.writes + self.trims > 0
     }
@@ -120,7 +121,7 @@ impl TraceSummary {
     }
 }
 
-/// The names that have most, most first; of equals the one that came first.
+/// The names with the highest counts, highest first; of equal ones the first to appear.
 fn top_applications(counts: &[u64], names: &[String]) -> Vec<String> {
     let mut named: Vec<(u64, &String)> =
         counts.iter().copied().zip(names).filter(|(count, name)| *count > 0 && !name.is_empty()).collect();

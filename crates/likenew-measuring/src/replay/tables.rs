@@ -9,17 +9,17 @@ use serde::Serialize;
 use super::pass::Pass;
 use likenew_procedure_support::rows::row;
 
-/// The name of all applications beyond those that are listed one by one.
+/// The name of all applications without a row of their own.
 const OTHER_APPLICATIONS: &str = "(others)";
 
-/// What one application came to: a pass, on average.
+/// The mean of one application over the passes.
 pub(super) struct Application {
     pub(super) name: String,
     pub(super) ios: u64,
     pub(super) bytes: u64,
-    /// Sums over all of its I/Os whose latency is known on both sides.
+    /// Sums over all of its I/Os with known latency on both sides.
     pub(super) waiting: ReplayPair,
-    /// The same of all its I/Os, here.
+    /// The same over all of its I/Os, on this drive.
     pub(super) waiting_here: u64,
     pub(super) busy: ReplayPair,
 }
@@ -37,7 +37,7 @@ struct ApplicationRow<'a> {
     busy_saved_percent: Option<f64>,
 }
 
-/// What each application came to, with those that waited longest in the trace first.
+/// The results of each application, longest waiting in the trace first.
 pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Application> {
     let count = passes.len().max(1) as u64;
     let mean = |both: ReplayPair| ReplayPair {

@@ -3,14 +3,13 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::DataClass;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
 use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::rerun;
+use likenew_procedure_support::rerun::Rerun;
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const LATENCY_TITLE: &str = "Mean latency along the trace";
@@ -47,7 +46,7 @@ pub(super) fn trace_writes(trace: &str) -> String {
     format!("this target is read-only, and {trace} holds writes; add --reads-only, or test a folder")
 }
 
-/// What decides: the sum of latencies, or, where I/Os start as soon as possible, the time with any in flight.
+/// What decides: the sum of latencies or, if I/Os start as soon as possible, the time with any in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Waiting,
@@ -70,14 +69,14 @@ impl Measure {
     }
 }
 
-/// The same time in the trace and on this drive, in nanoseconds, and how much of it is saved: a share of 1, below zero
-/// where it takes longer.
+/// The same time in the trace and on this drive, in nanoseconds, and the saving: a share of 1, negative if it
+/// takes longer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Times {
     pub(super) recorded: Latency,
     pub(super) here: Latency,
     pub(super) saved: f64,
-    /// Of `saved`; none of a single pass.
+    /// Of `saved`; `None` for a single pass.
     pub(super) interval: Option<Interval>,
 }
 
@@ -107,7 +106,7 @@ impl Times {
     }
 }
 
-/// From twice as long on, a factor is easier to read than a percentage.
+/// Saving, as a share, from which a factor is easier to read than a percentage. Chosen: −1 is twice as long.
 const DOUBLE: f64 = -1.0;
 
 fn change(saved: f64) -> String {
@@ -118,13 +117,13 @@ fn change(saved: f64) -> String {
     }
 }
 
-/// A difference that is clear, to either side.
+/// A clear difference, in either direction.
 pub(super) fn differs(measure: Measure, times: Times) -> Answer {
     let answer = format!("{} recorded: {}", times.compared(), times.arrow());
     Answer::info(measure.id(), measure.question(), answer)
 }
 
-/// `margin`: what one pass cannot tell from no difference.
+/// `margin`: the difference that one pass cannot tell from none.
 pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) -> Answer {
     let answer = format!("{}; one pass cannot tell less than {margin} from no change", times.arrow());
     Answer::unknown(measure.id(), measure.question(), answer)
@@ -146,7 +145,7 @@ pub(super) fn replay_was_late(measure: Measure, times: Times) -> Answer {
     Answer::unknown(measure.id(), measure.question(), answer)
 }
 
-/// `known`: the share of I/Os whose latency the trace has.
+/// `known`: the share of I/Os with recorded latency.
 pub(super) fn few_recorded_latencies(measure: Measure, times: Times, known: Share) -> Answer {
     let answer = format!("{}, of the {known} of I/Os whose latency the trace has", times.arrow());
     Answer::unknown(measure.id(), measure.question(), answer)
@@ -176,8 +175,8 @@ pub(super) fn measured_once() -> &'static str {
 }
 
 /// Adds the command that measures how much passes vary.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, options: &str) -> Answer {
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
 }
 
 /// `saved`: a share of 1.
@@ -246,7 +245,8 @@ pub(super) fn prepared() -> &'static str {
     "What the trace touches was written once sequentially before, not as years of use leave it."
 }
 
-/// `late`: what 99% of I/Os were late at most; `share`: lateness that the drive did not cause, of all waiting.
+/// `late`: the 99th percentile of the lateness; `share`: lateness that the drive did not cause, of all
+/// waiting.
 pub(super) fn on_time(late: Nanos, share: Share) -> Answer {
     let answer = format!("99% of I/Os left at most {late} late");
     Answer::good("replay_timing", "Replay timing", answer).with_evidence(own_lateness(share))
@@ -263,7 +263,7 @@ fn own_lateness(share: Share) -> String {
     format!("Lateness that the drive did not cause is {share} of all waiting.")
 }
 
-/// Who waited how long, on the first screen.
+/// The waiting of one application, on the first screen.
 pub(super) struct WaitRow {
     pub(super) name: String,
     pub(super) ios: u64,

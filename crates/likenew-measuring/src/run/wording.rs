@@ -8,9 +8,9 @@ use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::count;
 
 pub(super) const SECONDS_TITLE: &str = "Speed over time";
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
-/// So many workloads are named in the summary.
+/// Most workloads named in the summary.
 const NAMED_MAX: usize = 3;
 
 pub(super) fn no_workload() -> String {

@@ -1,4 +1,4 @@
-//! Access time: single random I/Os one after the other, and whether the distance between them matters.
+//! Access time: random I/Os at QD1, and whether the distance between them matters.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{Op, Outcome};
@@ -15,10 +15,11 @@ use super::seek_profile::SeekProfile;
 use super::tracks::Tracks;
 use super::wording;
 
-/// Below this rank correlation, distance explains no more than its square, 4%, of the order of latencies; our choice.
+/// Rank correlation below which distance explains no more than its square, 4%, of the order of latencies; our
+/// choice.
 const MATTERS: f64 = 0.2;
 
-/// What the probes say.
+/// The result of the probes.
 pub(super) struct Access {
     pub(super) probes: Vec<AccessSample>,
     pub(super) mean_ns: f64,
@@ -29,7 +30,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// `small` is one block again and again, from the drive's memory. `None` when no probe ended well.
+    /// `small` is one block again and again, from the drive's cache. `None` if no probe succeeded.
     pub(super) fn new(probes: &Segment, small: Option<&Segment>, curve: &Curve<'_>, op: Mix) -> Option<Self> {
         let probes = ways(probes);
         let latencies: Vec<f64> = probes.iter().map(|probe| probe.latency_ns).collect();
@@ -46,7 +47,7 @@ impl Access {
         if access.is_disk() && !access.writes {
             let least = minimum(&latencies)?;
             let command = small.map(|small| small.latencies().quantile(0.5).0 as f64);
-            // A drive whose memory does not answer takes a turn for each, and that is no overhead.
+            // A drive whose cache does not answer needs a revolution for each, which is no overhead.
             let command = command.filter(|command| *command > 0.0 && *command < least);
             access.seek_profile = SeekProfile::fit(&access.probes, &Tracks::new(curve), command);
         }
@@ -65,7 +66,7 @@ impl Access {
         answers
     }
 
-    /// Whether enough probes took one time, to the nanosecond, that no order can be in them.
+    /// Whether enough probes took the same time, to the nanosecond, that there is no order in them.
     fn is_constant(&self) -> bool {
         let same = |pair: &[AccessSample]| pair[0].latency_ns == pair[1].latency_ns;
         self.probes.len() >= PAIRS_MIN && self.probes.windows(2).all(same)
@@ -111,7 +112,7 @@ impl Access {
     }
 }
 
-/// Each probe after the first, with the way that it was: from the end of the one before it.
+/// Each probe after the first, with its distance from the end of the one before it.
 fn ways(segment: &Segment) -> Vec<AccessSample> {
     let pairs = segment.samples.windows(2).map(|pair| (&pair[0], &pair[1]));
     let ended = pairs.filter(|(_, probe)| probe.outcome == Outcome::Done);

@@ -1,4 +1,4 @@
-//! What the drive's cache and its link deliver: the same few bytes again and again.
+//! The speed of the drive's cache and its link: moves the same few bytes again and again.
 
 use likenew_core::answer::Answer;
 use likenew_core::quantity::{Rate, Size};
@@ -9,16 +9,20 @@ use super::curve::Curve;
 use super::surface_options::SurfaceOptions;
 use super::wording;
 
-/// A burst that is faster by less than this than the fastest point came from the medium; our choice.
+/// Speed of a burst over that of the fastest point below which it came from the medium; our choice.
 const CACHE_MIN: f64 = 1.1;
 
-/// Against the fastest point: a burst that is no faster than the medium says that no cache helped.
+/// Compared with the fastest point: a burst that is no faster than the medium had no help from a cache.
 pub(super) fn answer(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOptions) -> Option<Answer> {
     let sustained = curve.summary()?.fastest;
     let speed = burst.bytes_per_s()?;
     let times = speed / sustained;
-    let why = if times > CACHE_MIN { wording::BURST_IS_CACHE } else { wording::BURST_IS_MEDIUM };
-    let answer = wording::burst(options.op, Size(options.burst), Rate(speed), times);
+    let (op, bytes, rate) = (options.op, Size(options.burst), Rate(speed));
+    let (answer, why) = if times > CACHE_MIN {
+        (wording::burst(op, bytes, rate, times), wording::BURST_IS_CACHE)
+    } else {
+        (wording::no_burst(op, bytes, rate), wording::BURST_IS_MEDIUM)
+    };
     Some(answer.with_evidence(why).caveat(wording::BURST_ONCE))
 }
 

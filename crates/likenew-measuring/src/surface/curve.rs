@@ -1,4 +1,5 @@
-//! The transfer curve: the speed of each point, what it should be by its neighbors, and from when on it is too slow.
+//! The transfer curve: the speed of each point, the speed expected from its neighbors, and the limit below
+//! which it is slow.
 
 use std::ops::Range;
 
@@ -18,18 +19,18 @@ pub(super) struct Point<'a> {
     pub(super) range: Range<u64>,
     pub(super) segment: &'a Segment,
     pub(super) bytes_per_s: f64,
-    /// By its neighbors, or by the course of the whole.
+    /// From its neighbors, or from a fit to the whole curve.
     pub(super) expected: f64,
 }
 
-/// The points in order of address.
+/// The points by address.
 pub(super) struct Curve<'a> {
     pub(super) points: Vec<Point<'a>>,
-    /// The points that failed: number, addresses, and what became of their I/Os.
+    /// The points that failed: number, addresses, and their segment.
     pub(super) failures: Vec<(usize, Range<u64>, &'a Segment)>,
-    /// A point that falls below this share of what is expected is slow; `None` where there are too few to tell.
+    /// A point below this share of its expected speed is slow; `None` if there are too few points to tell.
     pub(super) floor: Option<f64>,
-    /// An I/O that took as long as this is slow.
+    /// Latency from which an I/O is slow.
     pub(super) latency_limit: Nanos,
     pub(super) span: u64,
 }
@@ -50,19 +51,21 @@ pub(super) struct CurveRow {
     latency_ns_max: u64,
 }
 
-/// A region that loses less than this share of its speed is not slow to whoever reads it; our choice.
+/// Share of its speed that a region must lose to be called slow; our choice.
 const LOSS_LEAST: f64 = 0.2;
-/// Hampel's rule names what lies three deviations off; five leave one point in a million of normal noise.
+/// Standard deviations from which a point is an outlier. Hampel's rule uses three; chosen: five, which leaves
+/// one point in a million of normal noise.
 const DEVIATIONS: f64 = 5.0;
 /// Of normal noise, the standard deviation over the median absolute deviation.
 const NORMAL: f64 = 1.4826;
-/// A course explains the curve when half of the points lie within this share of it.
+/// A fit explains the curve if half of the points lie within this share of it. Chosen: twice the noise of a
+/// quiet drive.
 const COURSE_FITS: f64 = 0.05;
-/// Neighbors on each side that say what a point should be where no course explains the curve.
+/// Neighbors on each side that give the expected speed if no fit explains the curve.
 const NEIGHBORS: usize = 5;
-/// A side with fewer neighbors, at the ends of the curve, says nothing.
+/// A side with fewer neighbors, at the ends of the curve, does not count.
 const SIDE_MIN: usize = 3;
-/// An I/O is slow when it takes five times what is usual here, and not less than a few rotations of a disk.
+/// An I/O is slow if it takes five times the usual latency here, and at least a few revolutions of a disk.
 const SLOW: Rule = Rule { latency_ns_min: 50_000_000, factor: 5.0 };
 
 impl<'a> Curve<'a> {
@@ -94,8 +97,8 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.bytes_per_s).collect()
     }
 
-    /// Around the mean lies what the noise about the course leaves open, not the course itself: the points are spread
-    /// evenly, so that they all have the same part of it.
+    /// The interval of the mean comes from the noise about the fit, not from the fit itself: the points are
+    /// evenly spaced, so every sample of them has the same part of it.
     pub(super) fn summary(&self) -> Option<Speeds> {
         let speeds = self.speeds();
         let center = mean(&speeds)?;
@@ -120,7 +123,7 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Bytes a second from the end of the first I/O on: until then the drive was on its way. Nothing of what failed.
+/// Bytes a second from the end of the first I/O on, which includes the seek; `None` if the segment failed.
 pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     let whole = segment.bytes_per_s()?;
     let bytes = segment.total().bytes;
@@ -134,10 +137,12 @@ pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     }
 }
 
-/// What each point should be: by the course of the whole where that explains the curve, otherwise by its neighbors.
+/// The expected speed of each point: from a fit to the whole curve if it explains it, otherwise from its
+/// neighbors.
 ///
-/// On a disk of even density the bytes of a track, and with them the speed, grow with its radius, and the bytes within
-/// a radius with its square; so the square of the speed is a straight line over addresses. Of a flat curve, too.
+/// On a disk of even density the bytes of a track, and with them the speed, grow with its radius, and the
+/// bytes within a radius with its square; so the square of the speed is a straight line over addresses. That
+/// holds for a flat curve, too.
 fn expected_speeds(speeds: &[f64]) -> Option<Vec<f64>> {
     let squares: Vec<f64> = speeds.iter().map(|speed| speed * speed).collect();
     let line = trend(&squares)?;
@@ -146,7 +151,7 @@ fn expected_speeds(speeds: &[f64]) -> Option<Vec<f64>> {
     if fits && course.iter().all(|speed| *speed > 0.0) {
         return Some(course);
     }
-    // On the lower side of a step one side is faster, and that is no reason to expect more.
+    // On the lower side of a step one side is faster, which is no reason to expect more.
     let neighbors = |index: usize| {
         let before = &speeds[index.saturating_sub(NEIGHBORS)..index];
         let after = &speeds[index + 1..(index + 1 + NEIGHBORS).min(speeds.len())];

@@ -1,9 +1,10 @@
-//! How the curve runs from the first address to the last: level, falling, in zones, or slow where data is old.
+//! The shape of the curve from the first address to the last: level, falling, in zones, or slow where data is
+//! old.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::quantity::Rate;
+use likenew_core::quantity::{Rate, Share};
 use likenew_stats::change_points::{Level, levels, zones};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use likenew_stats::summary::mean;
@@ -13,24 +14,27 @@ use serde::Serialize;
 use super::curve::Curve;
 use super::wording;
 
-/// Start and end are this share of the points, each.
+/// Start and end are each one part in this many of the points.
 const END_SHARE: usize = 10;
-/// An end has at least so many points.
+/// Fewest points of an end.
 const END_MIN: usize = 3;
-/// Ends that differ by a smaller share are alike to whoever uses the drive; our choice.
+/// Difference of both ends, as a share, up to which they are alike; our choice.
 const ALIKE: f64 = 0.05;
-/// A plateau that changes by more than this from its first point to its last, and not by chance, is none.
+/// Change along a plateau, as a share, above which it is none if chance does not explain it. Chosen: less
+/// than half of `ALIKE`.
 const SLOPE_MOST: f64 = 0.02;
+/// Probability of such a change by chance, below which it counts. Chosen: low, because many plateaus are
+/// tested.
 const SLOPE_SIGNIFICANCE: f64 = 0.001;
 
-/// Speed at the start and at the end, and the levels between, slow regions left out.
+/// Speed at the start and at the end, and the levels between, without slow regions.
 pub(super) struct Ends {
     first: f64,
     last: f64,
     /// First over last.
     ratio: Interval,
     plateaus: Vec<Level>,
-    /// The address where each point that was looked at begins.
+    /// The first address of each point used.
     starts: Vec<u64>,
     span: u64,
 }
@@ -46,7 +50,7 @@ pub(super) struct ZoneRow {
 }
 
 impl Ends {
-    /// `None` with too few points.
+    /// `None` if there are too few points.
     pub(super) fn new(curve: &Curve<'_>, slow: &[usize]) -> Option<Self> {
         let sound: Vec<(u64, f64)> = curve
             .points
@@ -68,7 +72,7 @@ impl Ends {
         Some(Self { first: mean(first)?, last: mean(last)?, ratio, plateaus, starts, span: curve.span })
     }
 
-    /// The levels, where there are several.
+    /// The levels, if there are several.
     pub(super) fn zones(&self) -> Vec<ZoneRow> {
         if self.plateaus.len() < 2 {
             return Vec::new();
@@ -85,21 +89,51 @@ impl Ends {
         self.plateaus.iter().map(row).collect()
     }
 
-    /// `is_disk` says whether access time grows with distance; `more_points` decides what the points leave open.
-    pub(super) fn answer(&self, op: Mix, is_disk: bool, more_points: Option<&Action>) -> Answer {
+    /// `is_disk` says whether access time grows with distance; `more_points` decides what the points leave open, and
+    /// `check` whether data is old.
+    pub(super) fn answer(
+        &self,
+        op: Mix,
+        is_disk: bool,
+        more_points: Option<&Action>,
+        check: Option<&Action>,
+    ) -> Answer {
         let (first, last) = (Rate(self.first), Rate(self.last));
         let ratio = self.first / self.last;
         let answer = if self.ratio.low > 1.0 - ALIKE && self.ratio.high < 1.0 + ALIKE {
             wording::ends_are_alike(first)
         } else if self.ratio.low > 1.0 {
-            self.with_zone_cause(wording::speed_falls(first, last, ratio), is_disk)
+            let falls = if is_disk {
+                wording::disk_falls(first, last)
+            } else {
+                wording::speed_falls(first, last, ratio)
+            };
+            self.with_zone_cause(falls, is_disk)
         } else if self.ratio.high < 1.0 {
-            with_age_cause(wording::start_is_slower(first, last, ratio), op)
+            self.slow_start(op, check)
         } else {
             let open = wording::ends_are_open(first, last, self.ratio);
             more_points.into_iter().cloned().fold(open, Answer::action)
         };
         answer.estimate(ratio, self.ratio.low, self.ratio.high, "1")
+    }
+
+    /// Reads alone cannot tell old data at the start from no data at the end.
+    fn slow_start(&self, op: Mix, check: Option<&Action>) -> Answer {
+        let (first, last) = (Rate(self.first), Rate(self.last));
+        let slower = wording::start_is_slower(first, last, self.first / self.last);
+        if op == Mix::Only(Op::Write) {
+            return slower;
+        }
+        let answer = match &self.plateaus[..] {
+            [start, rest] if start.mean < rest.mean => {
+                let share = self.starts[rest.range.start] as f64 / self.span as f64;
+                let answer = wording::start_reads_slower(Share(share), Rate(start.mean), Rate(rest.mean));
+                check.into_iter().cloned().fold(answer, Answer::action)
+            }
+            _ => slower,
+        };
+        answer.with_evidence(wording::OLD_DATA_READS_SLOWLY).caveat(wording::EMPTY_END_LOOKS_FAST)
     }
 
     fn with_zone_cause(&self, answer: Answer, is_disk: bool) -> Answer {
@@ -115,18 +149,7 @@ impl Ends {
     }
 }
 
-/// Reads alone cannot tell old data at the start from no data at the end.
-fn with_age_cause(answer: Answer, op: Mix) -> Answer {
-    if op == Mix::Only(Op::Write) {
-        return answer;
-    }
-    answer
-        .with_evidence(wording::OLD_DATA_READS_SLOWLY)
-        .caveat(wording::EMPTY_END_LOOKS_FAST)
-        .action(wording::rewrite_start())
-}
-
-/// Whether a stretch of the curve stays where it is: pieces of a slope are no plateaus.
+/// Whether a part of the curve is level: pieces of a slope are no plateaus.
 fn is_level(speeds: &[f64]) -> bool {
     trend(speeds).is_none_or(|line| {
         let change = (line.at(speeds.len() - 1) - line.at(0)).abs();

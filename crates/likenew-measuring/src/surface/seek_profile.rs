@@ -1,9 +1,10 @@
 //! Seek times and rotational speed of a hard disk, from the scatter of its accesses.
 //!
-//! An access takes the command, the seek, and a wait for the sector: anything from none to a whole turn, each
-//! equally often. So above the seek curve lies a uniform band whose width is one turn. The curve is the one that Ruemmler
-//! and Wilkes give in "An Introduction to Disk Drive Modeling", IEEE Computer 27(3), 1994: *a + b·√d* for short seeks,
-//! where the heads accelerate and brake, and linear beyond, where they coast.
+//! An access takes the command, the seek, and a wait for the sector: anything from none to a whole
+//! revolution, all equally likely. So above the seek curve lies a uniform band whose width is one revolution.
+//! The curve is the one that Ruemmler and Wilkes give in "An Introduction to Disk Drive Modeling", IEEE
+//! Computer 27(3), 1994: *a + b·√d* for short seeks, where the heads accelerate and brake, and linear beyond,
+//! where they coast.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::quantity::Latency;
@@ -14,27 +15,30 @@ use super::access_sample::{AccessMetric, AccessSample};
 use super::tracks::Tracks;
 use super::wording;
 
-/// Distances, as shares of the full stroke, at which the curve may become linear.
+/// Distances, as shares of the full stroke, at which the curve may become linear. Chosen: about equal ratios
+/// up to the full stroke.
 const KNEES: [f64; 8] = [0.1, 0.15, 0.2, 0.25, 0.33, 0.4, 0.5, 0.6];
-/// Rotational speeds that disks are sold with, in rpm.
+/// Rotational speeds of disks on the market, in rpm, from makers' data sheets.
 const USUAL: [f64; 7] = [3600.0, 4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 /// No disk turns slower or faster than this, in rpm.
 const PLAUSIBLE: std::ops::Range<f64> = 2000.0..20_000.0;
-/// A rotation that is known no better than to this share is not reported; our choice.
+/// Uncertainty of the rotational speed, as a share, above which it is not reported; our choice.
 const REVOLUTION_ERROR_MAX: f64 = 0.15;
+/// Nanoseconds of a minute.
 const MINUTE_NS: f64 = 60e9;
 
 /// The seek curve and the band above it.
 pub(super) struct SeekProfile {
-    /// Where the curve becomes linear, and its band: the narrowest first, then all that the probes do not tell from it.
+    /// Where the curve becomes linear, and its band: the narrowest first, then all that the probes do not
+    /// tell from it.
     fits: Vec<(f64, Band<3>)>,
-    /// What a command takes that needs no seek, in nanoseconds, where it is known.
+    /// Time of a command without a seek, in nanoseconds, if known.
     command_ns: Option<f64>,
     probes: usize,
 }
 
 impl SeekProfile {
-    /// The curve whose band is narrowest; `None` of too few probes.
+    /// The curve with the narrowest band; `None` if there are too few probes.
     pub(super) fn fit(probes: &[AccessSample], tracks: &Tracks, command_ns: Option<f64>) -> Option<Self> {
         let ways: Vec<f64> = probes.iter().map(|probe| tracks.position(probe.from, probe.offset)).collect();
         let latencies: Vec<f64> =
@@ -46,9 +50,10 @@ impl SeekProfile {
         let mut fits: Vec<(f64, Band<3>)> = KNEES.iter().filter_map(fit).collect();
         fits.sort_by(|(_, one), (_, other)| one.width.total_cmp(&other.width));
         let narrowest = fits.first()?.1.width;
-        // Twice the logarithm of the likelihoods' ratio, as of normal noise, against χ² at 95% and one degree of freedom.
+        // Twice the logarithm of the likelihoods' ratio, as of normal noise, against χ² at 95% and one degree
+        // of freedom.
         fits.retain(|(_, band)| 2.0 * band.values_kept as f64 * (band.width / narrowest).ln() <= 3.84);
-        // Of a band without width no ratio exists.
+        // A band without width has no likelihood ratio.
         (!fits.is_empty()).then_some(Self { fits, command_ns, probes: probes.len() })
     }
 
@@ -56,7 +61,7 @@ impl SeekProfile {
         &self.fits[0].1
     }
 
-    /// One turn in nanoseconds, if the scatter is that of a turn.
+    /// One revolution in nanoseconds, if the scatter is that of a revolution.
     fn revolution_ns(&self) -> Option<(f64, Interval)> {
         let (width, interval) = (self.band().width, self.band().width_interval());
         let known = interval.high - interval.low <= 2.0 * REVOLUTION_ERROR_MAX * width;
@@ -64,7 +69,7 @@ impl SeekProfile {
         (self.band().is_uniform() && known && plausible).then_some((width, interval))
     }
 
-    /// The time of a seek: the lower edge of the band, less the command. The interval holds those of all the fits.
+    /// The time of a seek: the lower edge of the band, less the command. The interval covers all of the fits.
     fn seek(&self, shapes: impl Fn(f64) -> [f64; 3]) -> (f64, Interval) {
         let less = |value: f64| (value - self.command_ns.unwrap_or(0.0)).max(0.0);
         let edge = |(knee, band): &(f64, Band<3>)| band.lower(&shapes(*knee));
@@ -76,7 +81,7 @@ impl SeekProfile {
         (less(edge(&self.fits[0]).0), Interval { low: less(whole.low), high: less(whole.high) })
     }
 
-    /// Neither rotation nor seek times are known where the scatter is something else.
+    /// Neither rotation nor seek times are known if something else causes the scatter.
     pub(super) fn metrics(&self) -> Vec<AccessMetric> {
         let Some((turn, interval)) = self.revolution_ns() else { return Vec::new() };
         let mut metrics = Vec::new();
@@ -94,7 +99,7 @@ impl SeekProfile {
         metrics
     }
 
-    /// `more_accesses` decides it where the scatter is something else than rotation.
+    /// `more_accesses` decides it if something else than rotation causes the scatter.
     pub(super) fn answer(&self, more_accesses: &Action) -> Answer {
         let band = self.band();
         let Some((turn, interval)) = self.revolution_ns() else {
@@ -104,12 +109,13 @@ impl SeekProfile {
         };
         let (speed, around) = (MINUTE_NS / turn, rpm(interval));
         let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full).0));
-        let mut answer = wording::rotation(speed, average_seek, full_stroke)
+        let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
+        let usual = if let [typical] = within[..] { Some(typical) } else { None };
+        let mut answer = wording::rotation(speed, usual, average_seek, full_stroke)
             .estimate(speed, around.low, around.high, "rpm")
             .with_evidence(wording::band_of_one_turn(Latency(turn)));
-        let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
-        if let [typical] = within[..] {
-            answer = answer.with_evidence(wording::usual_speed(typical));
+        if let Some(usual) = usual {
+            answer = answer.with_evidence(wording::usual_speed(usual));
         }
         let far = self.probes - band.values_kept;
         if far > 0 {
@@ -119,7 +125,8 @@ impl SeekProfile {
     }
 }
 
-/// What the seek curve is made of at this share of the full stroke: a constant, the root up to the knee, a line from there on.
+/// The terms of the seek curve at this share of the full stroke: a constant, the root up to the knee, a line
+/// from there on.
 fn shapes(way: f64, knee: f64) -> [f64; 3] {
     [1.0, way.min(knee).sqrt(), (way - knee).max(0.0)]
 }
@@ -132,8 +139,8 @@ fn full(knee: f64) -> [f64; 3] {
     shapes(1.0, knee)
 }
 
-/// On average over random pairs of tracks, as data sheets define the average seek: such distances have the density
-/// 2(1 − distance). Addresses prefer the outer tracks, so that accesses go less far than that.
+/// Average over random pairs of tracks, as data sheets define the average seek: such distances have the
+/// density 2(1 − distance). Random addresses prefer the outer tracks, so real accesses go less far.
 fn average(knee: f64) -> [f64; 3] {
     let near = 4.0 / 3.0 * knee.powf(1.5) - 4.0 / 5.0 * knee.powf(2.5);
     [1.0, near + knee.sqrt() * (1.0 - knee).powi(2), (1.0 - knee).powi(3) / 3.0]

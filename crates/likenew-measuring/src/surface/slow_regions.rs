@@ -1,4 +1,4 @@
-//! Regions that are slow where their neighbors are not: whether they are slow every time, or were once.
+//! Regions that are slower than their neighbors: whether they are slow every time, or were once.
 
 use std::ops::Range;
 
@@ -16,19 +16,19 @@ use super::retest_name;
 use super::surface_options::SurfaceOptions;
 use super::wording::{self, RegionText};
 
-/// More regions than this are not measured again; where there are more, the worst are.
+/// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
-/// Regions that an answer names; all are in the table.
+/// Regions named in an answer; the table has all of them.
 const NAMED_MAX: usize = 3;
-/// Where the noise hides a loss of half of the speed, nothing can be said of regions; our choice.
+/// If noise hides a loss of half of the speed, nothing can be said of regions; our choice.
 const FLOOR_LEAST: f64 = 0.5;
-/// Where more than this share of the points are slow, it is hardly the medium; our choice.
+/// Share of slow points above which the medium is hardly the cause; our choice.
 const MANY: f64 = 0.1;
 /// A point that was slow, or that holds a slow I/O.
 pub(super) struct Suspect {
     /// Its number.
     pub(super) point: usize,
-    /// The addresses that were slow, as far as they are known.
+    /// The slow addresses, as far as they are known.
     range: Range<u64>,
     /// The addresses to measure again.
     pub(super) retest: Range<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Suspect {
     latency_ns_max: u64,
 }
 
-/// The points to measure again, in order of address; not those that the drive refused to read.
+/// The points to measure again, by address; without those that the drive refused to read.
 pub(super) fn suspects(curve: &Curve<'_>, options: &SurfaceOptions) -> Vec<Suspect> {
     let mut found: Vec<Suspect> = curve
         .points
@@ -60,7 +60,7 @@ fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {
 fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Suspect {
     let slow = point.segment.slowest.iter().filter(|sample| sample.latency() >= curve.latency_limit);
     let range = extent(slow).unwrap_or_else(|| point.range.clone());
-    // One block before it, as the first I/O of a measurement says nothing of speed.
+    // One block before it, because the first I/O of a measurement says nothing of speed.
     let start = range.start.saturating_sub(options.block).max(point.range.start);
     let retest = if point.range.end - point.range.start <= options.bytes {
         point.range.clone()
@@ -84,7 +84,7 @@ fn extent<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Range<u64>> {
         .reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
 }
 
-/// What a region turned out to be.
+/// The nature of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Finding {
@@ -92,7 +92,7 @@ pub(super) enum Finding {
     Slow,
     /// The drive refused to read or write it.
     Unreadable,
-    /// Slow once, as fast as its neighbors after that.
+    /// Slow once, and as fast as its neighbors after that.
     Hiccup,
     /// Slow, and not measured again, or with different results.
     Undecided,
@@ -103,7 +103,7 @@ pub(super) struct SlowRegion {
     pub(super) from_bytes: u64,
     pub(super) to_bytes: u64,
     pub(super) finding: Finding,
-    /// None of a point that failed.
+    /// `None` for a point that failed.
     bytes_per_s: Option<f64>,
     neighbours_bytes_per_s: Option<f64>,
     retest_bytes_per_s: Option<f64>,
@@ -112,12 +112,12 @@ pub(super) struct SlowRegion {
     point: usize,
 }
 
-/// All of them, in order of address.
+/// All of them, by address.
 pub(super) struct SlowRegions {
     pub(super) places: Vec<SlowRegion>,
     floor: Option<f64>,
     points: usize,
-    /// The slowest point that stands, as a share of what is expected of it.
+    /// The slowest point that is not a suspect, as a share of its expected speed.
     least: f64,
 }
 
@@ -142,7 +142,7 @@ impl SlowRegions {
         Self { places, floor: curve.floor, points: curve.points.len(), least }
     }
 
-    /// The numbers of the points that they lie in.
+    /// The numbers of their points.
     pub(super) fn points(&self) -> Vec<usize> {
         self.places.iter().map(|place| place.point).collect()
     }
@@ -151,8 +151,9 @@ impl SlowRegions {
         self.places.iter()
     }
 
-    /// What they come to, the worst first; refused I/Os have an answer of their own.
-    pub(super) fn answers(&self, actions: &Actions) -> Vec<Answer> {
+    /// The answers, worst first; refused I/Os have their own.
+    /// `has_errors`: whether I/Os failed.
+    pub(super) fn answers(&self, actions: &Actions, has_errors: bool) -> Vec<Answer> {
         if self.points == 0 {
             return Vec::new();
         }
@@ -180,7 +181,7 @@ impl SlowRegions {
             answers.push(name(wording::slow_once(once.len(), &first.text()), &once));
         }
         if answers.is_empty() {
-            answers.push(self.no_slow_region(actions));
+            answers.push(self.no_slow_region(actions, has_errors));
         }
         answers
     }
@@ -189,7 +190,7 @@ impl SlowRegions {
         self.places.iter().filter(|region| region.finding == finding).collect()
     }
 
-    fn no_slow_region(&self, actions: &Actions) -> Answer {
+    fn no_slow_region(&self, actions: &Actions, has_errors: bool) -> Answer {
         match self.floor {
             None => {
                 actions.more_points.iter().cloned().fold(wording::too_few_points(self.points), Answer::action)
@@ -197,12 +198,13 @@ impl SlowRegions {
             Some(floor) if floor < FLOOR_LEAST => {
                 actions.larger_points.iter().cloned().fold(wording::too_noisy(), Answer::action)
             }
+            Some(floor) if has_errors => wording::no_slow_region_without_errors(Share(floor)),
             Some(floor) => wording::no_slow_region(Share(self.least), Share(floor)),
         }
     }
 }
 
-/// Evidence of the first regions, where the answer itself does not say it all.
+/// Evidence of the first regions, if the answer does not say everything.
 fn name(answer: Answer, regions: &[&SlowRegion]) -> Answer {
     if let [only] = regions {
         let again = only.retest_bytes_per_s.map(|speed| wording::measured_again(Rate(speed)));

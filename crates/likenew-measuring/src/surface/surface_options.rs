@@ -20,9 +20,9 @@ use super::wording;
 pub struct SurfaceOptions {
     /// Read or write.
     pub op: Mix,
-    /// Points along the addresses whose speed is measured, evenly apart.
+    /// Evenly spaced points along the addresses at which speed is measured.
     pub points: u32,
-    /// Bytes moved in sequence at each of them.
+    /// Bytes moved sequentially at each of them.
     #[serde(with = "size_text")]
     pub bytes: u64,
     /// Bytes of one I/O of that.
@@ -30,30 +30,30 @@ pub struct SurfaceOptions {
     pub block: u64,
     /// I/Os in flight.
     pub depth: u32,
-    /// Every byte once, in as many pieces as there are points, instead of `bytes` at each.
+    /// Whether to cover every byte once, in as many pieces as there are points, instead of `bytes` at each.
     pub whole: bool,
-    /// Bytes of address space, from the start of the drive; all of it where this is not said.
+    /// Bytes of address space, from the start of the drive; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Single random I/Os, one after the other.
+    /// Number of random I/Os at QD1.
     pub probes: u32,
     /// Bytes of each.
     #[serde(with = "size_text")]
     pub probe_block: u64,
-    /// Bytes that are moved again and again, to see how fast the drive's cache and its link are; 0 leaves that out.
+    /// Bytes that are moved again and again to measure the drive's cache and its link; 0 for none.
     #[serde(with = "size_text")]
     pub burst: u64,
-    /// Times that a region that was slow is measured again.
+    /// How often a slow region is measured again.
     pub retests: u32,
-    /// A point ends after this much time, the probes after ten times as much; a piece of the whole goes to its end.
+    /// Time limit of a point; the probes have ten times as much, and a piece of `whole` has none.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
 impl Default for SurfaceOptions {
-    /// 100 points of 8 MiB, 1 MiB at a time with two in flight, so that the drive has the next one at hand when one ends.
+    /// 100 points of 8 MiB, 1 MiB at a time at QD2, so that the drive has the next one ready when one ends.
     fn default() -> Self {
         Self {
             op: Mix::Only(Op::Read),
@@ -73,7 +73,7 @@ impl Default for SurfaceOptions {
     }
 }
 
-/// The span of a folder, where nothing else is said.
+/// Default span of a folder.
 pub(super) const SPAN_OF_FOLDER: u64 = 1 << 30;
 pub(super) const POINTS_MAX: u32 = 5000;
 const RETESTS_MAX: u32 = 2;

@@ -1,12 +1,13 @@
-//! From addresses to tracks.
+//! Maps addresses to tracks.
 //!
-//! A disk turns evenly, so that each of its tracks takes as long to transfer as any other. How far the heads are from the
-//! outer edge is therefore how long it takes to transfer everything outside: the transfer curve says where the tracks are.
+//! A disk turns at a constant speed, so each of its tracks takes equally long to transfer. The distance of
+//! the heads from the outer edge is therefore the time to transfer everything outside: the transfer curve
+//! shows where the tracks are.
 
 use super::access_sample::AccessSample;
 use super::curve::Curve;
 
-/// How far from the first track an address is, as a share of the way to the last.
+/// The distance of an address from the first track, as a share of the way to the last.
 pub(super) struct Tracks {
     /// Address and share, both rising, from (0, 0) to (span, 1).
     marks: Vec<(f64, f64)>,
@@ -15,7 +16,7 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
-    /// By the course of the curve; a point that has none is passed over.
+    /// From the fit of the curve; points without one are skipped.
     pub(super) fn new(curve: &Curve<'_>) -> Self {
         let span = curve.span as f64;
         let middle = |range: &std::ops::Range<u64>| (range.start + range.end) as f64 / 2.0;
@@ -41,7 +42,7 @@ impl Tracks {
         (self.share(to) - self.share(from)).abs()
     }
 
-    /// How long the bytes of a probe themselves take, in nanoseconds.
+    /// Time to transfer the bytes of a probe, in nanoseconds.
     pub(super) fn transfer_ns(&self, probe: &AccessSample) -> f64 {
         self.position(probe.offset, probe.offset + u64::from(probe.length)) * self.whole_ns
     }

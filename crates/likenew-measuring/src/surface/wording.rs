@@ -4,11 +4,14 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
-use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, digits, range};
+use likenew_core::quantity::{
+    Factor, Latency, Number, Rate, Share, Size, SpeedChange, change_range, digits, range,
+};
 use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::{capitalize, count, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, command, count};
 
 pub(super) const CURVE_TITLE: &str = "Speed by address";
 pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
@@ -72,8 +75,8 @@ pub(super) fn only_a_share_was_measured(share: Share, bytes: Size) -> String {
     format!("{share} of the addresses were measured ({bytes}); slow regions between the points are missed.")
 }
 
-pub(super) fn measure_all(plan: &Plan, options: &str, time: Nanos) -> Action {
-    rerun("measure_all", "Measure every address", plan, options).time(time)
+pub(super) fn measure_all(again: &Rerun, time: Nanos) -> Action {
+    again.action("measure_all", "Measure every address").time(time)
 }
 
 pub(super) const ADDRESSES_OF_A_FILE: &str =
@@ -84,7 +87,7 @@ pub(super) const ADDRESSES_OF_A_FILE: &str =
 pub(super) struct RegionText {
     pub(super) from: Size,
     pub(super) bytes: Size,
-    /// Nothing of a point that failed.
+    /// `None` for a point that failed.
     pub(super) rate: Option<Rate>,
     pub(super) expected: Option<Rate>,
     /// The slowest speed when it was measured again.
@@ -93,7 +96,7 @@ pub(super) struct RegionText {
 }
 
 impl RegionText {
-    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; where one I/O alone was slow, its latency.
+    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; if a single I/O was slow, its latency.
     fn short(&self) -> String {
         let place = format!("{} at {}", self.bytes, self.from);
         match (self.rate, self.expected) {
@@ -112,7 +115,7 @@ pub(super) fn region(region: &RegionText) -> String {
     }
 }
 
-/// Of the only one, the answer has all the rest.
+/// For a single region, whose other numbers are in the answer.
 pub(super) fn measured_again(again: Rate) -> String {
     format!("Measured again, it reached {again}.")
 }
@@ -130,7 +133,14 @@ pub(super) fn slow_every_time(regions: usize, first: &RegionText) -> Answer {
     let verb = if regions == 1 { "is" } else { "are" };
     let text = format!("{} {verb} slow every time", count(regions as u64, "region"));
     Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions)).action(
-        Action::new("rewrite_regions", "Copy the data in these regions elsewhere, then write it again"),
+        Action::new(
+            "rewrite_regions",
+            format!(
+                "Back up, then read SMART (sudo smartctl -a /dev/sdX); rewriting {} at {} lets the drive remap it, and \
+                 destroys what is there",
+                first.bytes, first.from
+            ),
+        ),
     )
 }
 
@@ -149,8 +159,8 @@ pub(super) fn slow_sometimes(regions: usize, first: &RegionText) -> Answer {
     Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
 }
 
-pub(super) fn measure_again(plan: &Plan, options: &str) -> Action {
-    rerun("measure_again", "Measure the slow regions again", plan, options)
+pub(super) fn measure_again(again: &Rerun) -> Action {
+    again.action("measure_again", "Measure the slow regions again")
 }
 
 pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
@@ -161,10 +171,16 @@ pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
     )
 }
 
-/// `least`: the slowest point over what was expected of it; `limit`: below it a point would be called slow.
+/// `least`: the slowest point over its expected speed; `limit`: the share below which a point is slow.
 pub(super) fn no_slow_region(least: Share, limit: Share) -> Answer {
     let answer = format!("none; the slowest point reaches {least} of the speed expected there");
     Answer::good("slow_regions", "Slow regions", answer)
+        .with_evidence(format!("A region counts as slow below {limit}."))
+}
+
+/// Where I/Os failed, which is said elsewhere.
+pub(super) fn no_slow_region_without_errors(limit: Share) -> Answer {
+    Answer::good("slow_regions", "Slow regions", "none among the points that read without errors")
         .with_evidence(format!("A region counts as slow below {limit}."))
 }
 
@@ -178,17 +194,18 @@ pub(super) fn too_noisy() -> Answer {
     Answer::unknown("slow_regions", "Slow regions", answer)
 }
 
-pub(super) fn more_points(plan: &Plan, options: &str) -> Action {
-    rerun("more_points", "Measure more points", plan, options)
+pub(super) fn more_points(again: &Rerun) -> Action {
+    again.action("more_points", "Measure more points")
 }
 
-pub(super) fn larger_points(plan: &Plan, options: &str) -> Action {
-    rerun(
-        "larger_points",
-        "Measure larger points, which vary less, while nothing else uses the drive",
-        plan,
-        options,
-    )
+/// Of a run that measured less than a usual one, both of points and of accesses.
+pub(super) fn usual_measurement(again: &Rerun, points: u32, accesses: u32) -> Action {
+    let (points, accesses) = (count(points.into(), "point"), Number(accesses.into()));
+    again.action("more_points", &format!("Measure {points} and {accesses} accesses"))
+}
+
+pub(super) fn larger_points(again: &Rerun) -> Action {
+    again.action("larger_points", "Measure larger points, which vary less, while nothing else uses the drive")
 }
 
 const ENDS_ID: &str = "start_vs_end";
@@ -204,14 +221,33 @@ pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
     Answer::info(ENDS_ID, ENDS, answer)
 }
 
+/// The same of a hard disk, which is built so.
+pub(super) fn disk_falls(first: Rate, last: Rate) -> Answer {
+    let first = first.to_string();
+    let first = first.trim_end_matches(" MB/s");
+    Answer::info(ENDS_ID, ENDS, format!("{first} → {last}, normal for a hard disk"))
+}
+
 pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) -> Answer {
     let answer = format!("the start is {} slower, {first} vs {last}", Share(1.0 - ratio));
     Answer::info(ENDS_ID, ENDS, answer)
 }
 
+/// Reads of a start at one level and of a rest at another, which has two causes; `share`: of the addresses.
+pub(super) fn start_reads_slower(share: Share, first: Rate, last: Rate) -> Answer {
+    let answer =
+        format!("the first {share} reads at {first}, the rest at {last}: old data, or the rest is empty");
+    Answer::unknown(ENDS_ID, ENDS, answer)
+}
+
+/// Whether an answer is about start and end.
+pub(super) fn is_about_ends(answer: &Answer) -> bool {
+    answer.id == ENDS_ID
+}
+
 pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Interval) -> Answer {
-    let difference = range(Share(ratio.low - 1.0), Share(ratio.high - 1.0)).replace('-', "−");
-    let answer = format!("{first} vs {last}; the difference ({difference}) is too uncertain to call");
+    let difference = change_range(SpeedChange(ratio.low), SpeedChange(ratio.high));
+    let answer = format!("{first} vs {last}; the start may be {difference}, too uncertain to call");
     Answer::unknown(ENDS_ID, ENDS, answer)
 }
 
@@ -233,11 +269,10 @@ pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was
 pub(super) const EMPTY_END_LOOKS_FAST: &str =
     "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
 
-pub(super) fn rewrite_start() -> Action {
-    Action::new(
-        "rewrite_start",
-        "Rewrite the slow part and measure again; if its data was old, it is fast then",
-    )
+/// Reads old data and data that was just written; nothing of a plan that leaves its target open.
+pub(super) fn check_old_data(plan: &Plan) -> Option<Action> {
+    let line = command(&Plan { procedure: "check".into(), ..plan.clone() }, "--thorough")?;
+    Some(Action::new("check", "Compare old data with data that was just written").command(line))
 }
 
 pub(super) fn access_grows_with_distance(mean: Latency) -> Answer {
@@ -277,13 +312,17 @@ pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) ->
 pub(super) const WRITES_END_IN_MEMORY: &str =
     "A write ends once the drive's cache holds it, so only reads show seek times.";
 
-pub(super) fn more_accesses(plan: &Plan, options: &str) -> Action {
-    rerun("more_accesses", "Measure more accesses while nothing else uses the drive", plan, options)
+pub(super) fn more_accesses(again: &Rerun) -> Action {
+    again.action("more_accesses", "Measure more accesses while nothing else uses the drive")
 }
 
-pub(super) fn rotation(rpm: f64, average_seek: Latency, full_stroke: Latency) -> Answer {
-    let answer =
-        format!("{} rpm; seek time {average_seek} on average, {full_stroke} full stroke", digits(rpm));
+/// `usual`: the one usual speed that fits, in rpm as `rpm` is.
+pub(super) fn rotation(rpm: f64, usual: Option<f64>, average_seek: Latency, full_stroke: Latency) -> Answer {
+    let speed = match usual {
+        Some(usual) => format!("{} rpm (measured {})", Number(usual), digits(rpm)),
+        None => format!("{} rpm", digits(rpm)),
+    };
+    let answer = format!("{speed}; seek time {average_seek} on average, {full_stroke} full stroke");
     Answer::info("rotation", "Rotation", answer)
 }
 
@@ -316,6 +355,13 @@ pub(super) const SEEKS_INCLUDE_COMMAND: &str =
 pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) -> Answer {
     let op = operation(op);
     let answer = format!("{rate} for the same {bytes} again and again, {} the fastest point", Factor(times));
+    Answer::info(format!("cached_{op}"), format!("Cached {op}"), answer)
+}
+
+/// A burst that is no faster than the medium.
+pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) -> Answer {
+    let op = operation(op);
+    let answer = format!("none: the same {bytes} again and again is no faster ({rate})");
     Answer::info(format!("cached_{op}"), format!("Cached {op}"), answer)
 }
 
@@ -388,15 +434,31 @@ mod tests {
         );
         assert_eq!(
             summary(ends_are_open(Rate(250e6), Rate(249e6), Interval { low: 0.93, high: 1.08 })),
-            "Start vs end: 250 MB/s vs 249 MB/s; the difference (−7 to 8%) is too uncertain to call."
+            "Start vs end: 250 MB/s vs 249 MB/s; the start may be 7% slower to 8% faster, too uncertain to call."
         );
         assert_eq!(
             summary(access_ignores_distance(Latency(139e3))),
             "Access time: 139 µs on average, independent of distance."
         );
         assert_eq!(
-            summary(rotation(7199.4, Latency(8.9e6), Latency(18e6))),
-            "Rotation: 7,200 rpm; seek time 8.90 ms on average, 18.0 ms full stroke."
+            summary(rotation(7290.4, Some(7200.0), Latency(8.9e6), Latency(18e6))),
+            "Rotation: 7,200 rpm (measured 7,290); seek time 8.90 ms on average, 18.0 ms full stroke."
+        );
+        assert_eq!(
+            summary(rotation(6012.0, None, Latency(8.9e6), Latency(18e6))),
+            "Rotation: 6,010 rpm; seek time 8.90 ms on average, 18.0 ms full stroke."
+        );
+        assert_eq!(
+            summary(no_burst(READ, Size(256 << 10), Rate(81.5e6))),
+            "Cached read: none: the same 256 KiB again and again is no faster (81.5 MB/s)."
+        );
+        assert_eq!(
+            summary(disk_falls(Rate(117e6), Rate(63.5e6))),
+            "Start vs end: 117 → 63.5 MB/s, normal for a hard disk."
+        );
+        assert_eq!(
+            summary(start_reads_slower(Share(0.44), Rate(81.5e6), Rate(280e6))),
+            "Start vs end: the first 44% reads at 81.5 MB/s, the rest at 280 MB/s: old data, or the rest is empty."
         );
         assert_eq!(
             summary(burst(READ, Size(256 << 10), Rate(287e6), 2.514)),

@@ -1,4 +1,4 @@
-//! What the block size decides: from which on it suffices, and whether a larger one is ever slower.
+//! Results by block size: from which on it is enough, and whether a larger one is ever slower.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::quantity::{Rate, Share, Size};
@@ -8,7 +8,7 @@ use super::results::{Matrix, MeasuredCell, Ratio};
 use super::wording::{self, DipText};
 use super::{DIFFERENCE, LISTED_MAX};
 
-/// This share of the peak is called enough of it.
+/// Share of the peak that counts as enough. Chosen: the last tenth rarely matters.
 const ENOUGH: f64 = 0.9;
 
 /// The smallest block that reaches 90% of the peak rate: one answer for each operation and pattern.
@@ -19,7 +19,7 @@ pub(super) fn sufficient(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answe
     groups.filter_map(|group| sufficient_block(&group, more_passes)).collect()
 }
 
-/// The fastest cell of the smallest block that reaches 90% of the peak rate; nothing of a single block.
+/// The fastest cell of the smallest block that reaches 90% of the peak rate; `None` for a single block.
 pub(super) fn first_enough<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
     let best = best_by_block(group);
     let peak = fastest(&best)?;
@@ -122,8 +122,8 @@ fn by_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<Vec<&'b MeasuredCell<
     lines.map(<[_]>::to_vec).collect()
 }
 
-/// The blocks of a line that are, or may be, slower than a smaller one. That one of many is slower takes all `comparisons`
-/// together at 95% (Bonferroni); that none is takes each of them alone.
+/// The blocks of a line that are, or may be, slower than a smaller one. To claim that one is slower takes all
+/// `comparisons` together at 95% (Bonferroni); that none is takes each of them alone.
 fn dips<'b, 'a>(line: &[&'b MeasuredCell<'a>], comparisons: usize) -> Vec<Dip<'b, 'a>> {
     let together = 1.0 - (1.0 - CONFIDENCE_95) / comparisons as f64;
     let bound = 1.0 - DIFFERENCE;

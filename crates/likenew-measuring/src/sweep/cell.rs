@@ -1,4 +1,4 @@
-//! One cell of the matrix: what is varied, and the workload that measures it once.
+//! One cell of the matrix: its parameters, and the workload that measures it once.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_procedure_support::pattern::Pattern;
 
-/// What a cell has besides its operation and its data.
+/// The parameters of a cell except its operation and its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     pub(super) pattern: Pattern,
@@ -35,7 +35,7 @@ pub(super) struct Pass {
 }
 
 impl Form {
-    /// Bytes that are in flight at most.
+    /// Most bytes in flight.
     pub(super) fn queue_bytes(self) -> u64 {
         u64::from(self.block) * u64::from(self.depth)
     }
@@ -54,8 +54,8 @@ impl Cell {
         Some(Self { form, op: stream.op, data: stream.data })
     }
 
-    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes walk on through the span from one to
-    /// the next, so that no cache serves one what another has left there.
+    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span,
+    /// so that no cache serves one what another has left there.
     pub(super) fn pass(self, number: usize, index: usize, pass: &Pass) -> Workload {
         let Form { pattern, block, depth } = self.form;
         let each = u64::from(block);
@@ -76,7 +76,7 @@ impl Cell {
 }
 
 impl fmt::Display for Cell {
-    /// `RND4K Q32 read`, and what is written where that is not random data.
+    /// `RND4K Q32 read`, and the data if it is not random.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Form { pattern, block, depth } = self.form;
         let short = if pattern == Pattern::Sequential { "SEQ" } else { "RND" };

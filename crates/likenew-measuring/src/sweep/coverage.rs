@@ -1,4 +1,4 @@
-//! What a sweep could not measure, or not as precisely as it was asked to.
+//! What a sweep could not measure, or not as precisely as asked.
 
 use likenew_core::answer::Answer;
 use likenew_stats::precision::Precision;
@@ -9,7 +9,7 @@ use super::schedule::Schedule;
 use super::wording;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision};
 
-/// Whether every cell is known as precisely as it was asked for; nothing where no precision was.
+/// Whether every cell is as precise as asked; `None` if no precision was asked for.
 pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
     let goal = matrix.goal?;
     if matrix.cells.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
     Some(answer)
 }
 
-/// Of a cell that the run had not measured often enough when it ended, nothing is known yet.
+/// A cell without enough passes at the end of the run has no known precision yet.
 fn mean_precision(one: &MeasuredCell<'_>) -> MeanPrecision {
     MeanPrecision {
         name: wording::name_of_mean(one.cell),
@@ -45,7 +45,7 @@ fn mean_precision(one: &MeasuredCell<'_>) -> MeanPrecision {
     }
 }
 
-/// Half the width of the interval over the mean; 0 where the mean is.
+/// Half the width of the interval over the mean; 0 if the mean is 0.
 fn half_width(one: &MeasuredCell<'_>) -> f64 {
     match one.interval {
         Some(interval) if one.speed() > 0.0 => (interval.high - interval.low) / 2.0 / one.speed(),
@@ -53,7 +53,7 @@ fn half_width(one: &MeasuredCell<'_>) -> f64 {
     }
 }
 
-/// What was left out because this drive cannot be asked for it, and what the run did not come to.
+/// What this drive cannot do, and what the run did not reach.
 pub(super) fn complete(matrix: &Matrix<'_>, schedule: &Schedule<'_>) -> Option<Answer> {
     let wanted = schedule.cells().count();
     let done = matrix.cells.iter().filter(|one| one.segments.len() >= matrix.passes).count();

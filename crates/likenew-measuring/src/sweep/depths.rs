@@ -1,4 +1,4 @@
-//! What queue depth brings, and whether the queue was as deep as it should have been.
+//! The gain by queue depth, and whether the queue was as deep as it should have been.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::quantity::Share;
@@ -10,14 +10,14 @@ use super::results::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::wording::{self, DepthSpeed};
 use super::{DIFFERENCE, LISTED_MAX};
 
-/// The cells of one block, operation, pattern and class of data, shallowest first, and what depth brings them.
+/// The cells of one block, operation, pattern and class of data, shallowest first, and the gain by depth.
 struct Family<'b, 'a> {
     cells: Vec<&'b MeasuredCell<'a>>,
-    /// Place of the depth from which on more brings less than 5%.
+    /// Index of the depth from which on more gains less than 5%.
     sufficient_depth: usize,
-    /// The first that may be it, and the first that surely is.
+    /// The first that may be it, and the first that certainly is.
     range: (usize, usize),
-    /// Whether any depth is faster than the shallowest; `None` where the passes do not decide it.
+    /// Whether any depth is faster than the shallowest; `None` if the passes do not decide it.
     gains: Option<bool>,
 }
 
@@ -40,7 +40,8 @@ impl<'b, 'a> Family<'b, 'a> {
             return None;
         }
         let bound = 1.0 + DIFFERENCE;
-        // That one of several is faster takes all comparisons together at 95% (Bonferroni); that none is takes each alone.
+        // To claim that one of several is faster takes all comparisons together at 95% (Bonferroni); that
+        // none is takes each alone.
         let together = 1.0 - (1.0 - CONFIDENCE_95) / (cells.len() - 1) as f64;
         let (count, last) = (cells.len(), cells.len() - 1);
         let deeper = |at: usize, confidence| {
@@ -120,9 +121,11 @@ impl<'b, 'a> Family<'b, 'a> {
             Some(false) => wording::depth_does_not_help(cell.form, cell.op, shallow, deep)
                 .with_evidence(wording::SERVES_ONE_AT_A_TIME),
             None => {
-                let answer = estimate(wording::depth_is_open(cell.form, cell.op, shallow, deep));
+                let is_one_pass = self.cells.iter().all(|one| one.segments.len() == 1);
+                let text = if is_one_pass { wording::depth_in_one_pass } else { wording::depth_is_open };
+                let answer = estimate(text(cell.form, cell.op, shallow, deep));
                 let answer = answer.action(more_passes.clone());
-                // Two depths are in the answer itself.
+                // The answer itself has two depths.
                 if speeds.len() > 2 { answer.with_evidence(wording::iops_by_depth(&speeds)) } else { answer }
             }
         }
@@ -139,7 +142,8 @@ fn families<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Family<'b, 'a>> {
     families
 }
 
-/// What depth brings the smallest random block of each operation, or the smallest sequential one where none is random.
+/// The gain by depth for the smallest random block of each operation, or the smallest sequential one if none
+/// is random.
 pub(super) fn gains(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
     let (hardest, families) = (matrix.hardest(), families(matrix));
     let of_op = |op| {
@@ -155,7 +159,7 @@ pub(super) fn gains(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
     matrix.ops().into_iter().filter_map(|op| Some(of_op(op)?.answer(more_passes))).collect()
 }
 
-/// What depth brings, for every block.
+/// The gain by depth for every block.
 pub(super) fn table(matrix: &Matrix<'_>) -> Vec<DepthRow> {
     families(matrix).iter().map(Family::row).collect()
 }
@@ -182,15 +186,16 @@ pub(super) fn fullness_answer(matrix: &Matrix<'_>) -> Answer {
     }
 }
 
-/// A queue that holds less than this on average is not mostly full.
+/// Mean queue over the queue depth, as a ratio, from which the queue is mostly full. Chosen: a tenth may be
+/// its start and end.
 const MOSTLY_FULL: f64 = 0.9;
 
 fn fullness(one: &MeasuredCell<'_>) -> f64 {
     one.in_flight() / f64::from(one.cell.form.depth)
 }
 
-/// When the last I/O of a pass has left, the queue runs empty within the longest latency, and holds one at least until the
-/// pass ends. What is missing beyond that and 5% was never sent.
+/// After the last I/O of a pass has left, the queue drains within the longest latency, and holds at least one
+/// until the pass ends. What is missing beyond that and 5% was never sent.
 fn is_full(one: &MeasuredCell<'_>) -> bool {
     let all_but_one = 1.0 - 1.0 / f64::from(one.cell.form.depth);
     fullness(one) >= 1.0 - DIFFERENCE - all_but_one * one.longest_share()

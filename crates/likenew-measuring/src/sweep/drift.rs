@@ -1,4 +1,4 @@
-//! Whether the drive stayed what it was from the first round to the last: cells can only be compared if it did.
+//! Whether the drive changed from the first round to the last: cells can only be compared if it did not.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::mix::Mix;
@@ -9,10 +9,10 @@ use super::DIFFERENCE;
 use super::results::{Matrix, MeasuredCell};
 use super::wording::{self, DriftText};
 
-/// Fewer cells than this say little of all of them.
+/// Fewer cells than this show little of all of them.
 const CELLS_MIN: usize = 4;
 
-/// How much faster the last round was than the first, of one operation.
+/// Speed of the last round over the first, for one operation.
 struct Drift {
     op: Mix,
     cells: usize,
@@ -22,7 +22,8 @@ struct Drift {
 }
 
 impl Drift {
-    /// The drift of the cells of an operation: each cell is one witness, so that few passes of many cells tell it well.
+    /// The drift over the cells of an operation: each cell is one sample, so few passes of many cells show it
+    /// well.
     fn from_cells(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Self> {
         let witness = |one: &&MeasuredCell<'_>| match one.speeds[..] {
             [first, .., last] if first > 0.0 && last > 0.0 => Some((last / first).ln()),
@@ -34,7 +35,7 @@ impl Drift {
         Some(Self { op, cells: logarithms.len(), ratio: mean(&logarithms)?.exp(), interval })
     }
 
-    /// Whether it changed by less than 5%; `None` where that is not decided.
+    /// Whether it changed by less than 5%; `None` if that is not decided.
     fn is_steady(&self) -> Option<bool> {
         let (low, high) = (1.0 - DIFFERENCE, 1.0 / (1.0 - DIFFERENCE));
         let Interval { low: from, high: to } = self.interval;
@@ -49,7 +50,7 @@ impl Drift {
     }
 }
 
-/// One answer for all operations; none where each cell was measured once, as then nothing can be said.
+/// One answer for all operations; `None` if each cell was measured once, which shows nothing.
 pub(super) fn drift(matrix: &Matrix<'_>, more_passes: &Action) -> Option<Answer> {
     let drifts: Vec<Drift> =
         matrix.ops().into_iter().filter_map(|op| Drift::from_cells(op, &matrix.of_op(op))).collect();

@@ -34,7 +34,7 @@ impl<'b, 'a> PeakCells<'b, 'a> {
     }
 }
 
-/// The sentence that a reader takes away: the peak of each operation.
+/// The most important sentence: the peak of each operation.
 pub(super) fn summary(matrix: &Matrix<'_>) -> String {
     let of_op = |op| PeakCells::from_cells(&matrix.of_op(op)).map(|cells| cells.values(op));
     let peaks: Vec<Peak> = matrix.ops().into_iter().filter_map(of_op).collect();
@@ -67,7 +67,7 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
     })
 }
 
-/// The cells that cannot be told from the fastest, and the least of them.
+/// The number of cells that cannot be told from the fastest, and the cheapest of them.
 fn as_fast(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
     let is_other = |one: &&&MeasuredCell<'_>| one.cell != fastest.cell;
     let as_fast = |one: &&&MeasuredCell<'_>| {

@@ -8,15 +8,15 @@ use super::results::{Matrix, MeasuredCell, distinct};
 use super::wording;
 use likenew_procedure_support::series::speed;
 
-/// Of more groups than this each is drawn once, and of more than twice as many only the first: every number stands in the
-/// matrix.
+/// More groups than this are drawn once each, and more than twice as many only the first: the matrix has
+/// every number.
 const GROUPS_MAX: usize = 4;
-/// More lines than this are no longer told apart.
+/// More lines than this cannot be told apart.
 const LINES_MAX: usize = 5;
 
 type Group<'b, 'a> = Vec<&'b MeasuredCell<'a>>;
 
-/// The pictures of every operation, pattern and class of data, those of one kind together.
+/// The charts of every operation, pattern and class of data, those of one kind together.
 pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
     let groups = matrix.groups();
     let several_data = matrix.data().len() > 1;
@@ -39,7 +39,7 @@ pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
         if is_drawn { None } else { speed_over_block(group, what) }
     });
     if !many {
-        // I/Os a second are asked of random addresses, where there are any.
+        // IOPS are shown for random addresses, if there are any.
         let any_random = matrix.patterns().contains(&Pattern::Random);
         add("iops", &|group, what| {
             let is_asked = !any_random || group[0].cell.form.pattern == Pattern::Random;
@@ -91,7 +91,7 @@ fn iops_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     over_block(group, wording::iops_title(what), y, line)
 }
 
-/// A picture over block size with a line for each depth; none of a single block.
+/// A chart over block size with a line for each depth; `None` for a single block.
 fn over_block(group: &Group<'_, '_>, title: String, y: Axis, line: impl Fn(u32) -> Line) -> Option<Series> {
     let x = Axis::new("block size", "bytes").logarithmic();
     (blocks(group).len() > 1)
@@ -104,7 +104,7 @@ fn spread(depths: &[u32]) -> Vec<u32> {
     (0..count).map(|at| depths[at * last / (count - 1).max(1)]).collect()
 }
 
-/// A matrix of block and depth; none where either has one value only.
+/// A matrix of block and depth; `None` if either has only one value.
 fn heat(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     let (blocks, depths) = (blocks(group), depths(group));
     if blocks.len() < 2 || depths.len() < 2 {

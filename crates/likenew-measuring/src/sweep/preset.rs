@@ -17,7 +17,7 @@ pub enum Preset {
     Quick,
     /// As ATTO Disk Benchmark: sequential, 512 B to 64 MiB, depth 4, over 256 MiB of data that compresses well.
     Atto,
-    /// In the manner of the access specifications that come with Iometer: 512 B to 32 KiB, reads and writes in quarters,
+    /// Like the access specifications that come with Iometer: 512 B to 32 KiB, reads and writes in quarters,
     /// at some queue depths.
     Iometer,
     /// Every power of two from 512 B to 16 MiB at every one from depth 1 to 256.
@@ -25,7 +25,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them with the names they are typed by.
+    /// All of them with their names on the command line.
     pub const ALL: [(&'static str, Self); 5] = [
         ("default", Self::Default),
         ("quick", Self::Quick),

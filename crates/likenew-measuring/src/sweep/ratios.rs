@@ -1,5 +1,5 @@
-//! Cells that differ in one thing only, one over the other: random over sequential, writes over reads, compressible over
-//! incompressible data.
+//! Cells that differ in one thing only, one over the other: random over sequential, writes over reads,
+//! compressible over incompressible data.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{DataClass, Op};
@@ -18,7 +18,7 @@ use super::wording::{self, ComparedSpeeds, Comparison};
 struct Pair<'b, 'a> {
     numerator: &'b MeasuredCell<'a>,
     denominator: &'b MeasuredCell<'a>,
-    /// What is over what.
+    /// Which cell is compared with which.
     comparison: String,
     ratio: Ratio,
 }
@@ -36,7 +36,7 @@ pub(super) struct RatioRow {
 const WRITES: Mix = Mix::Only(Op::Write);
 const READS: Mix = Mix::Only(Op::Read);
 
-/// Every cell for which `change` names another that was measured, over that one.
+/// Every cell for which `change` names another measured one, over that one.
 fn pairs<'b, 'a>(
     matrix: &'b Matrix<'a>,
     change: impl Fn(Cell) -> Option<(Cell, String)>,
@@ -99,8 +99,8 @@ pub(super) fn table(matrix: &Matrix<'_>) -> Vec<RatioRow> {
     all.into_iter().flatten().map(row).collect()
 }
 
-/// What an engineer asks first: small random I/O, one at a time, against sequential; the largest sequential I/O written
-/// against read, and the smallest random; data that compresses against data that does not.
+/// The first comparisons to look at: small random I/O at QD1 against sequential; writes against reads, for
+/// the largest sequential and the smallest random I/O; compressible against incompressible data.
 pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
     let hardest = matrix.hardest();
     let mut answers = Vec::new();
@@ -135,7 +135,7 @@ pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answ
     answers
 }
 
-/// Whether the first of a pair is slower than the second (of data classes: faster), by 5% at least.
+/// Whether the first of a pair is slower than the second (for data classes: faster) by at least 5%.
 fn compare(
     pair: &Pair<'_, '_>,
     all: &[&Pair<'_, '_>],

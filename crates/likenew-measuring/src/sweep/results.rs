@@ -1,4 +1,4 @@
-//! What was measured of each cell, and the matrix of them.
+//! The measurements of each cell, and the matrix of them.
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
@@ -22,7 +22,7 @@ use likenew_procedure_support::rows::LatencyColumns;
 pub(super) struct Matrix<'a> {
     pub(super) cells: Vec<MeasuredCell<'a>>,
     pub(super) goal: Option<Goal>,
-    /// Passes that were asked for of each cell, at least.
+    /// Fewest passes asked for of each cell.
     pub(super) passes: usize,
 }
 
@@ -32,10 +32,10 @@ pub(super) struct MeasuredCell<'a> {
     pub(super) segments: Vec<&'a Segment>,
     /// Bytes a second of each pass.
     pub(super) speeds: Vec<f64>,
-    /// The same without what all cells of its operation have in common in each round.
+    /// The same without what all cells of its operation share in each round.
     without_round_effect: Vec<f64>,
     pub(super) interval: Option<Interval>,
-    /// What came of the precision that was asked for.
+    /// The precision reached, if one was asked for.
     pub(super) precision: Option<Precision>,
     total: Tally,
     data_is_known: bool,
@@ -45,7 +45,7 @@ pub(super) struct MeasuredCell<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Ratio {
     pub(super) value: f64,
-    /// `None` where a side was measured once.
+    /// `None` if a side was measured once.
     pub(super) interval: Option<Interval>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Matrix<'a> {
     ) -> Self {
         let goal = options.goal();
         let writable = evidence.geometry.writable;
-        // Folders hold the passes by round; here they are put together by cell.
+        // Folders store the passes by round; here they are grouped by cell.
         let measured: Vec<(Cell, &Segment)> = evidence
             .segments
             .iter()
@@ -96,7 +96,7 @@ impl<'a> Matrix<'a> {
         distinct(self.cells.iter().map(|one| one.cell.data))
     }
 
-    /// The least compressible class of data: all answers are about it that do not compare classes.
+    /// The least compressible class of data, which all answers are about that do not compare classes.
     pub(super) fn hardest(&self) -> DataClass {
         let classes = self.data().into_iter();
         classes
@@ -126,14 +126,14 @@ impl<'a> Matrix<'a> {
         self.cells.iter().flat_map(MeasuredCell::pass_rows)
     }
 
-    /// What mixed cells came to for reads and for writes alone.
+    /// Reads and writes of mixed cells, separately.
     pub(super) fn mixes(&self) -> Vec<MixRow> {
         let mixed = self.cells.iter().filter(|one| matches!(one.cell.op, Mix::Reads(_)));
         mixed.flat_map(|one| [Op::Read, Op::Write].map(|part| one.mix_row(part))).collect()
     }
 }
 
-/// What a cell is, at the start of every row.
+/// The first columns of every row.
 #[derive(Clone, Serialize)]
 pub(super) struct CellColumns {
     pub(super) pattern: String,
@@ -209,7 +209,7 @@ impl<'a> MeasuredCell<'a> {
         mean(&self.speeds).expect("a measured cell has a pass")
     }
 
-    /// Mean of the passes, in I/Os a second.
+    /// Mean of the passes, in IOPS.
     pub(super) fn iops(&self) -> f64 {
         let passes: Vec<f64> = self.segments.iter().filter_map(|segment| segment.iops()).collect();
         mean(&passes).expect("a measured cell has a pass")
@@ -220,7 +220,7 @@ impl<'a> MeasuredCell<'a> {
         self.cell.op == other.cell.op && self.cell.data == other.cell.data
     }
 
-    /// This speed over that of another cell; `None` where either moved nothing.
+    /// This speed over that of another cell; `None` if either moved nothing.
     pub(super) fn ratio_to(&self, other: &Self, confidence: f64) -> Option<Ratio> {
         let (of, to) = (self.speed(), other.speed());
         let (passes, to_passes) = if self.shares_stage(other) {
@@ -236,8 +236,8 @@ impl<'a> MeasuredCell<'a> {
         Nanos(self.segments.iter().map(|segment| segment.elapsed().0).sum())
     }
 
-    /// I/Os in flight on average: the sum of all waits over the time in which they were waited (Little, "A proof for the
-    /// queuing formula: L = λW", Operations Research 9 (1961) 383–387).
+    /// Mean queue: the sum of all latencies over the elapsed time (Little, "A proof for the queuing formula:
+    /// L = λW", Operations Research 9 (1961) 383–387).
     pub(super) fn in_flight(&self) -> f64 {
         self.total.latency_ns_sum as f64 / self.elapsed().0.max(1) as f64
     }
@@ -250,7 +250,7 @@ impl<'a> MeasuredCell<'a> {
 
     pub(super) fn columns(&self) -> CellColumns {
         let Cell { form: Form { pattern, block, depth }, op, data } = self.cell;
-        // What a target holds that is only read is not known.
+        // The data on a read-only target is unknown.
         let data = self.data_is_known.then(|| data.to_string());
         CellColumns { pattern: pattern.to_string(), op: op.to_string(), block_bytes: block, depth, data }
     }
@@ -298,7 +298,7 @@ impl<'a> MeasuredCell<'a> {
 }
 
 impl Ratio {
-    /// Whether it is below `bound`; `None` where that is not decided.
+    /// Whether it is below `bound`; `None` if that is not decided.
     pub(super) fn is_below(&self, bound: f64) -> Option<bool> {
         let Interval { low, high } = self.interval?;
         if high < bound { Some(true) } else { (low >= bound).then_some(false) }

@@ -1,17 +1,18 @@
-//! What all cells of a round have in common, taken out of their passes.
+//! Removes from the passes what all cells of a round share.
 //!
-//! A sweep is a design in blocks: each round holds every cell once, in random order. A drive that is slower in one round
-//! is slower in all its cells, and that says nothing of one cell against another. So before cells of one operation are
-//! compared, the passes of a round are divided by what the round as a whole was (Fisher, "The Design of Experiments",
-//! 1935, chapter IV). The intervals of the cells themselves keep it.
+//! A sweep is a design in blocks: each round holds every cell once, in random order. A drive that is slower
+//! in one round is slower in all its cells, which says nothing of one cell against another. So before cells
+//! of one operation are compared, the passes of a round are divided by the effect of the whole round (Fisher,
+//! "The Design of Experiments", 1935, chapter IV). The intervals of the cells themselves keep it.
 
 use likenew_stats::summary::mean;
 
-/// A round of fewer cells is not known apart from them.
+/// With fewer cells the effect of a round cannot be told from theirs.
 const CELLS_MIN: usize = 4;
 
-/// The passes of each cell, by round, without what the rounds have in common; the mean of each cell stays. The passes are
-/// returned as they are where the rounds are not all complete, where there are too few cells, or where one moved nothing.
+/// The passes of each cell, by round, without the effect of the rounds; the mean of each cell stays. The
+/// passes are returned unchanged if rounds are incomplete, if there are too few cells, or if one moved
+/// nothing.
 pub(super) fn without_rounds(cells: &[&[f64]]) -> Vec<Vec<f64>> {
     let as_they_are = || cells.iter().map(|passes| passes.to_vec()).collect();
     let rounds = cells.first().map_or(0, |passes| passes.len());
@@ -24,7 +25,7 @@ pub(super) fn without_rounds(cells: &[&[f64]]) -> Vec<Vec<f64>> {
     let count = cells.len() as f64;
     let of_round = |round: usize| deviations.iter().map(|cell| cell[round]).sum::<f64>() / count;
     let common: Vec<f64> = (0..rounds).map(of_round).collect();
-    // A cell is part of its round, so that taking the round out takes a share of the cell's own scatter, too.
+    // A cell is part of its round, so removing the round removes a share of the cell's own scatter, too.
     let restore = (count / (count - 1.0)).sqrt();
     let without_round_effect = |deviations: &Vec<f64>, passes: &&[f64]| {
         let speeds =
@@ -59,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// About normal: the sum of twelve uniform numbers has variance 1.
+    /// Approximately normal: the sum of twelve uniform numbers has variance 1.
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
         (0..12).map(|_| random.random_range(-0.5..0.5)).sum()
     }

@@ -1,9 +1,9 @@
-//! What a sweep runs, in which order.
+//! The workloads of a sweep and their order.
 //!
-//! For each class of data the span is written once with it; then come the reads, the mixes, the writes, in this order, so
-//! that no write disturbs a read. Each operation is measured in rounds: all cells once, then all again. So whatever
-//! changes a drive in the meantime stands in the differences between the passes of every cell, and thereby in its interval,
-//! rather than in the differences between cells.
+//! For each class of data the span is written once with it; then come the reads, the mixes and the writes, in
+//! this order, so that no write disturbs a read. Each operation is measured in rounds: all cells once, then
+//! all again. So a change of the drive shows in the differences between the passes of every cell, and thereby
+//! in its interval, rather than in the differences between cells.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use super::sweep_options::{Order, SweepOptions};
 use super::wording;
 use likenew_procedure_support::workloads::prepare;
 
-/// A queue never holds more than this: it has to lie in memory.
+/// Most bytes of a queue, which must fit into memory.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
 
 /// What a sweep runs on a drive.
@@ -89,7 +89,7 @@ impl<'a> Schedule<'a> {
         })
     }
 
-    /// The next workload; `None` when all is done.
+    /// The next workload; `None` at the end.
     pub(super) fn next(&self, evidence: &Evidence) -> Option<Workload> {
         let last = evidence.segments.last();
         let place = last
@@ -114,7 +114,7 @@ impl<'a> Schedule<'a> {
         matches!(self.stages[stage], Stage::Prepare(_))
     }
 
-    /// The form that a stage has to measure next, and how often it was measured; `None` when none has to be any more.
+    /// The next form of a stage to measure, and how often it was measured; `None` if all are done.
     fn next_cell(&self, stage: usize, evidence: &Evidence) -> Option<(Form, usize)> {
         let mut passes: HashMap<Form, Vec<Option<f64>>> = HashMap::new();
         let of_stage = |segment: &&Segment| Stage::from_segment(segment) == Some(self.stages[stage]);
@@ -141,7 +141,7 @@ impl<'a> Schedule<'a> {
     fn order(&self, evidence: &Evidence, stage: usize, round: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.forms.len()).collect();
         if self.options.order == Order::Shuffled {
-            // Far from the numbers of the workloads, whose seeds are others.
+            // Far from the numbers of the workloads, so that seeds differ.
             let draw = 1 << 40 | stage << 16 | round;
             order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(evidence.plan.seed_of(draw)));
         }
@@ -149,12 +149,13 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Whether a workload ended by itself or by what the drive did, rather than by somebody who had enough.
+/// Whether a workload ended by itself or because of the drive, and not because a user stopped it.
 pub(super) fn is_whole(segment: &Segment) -> bool {
     segment.stop != Stop::Interrupted
 }
 
-/// Bytes a second; `None` of what failed, and in a dry run, where nothing is measured and no precision is ever reached.
+/// Bytes a second; `None` for a failed segment, and in a dry run, where nothing is measured and no precision
+/// is ever reached.
 fn speed(segment: &Segment) -> Option<f64> {
     let measured = segment.tallies.iter().any(|tally| tally.latency.count() > 0);
     measured.then(|| segment.bytes_per_s())?

@@ -20,15 +20,15 @@ use super::wording;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepOptions {
-    /// Which operations.
+    /// The operations.
     pub ops: Vec<Mix>,
-    /// Which orders of addresses.
+    /// The patterns.
     pub patterns: Vec<Pattern>,
     /// Bytes of one I/O.
     pub blocks: Vec<Block>,
-    /// I/Os in flight.
+    /// Queue depths.
     pub depths: Vec<u32>,
-    /// What is written, and what reads meet.
+    /// Content of writes, and of the data to read.
     pub data: Vec<DataClass>,
     /// Bytes of address space that are tested, from the start of the drive.
     #[serde(with = "size_text")]
@@ -36,15 +36,15 @@ pub struct SweepOptions {
     /// A pass of a cell ends after this much time …
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// … or once it has moved so many bytes, but not before it has moved twice what its queue holds.
+    /// … or once it has moved this many bytes, but at least twice what its queue holds.
     #[serde(with = "size_text")]
     pub bytes: u64,
-    /// Times that every cell is measured; at least so many where a precision is asked for.
+    /// How often every cell is measured; with a precision goal, at least.
     pub passes: u32,
     /// Measures a cell again until the interval of its mean is as narrow as this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precise: Option<PrecisionGoal>,
-    /// Never measures a cell more often than this for the sake of precision.
+    /// Limit of that number.
     pub passes_max: u32,
     /// The order of the cells within a round.
     pub order: Order,
@@ -64,13 +64,13 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block(pub u32);
 
-/// Nobody reads a table of more cells than this.
+/// A table with more cells than this is unreadable.
 const CELLS_MAX: usize = 4096;
 /// A span is a multiple of this: the block that prepares it.
 pub const SPAN_STEP: u64 = 1 << 20;
 
 impl Default for SweepOptions {
-    /// About two minutes on an SSD: 60 cells, five times 0.3 s each, and what the span takes to be written.
+    /// About two minutes on an SSD: 60 cells, five times 0.3 s each, and the time to write the span.
     fn default() -> Self {
         Self {
             ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
@@ -90,7 +90,7 @@ impl Default for SweepOptions {
 }
 
 impl SweepOptions {
-    /// The same without values that a list says twice, as overlapping ranges do.
+    /// The same without repeated values in lists, such as from overlapping ranges.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -141,7 +141,7 @@ impl SweepOptions {
         Ok(())
     }
 
-    /// The options of the command line that make this sweep of the default one.
+    /// The options of the command line that turn the default sweep into this one.
     pub(super) fn arguments(&self) -> String {
         let usual = Self::default();
         let mut arguments = Vec::new();
@@ -167,7 +167,7 @@ impl SweepOptions {
         arguments.join(" ")
     }
 
-    /// How precisely each cell is wanted, if it is asked for.
+    /// The precision of each cell, if one was asked for.
     pub(super) fn goal(&self) -> Option<Goal> {
         self.precise.map(|precise| precise.goal(self.passes as usize, self.passes_max as usize))
     }

@@ -4,17 +4,19 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{
+    Factor, Iops, Number, Rate, Share, Size, SpeedChange, digits, range, with_change_range, with_range,
+};
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count, list};
 use likenew_stats::interval::Interval;
 
 use super::DIFFERENCE;
 use super::cell::{Cell, Form};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 /// `read`, `write`, `70% read`.
@@ -56,7 +58,7 @@ fn place(form: Form) -> String {
     format!("{} {}, QD{}", block(form), form.pattern, form.depth)
 }
 
-/// `4 KiB random reads at QD32`, and the data where it is not the usual.
+/// `4 KiB random reads at QD32`, and the data if it is not the default.
 fn cell_name(cell: Cell) -> String {
     let name = format!("{} at QD{}", ios(cell.form, cell.op), cell.form.depth);
     if cell.data == DataClass::Random { name } else { format!("{name} ({})", data_name(cell.data)) }
@@ -71,9 +73,9 @@ pub(super) fn data_name(data: DataClass) -> String {
     }
 }
 
-/// What decides what the passes leave open.
-pub(super) fn more_passes(plan: &Plan, options: &str) -> Action {
-    rerun("more_passes", "Decide it with more passes", plan, options)
+/// What would decide what the passes leave open.
+pub(super) fn more_passes(again: &Rerun) -> Action {
+    again.action("more_passes", "Narrow the intervals with more passes")
 }
 
 pub(super) fn nothing_fits(reasons: &[String]) -> String {
@@ -126,7 +128,7 @@ fn queue_depths(depths: &[u32]) -> String {
     list(&names)
 }
 
-/// Where an operation is fastest, and where it has the most I/Os a second.
+/// Where an operation is fastest, and where it has the most IOPS.
 #[derive(Clone, Copy)]
 pub(super) struct Peak {
     pub(super) op: Mix,
@@ -143,11 +145,19 @@ pub(super) fn peak(peak: &Peak) -> Answer {
 }
 
 pub(super) fn summary(peaks: &[Peak]) -> String {
-    let peaks: Vec<String> = peaks
-        .iter()
-        .map(|of| format!("peak {} {} ({}), {}", operation(of.op), of.rate, place(of.fastest), of.iops))
-        .collect();
+    let peaks: Vec<String> = peaks.iter().map(peak_summary).collect();
     format!("{}.", capitalize(&peaks.join("; ")))
+}
+
+/// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with the place that it was
+/// reached at.
+fn peak_summary(peak: &Peak) -> String {
+    let Peak { op, rate, fastest, iops, busiest } = *peak;
+    let op = operation(op);
+    if fastest == busiest {
+        return format!("peak {op} {rate} and {iops} ({})", place(fastest));
+    }
+    format!("peak {op} {rate} ({}) and {iops} ({}, QD{})", place(fastest), block(busiest), busiest.depth)
 }
 
 pub(super) const MEASURED_ONCE: &str =
@@ -157,7 +167,7 @@ pub(super) fn iops_interval(low: &str, high: &str) -> String {
     format!("The 95% interval of the IOPS is {low}–{high}.")
 }
 
-/// `least`: of those as fast as the fastest, the one with the fewest bytes in flight.
+/// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
 pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
     format!(
         "{equal} of the other {others} combinations are as fast within their intervals; {} need the least in flight \
@@ -255,7 +265,7 @@ pub(super) fn and_more(more: usize) -> String {
     format!("And {more} more.")
 }
 
-/// How one block fares at a queue depth.
+/// The speed of one block at a queue depth.
 #[derive(Clone, Copy)]
 pub(super) struct DepthSpeed {
     pub(super) depth: u32,
@@ -304,6 +314,20 @@ pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: Dept
         shallow.depth,
         digits(deep.iops),
         deep.depth
+    );
+    Answer::unknown(depth_id(op), depth_question(op), answer)
+}
+
+/// Of one pass nothing says how much IOPS vary.
+pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
+    let answer = format!(
+        "{}: {} at QD{}, {} at QD{} ({}) in a single pass",
+        ios(form, op),
+        Iops(shallow.iops),
+        shallow.depth,
+        digits(deep.iops),
+        deep.depth,
+        Factor(deep.iops / shallow.iops)
     );
     Answer::unknown(depth_id(op), depth_question(op), answer)
 }
@@ -357,7 +381,7 @@ pub(super) fn in_flight(cell: Cell, in_flight: f64) -> String {
     format!("{}: {} in flight.", capitalize(&cell_name(cell)), digits(in_flight))
 }
 
-/// What is compared in a ratio.
+/// The kind of a ratio.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Comparison {
     RandomOverSequential(Mix),
@@ -393,7 +417,7 @@ impl Comparison {
         }
     }
 
-    /// What is faster or slower, and than what.
+    /// The two sides of a comparison.
     fn subjects(self, form: Form) -> (String, String) {
         let size = block(form);
         match self {
@@ -409,7 +433,7 @@ impl Comparison {
     }
 }
 
-/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval where it matters.
+/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval if it matters.
 fn relation(ratio: f64, interval: Option<Interval>) -> String {
     let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low.max(0.0), interval.high));
     if ratio < 1.0 {
@@ -419,7 +443,7 @@ fn relation(ratio: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// `decided`: whether the first is slower (of data classes: faster) by 5% or more.
+/// `decided`: whether the first is slower (for data classes: faster) by 5% or more.
 pub(super) fn compared(comparison: Comparison, speeds: &ComparedSpeeds, decided: Option<bool>) -> Answer {
     let ComparedSpeeds { form, rate, other, ratio, interval } = *speeds;
     let (what, than) = comparison.subjects(form);
@@ -447,7 +471,7 @@ pub(super) fn ratio_range(least: (f64, Form), most: (f64, Form)) -> String {
     format!("Over all block sizes and depths, the ratio ranges from {} to {}.", at(least), at(most))
 }
 
-/// How speed changed from the first round to the last.
+/// The change of speed from the first round to the last.
 #[derive(Clone, Copy)]
 pub(super) struct DriftText {
     pub(super) op: Mix,
@@ -457,13 +481,10 @@ pub(super) struct DriftText {
 }
 
 impl DriftText {
+    /// `17% slower (41% slower to 15% faster)`.
     fn change(&self) -> String {
-        let change = |ratio: f64| match (ratio - 1.0) * 100.0 {
-            // Nobody wants to read −0.0.
-            change if change.abs() < 0.05 => "0%".to_owned(),
-            change => format!("{change:+.1}%").replace('-', "−"),
-        };
-        format!("{} ({} to {})", change(self.ratio), change(self.interval.low), change(self.interval.high))
+        let Interval { low, high } = self.interval;
+        with_change_range(SpeedChange(self.ratio), SpeedChange(low), SpeedChange(high))
     }
 }
 
@@ -474,7 +495,7 @@ pub(super) fn drive_stayed_the_same() -> Answer {
 
 pub(super) fn drive_changed(worst: &DriftText) -> Answer {
     let answer =
-        format!("{} changed by {} from the first round to the last", operations(worst.op), worst.change());
+        format!("{} were {} in the last round than in the first", operations(worst.op), worst.change());
     Answer::info("drift", "Drift", answer).caveat(
         "The sweep changed the drive while measuring it, which widens the intervals. \
          `likenew endure` and `likenew fill` show the change along the bytes written.",
@@ -483,7 +504,7 @@ pub(super) fn drive_changed(worst: &DriftText) -> Answer {
 
 pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
     let answer = format!(
-        "{} changed by {} from the first round to the last; too uncertain to call",
+        "{} were {} in the last round than in the first; too uncertain to call",
         operations(worst.op),
         worst.change()
     );
@@ -503,8 +524,8 @@ pub(super) fn name_of_mean(cell: Cell) -> String {
     capitalize(&cell_name(cell))
 }
 
-pub(super) fn longer_passes(plan: &Plan, options: &str) -> Action {
-    rerun("longer_passes", "Measure longer passes, which vary less", plan, options)
+pub(super) fn longer_passes(again: &Rerun) -> Action {
+    again.action("longer_passes", "Measure longer passes, which vary less")
 }
 
 pub(super) fn run_ended_early(open: usize, of: usize) -> Answer {
@@ -556,7 +577,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
     table
 }
 
-/// What a picture shows: `random read`, and the data where there are several classes.
+/// The content of a chart: `random read`, and the data if there are several classes.
 pub(super) fn pictured(pattern: Pattern, op: Mix, data: Option<DataClass>) -> String {
     let name = format!("{pattern} {}", operation(op));
     data.map_or(name.clone(), |data| format!("{name}, {}", data_name(data)))
@@ -601,7 +622,14 @@ mod tests {
             text(&peak(&read)),
             "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
         );
-        assert_eq!(summary(&[read]), "Peak read 493 MB/s (1 MiB sequential, QD4), 57,600 IOPS.");
+        assert_eq!(
+            summary(&[read]),
+            "Peak read 493 MB/s (1 MiB sequential, QD4) and 57,600 IOPS (4 KiB, QD32)."
+        );
+        assert_eq!(
+            summary(&[Peak { busiest: LARGE, ..read }]),
+            "Peak read 493 MB/s and 57,600 IOPS (1 MiB sequential, QD4)."
+        );
         assert_eq!(
             text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
             "Block size, sequential read: 1 MiB reaches 90% of the peak (456 MB/s of 488 MB/s)."
@@ -618,6 +646,15 @@ mod tests {
         assert_eq!(
             text(&depth_does_not_help(SMALL, READ, at(1, 20_000.0), at(32, 20_100.0))),
             "Queue depth for reads: 4 KiB random reads gain nothing from a deeper queue: 20,000 IOPS at QD1, 20,100 at QD32."
+        );
+    }
+
+    #[test]
+    fn one_pass_is_no_scatter() {
+        let at = |depth, iops: f64| DepthSpeed { depth, iops, ratio: None };
+        assert_eq!(
+            text(&depth_in_one_pass(SMALL, READ, at(1, 7_220.0), at(32, 49_800.0))),
+            "Queue depth for reads: 4 KiB random reads: 7,220 IOPS at QD1, 49,800 at QD32 (6.90×) in a single pass."
         );
     }
 
@@ -661,7 +698,7 @@ mod tests {
             DriftText { op: READ, ratio: 0.881, interval: Interval { low: 0.86, high: 0.9 }, cells: 30 };
         assert_eq!(
             text(&drive_changed(&drift)),
-            "Drift: reads changed by −11.9% (−14.0% to −10.0%) from the first round to the last."
+            "Drift: reads were 12% slower (10–14%) in the last round than in the first."
         );
         assert_eq!(
             queue_exceeds_span(Size(8 << 20), &[16, 32], Size(64 << 20)),

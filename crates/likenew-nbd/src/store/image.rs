@@ -32,7 +32,7 @@ impl Image {
         Ok(Self { file, punches: true })
     }
 
-    /// Brings what was written to the medium that the file lies on.
+    /// Makes what was written durable on the medium below the file.
     ///
     /// # Errors
     /// The medium's.

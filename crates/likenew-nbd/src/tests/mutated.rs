@@ -1,7 +1,8 @@
-//! Sessions that are valid but for some of their bytes: no panic, no hang, and nothing written that no valid request has covered.
+//! Sessions that are valid but for some of their bytes: no panic, no hang, and nothing written that no valid
+//! request has covered.
 //!
-//! A second reading of the protocol, as plain as can be and written for this test alone, says what each session may have
-//! written; after every session all of the store is held against it.
+//! A second reading of the protocol, as plain as can be and written for this test alone, says what each
+//! session may have written; after every session all of the store is held against it.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -79,8 +79,8 @@ impl Inbound {
         }
     }
 
-    /// Takes bytes in and reads what is whole. A simple answer has as much data as `reads` says; where that is not said, all
-    /// that has come.
+    /// Takes bytes in and reads what is whole. A simple answer has as much data as `reads` says; where that
+    /// is not said, all that has come.
     #[track_caller]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

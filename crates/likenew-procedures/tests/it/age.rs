@@ -1,4 +1,4 @@
-//! What age says of drives whose fall is known.
+//! Answers of age on drives whose fall is known.
 
 use crate::support::{evidence, play, segment, steady};
 use likenew_core::answer::{Answer, Standing};
@@ -35,7 +35,7 @@ fn age(passes: u32) -> Age {
     Age::new(options(Recipe::Fill, passes)).unwrap()
 }
 
-/// Normal deviates that are the same on every run (Box and Muller over SplitMix64).
+/// Normal deviates, the same on every run (Box and Muller over SplitMix64).
 struct Noise(u64);
 
 impl Noise {
@@ -52,7 +52,8 @@ impl Noise {
     }
 }
 
-/// A drive of 40 MB/s whose workloads keep the share `left(name)` of that, with `scatter` from one to the next.
+/// A drive of 40 MB/s whose workloads keep the share `left(name)` of that, with `scatter` from one to the
+/// next.
 fn findings(age: &Age, seed: u64, scatter: f64, left: impl Fn(&str) -> f64) -> Findings {
     let noise = std::cell::RefCell::new(Noise(seed));
     play(age, evidence(CAPACITY, true), |_, workload| {
@@ -78,7 +79,7 @@ fn a_known_fall_is_a_problem_and_its_interval_holds_the_truth() {
         assert!((estimate.value - 60.0).abs() < 5.0, "{estimate:?}");
         holds += usize::from((estimate.low..=estimate.high).contains(&60.0));
     }
-    // 57 of 60 are to be expected of 95 % intervals; 52 or fewer come once in 30 000 times.
+    // 57 of 60 are expected of 95% intervals; 52 or fewer come once in 30,000 times.
     assert!(holds >= 53, "{holds} of {plays}");
 }
 
@@ -164,7 +165,7 @@ fn slow_reads_are_called_out_and_so_is_each_application() {
         }
     });
     assert_eq!(standing(&findings, "reads", "% slower"), Some(Standing::Info));
-    // One of ten at a quarter: 1 − (1/4)^(1/10) = 12.9 %.
+    // One of ten at a quarter: 1 − (1/4)^(1/10) = 12.9%.
     let estimate = answer(&findings, "application_score").estimate.clone().unwrap();
     assert_eq!(answer(&findings, "application_score").standing, Standing::Problem);
     assert!((estimate.value - 12.9).abs() < 1.5, "{estimate:?}");
@@ -180,7 +181,7 @@ fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
             name if is(name, "rested", "random writes") => left,
             _ => 1.0,
         });
-        assert_eq!(standing(&findings, "rest", "10 min 0 s"), Some(expected));
+        assert_eq!(standing(&findings, "rest", "10 min"), Some(expected));
         let row = &findings.tables["new_vs_used"][0];
         assert!((row["rested"].as_f64().unwrap() / 40e6 - left).abs() < 0.05);
         assert!(row["rested_drop_percent_low"].is_number());
@@ -232,7 +233,7 @@ fn what_does_not_fit_is_refused_by_name() {
     }
 }
 
-/// Everything that would run, in order, but for rests.
+/// Every workload in the order they run, without rests.
 fn course(options: AgeOptions, evidence: &Evidence) -> Vec<Workload> {
     let dry_run = DryRun::plan(&Age::new(options).unwrap(), evidence).unwrap();
     assert!(dry_run.is_finite);
@@ -302,7 +303,7 @@ proptest! {
         let first = course.iter().position(|workload| workload.name.starts_with("aging")).unwrap();
         let mut writes = 0.0;
         for workload in &course[..first] {
-            // Applications are bounded by their I/Os, everything else by bytes.
+            // Applications are limited by their I/Os, everything else by bytes.
             let all = workload.until.bytes.map_or_else(
                 || workload.until.ops.unwrap() as f64 * mean_length(workload),
                 |bytes| bytes as f64,

@@ -1,4 +1,4 @@
-//! What apps plays, and what it answers on drives whose answer is known.
+//! Workloads of apps, and its answers on drives of known speed.
 
 use crate::support::{evidence, segment, standing, steady};
 use likenew_core::answer::Standing;
@@ -29,7 +29,7 @@ fn course(options: AppsOptions, on: &Evidence) -> Vec<Workload> {
     dry_run.workloads
 }
 
-/// I/Os and bytes in expectation of one operation in one order.
+/// Expected I/Os and bytes of one operation in one pattern.
 fn dealt(workloads: &[Workload], op: Op, pattern: &str) -> (u64, f64) {
     let streams = workloads.iter().flat_map(|workload| &workload.streams);
     let streams = streams.filter(|stream| stream.op == Mix::Only(op) && stream.pattern.name() == pattern);
@@ -80,7 +80,7 @@ fn depths_share_the_ios_and_pauses_fill_the_published_time() {
     let on = evidence(64 << 30, true);
     let launch = course(AppsOptions { passes: 1, ..options(&["battlefield-3-launch"]) }, &on);
     let ops: Vec<(u32, u64)> = launch[1..].iter().map(|of| (of.depth(), of.until.ops.unwrap())).collect();
-    // 93 % of 14 488, to the half I/O for each of four kinds.
+    // 93% of 14,488, to the half I/O for each of four kinds.
     assert_eq!((ops.len(), ops[0].0, ops[1].0, ops[0].1 + ops[1].1), (2, 1, 2, 14_488));
     assert!((ops[0].1 as f64 - 0.93 * 14_488.0).abs() <= 2.0, "{ops:?}");
     let thinking = course(AppsOptions { passes: 1, think: true, ..options(&["battlefield-3-launch"]) }, &on);
@@ -107,7 +107,7 @@ fn a_tenth_is_a_tenth_and_small_files_split_long_ios() {
     assert!(ios > 44_742 && (bytes / whole - 1.0).abs() < 1e-4, "{ios} {bytes}");
 }
 
-/// Plays a run on a drive whose workloads go at `speed(name)` bytes a second.
+/// Runs it on a drive whose workloads go at `speed(name)` bytes a second.
 fn played(apps: &Apps, speed: impl Fn(&str) -> f64) -> Evidence {
     let mut on = evidence(1 << 30, true);
     while let Step::Run(mut workload) = apps.next(&on).unwrap() {
@@ -132,7 +132,7 @@ fn the_score_is_made_of_bandwidth_and_access_time_as_the_manual_says() {
     let apps = Apps::new(small()).unwrap();
     let evidence = played(&apps, |_| 100e6);
     let findings = apps.judge(&evidence);
-    // One in flight, so the played I/Os of 128 KiB take 1.31 ms each at 100 MB/s.
+    // At QD1 the I/Os of 128 KiB take 1.31 ms each at 100 MB/s.
     let access: f64 = 131_072.0 / 100e6;
     let expected = (100.0 / access).sqrt();
     for row in &findings.tables["applications"] {

@@ -1,4 +1,4 @@
-//! What cache answers on targets whose memory and drive are known.
+//! Answers of cache on targets whose memory and drive are known.
 
 use crate::support::{answer, evidence, segment, standing, steady};
 use likenew_core::access::Access;
@@ -25,7 +25,7 @@ fn options() -> CacheOptions {
     CacheOptions { tests, span: 64 * MIB, ..CacheOptions::default() }
 }
 
-/// A folder of own files on a wall clock.
+/// A folder of temporary files on a wall clock.
 fn folder(writable: bool) -> Evidence {
     let mut evidence = evidence(1 << 30, writable);
     evidence.identity.kind = if writable { Kind::Folder } else { Kind::File };
@@ -33,7 +33,7 @@ fn folder(writable: bool) -> Evidence {
     evidence
 }
 
-/// Plays a target of which a workload gets this share from memory, and nobody knows where there is none.
+/// Runs a target that serves this share of a workload from memory; `None` if it is not counted.
 fn play(
     options: CacheOptions,
     mut evidence: Evidence,
@@ -58,7 +58,7 @@ fn play(
     (evidence, findings)
 }
 
-/// A usual folder: what is warm or ends in memory is RAM.
+/// A usual folder: repeated reads and buffered writes are RAM.
 fn usual(_: usize, workload: &Workload) -> Option<f64> {
     let second = workload.name.contains("second");
     let ends = workload.access == Access::Buffered && workload.writes() && !workload.flush;
@@ -116,7 +116,7 @@ fn a_span_that_memory_cannot_hold_has_no_ram_and_a_part_of_it_is_reported() {
         assert_eq!(answer(&findings, id).estimate.as_ref().unwrap().high, 0.0);
     }
     assert_eq!(standing(&findings, DIRECT), Some(Standing::Good));
-    // Half of it, and now more, now less of it around the limit.
+    // Half of it, sometimes more and sometimes less, around the limit.
     let half = |index: usize, workload: &Workload| {
         Some(match workload.name.contains("second") {
             true => 0.5 + 0.01 * (index / 8 % 2) as f64,
@@ -162,7 +162,7 @@ fn what_is_not_counted_and_what_was_measured_once_is_unknown() {
 #[test]
 fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
     let (evidence, findings) = play(options(), folder(false), |index, workload| {
-        // Somebody else had a third of it in memory before.
+        // Another program had a third of it in memory before.
         Some(if index == 1 { 1.0 / 3.0 } else { usual(index, workload)? })
     });
     assert_eq!(evidence.segments.len(), 3 * 4);
@@ -189,7 +189,7 @@ fn the_second_read_is_the_first_one_again() {
     assert_eq!(named("random direct read").seed, first.seed);
     assert_ne!(named("random direct write").seed, named("random buffered write").seed);
     assert!(named("buffered, flushed").flush && named("sequential null").access == Access::Null);
-    // A first read that its time has ended early.
+    // A first read that its time limit has ended early.
     let at = evidence.segments.iter().position(|of| of.workload.name.contains("random second")).unwrap();
     let mut part = Evidence { segments: evidence.segments[..at].to_vec(), ..evidence.clone() };
     part.segments[at - 1].tallies[0].bytes = 3 * 4096;

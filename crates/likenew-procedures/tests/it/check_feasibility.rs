@@ -1,4 +1,5 @@
-//! What stands against a step by the state of the drive is known to whoever advises it, as to whoever takes it.
+//! What the drive's state prevents is known to the check that advises a step, and to the recondition that
+//! runs it.
 
 use std::io;
 use std::path::Path;
@@ -31,7 +32,7 @@ impl Observer for Bystander {
     }
 }
 
-/// A simulated drive whose state stands against some steps.
+/// A simulated drive whose state prevents some steps.
 struct AilingDrive<D> {
     drive: D,
     forbids: &'static [ActionKind],
@@ -73,7 +74,7 @@ impl<D: Drive> Drive for AilingDrive<D> {
 
 const TARGET: &str = "sim:tiny-flash?state=used&fill=1&deleted=0.9";
 
-/// What the model does when new, so that something is called slow.
+/// The model's metrics when new, so that something is slow.
 fn references(table: &str) -> String {
     let of = |metric: &str, per_s: f64| {
         format!("[[{table}reference]]\nmetric = '{metric}'\norigin = 'simulated'\nper_s = {per_s:?}\n")
@@ -111,7 +112,7 @@ fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings
     (evidence, findings)
 }
 
-/// The steps that a check advises, as typed after `--step`.
+/// The steps that a check advises, by their names after `--step`.
 fn advised(findings: &Findings) -> Vec<String> {
     let fixes = findings.tables.get("fixes").into_iter().flatten();
     let commands = fixes.filter_map(|row| row["command"].as_str());
@@ -134,7 +135,7 @@ fn a_check_advises_no_step_that_the_state_of_the_drive_forbids_and_says_why() {
         advised(&findings)
     };
     assert_eq!(without(&[ActionKind::Fstrim]), ["overwrite"]);
-    // What only has to wait is no reason to lose everything.
+    // A step that only has to wait is no reason to erase everything.
     assert_eq!(without(&[ActionKind::Fstrim, ActionKind::OverwriteFree]), [""; 0]);
 }
 
@@ -167,7 +168,7 @@ fn runs_that_have_not_asked_go_on_and_are_judged_without() {
         let again = all::judge(&*of, &evidence);
         assert_eq!((&again.summary, ids(&again)), (&findings.summary, ids(&findings)), "{procedure}");
         assert_eq!(of.next(&evidence), Ok(Step::Done), "{procedure}");
-        // Cut off in its first check, it goes on with a workload.
+        // Interrupted in its first check, it continues with a workload.
         let mut cut = evidence.clone();
         cut.segments.truncate(2);
         cut.observations.retain(|observation| observation.after < 2);

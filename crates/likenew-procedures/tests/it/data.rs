@@ -1,4 +1,4 @@
-//! What data answers on drives whose speed by compressibility is known.
+//! Answers of data on drives whose speed by compressibility is known.
 
 use crate::support::{answer, evidence, play, segment, standing, steady};
 use likenew_core::answer::Standing;
@@ -20,7 +20,7 @@ fn options() -> DataOptions {
     DataOptions { steps: 6, ops: vec![Op::Write], tests, span: 24 * MIB, ..DataOptions::default() }
 }
 
-/// A kind of files of which every piece compresses to one of these shares.
+/// A kind of files whose pieces all compress to one of these shares.
 fn files(types: &[(&str, u64, f64)]) -> FileScan {
     let of = |(kind, bytes, share): &(&str, u64, f64)| {
         let pieces = vec![*share; 2000];
@@ -43,7 +43,7 @@ fn findings(options: DataOptions, speed: impl Fn(usize, f64) -> f64) -> Findings
     play(&data, evidence(CAPACITY, true), |index, workload| steady(speed(index, share(workload))))
 }
 
-/// A byte that compresses to `share` takes as long as what is stored of it: zeros 500 MB/s, random data 100 MB/s.
+/// The time of a byte is that of its compressed part: zeros 500 MB/s, random data 100 MB/s.
 fn compressing(index: usize, share: f64) -> f64 {
     scatter(index) * 1e9 / (2.0 + 8.0 * share)
 }
@@ -66,7 +66,7 @@ fn a_drive_that_compresses_is_found_and_is_no_problem() {
     assert!((column("share_of_fastest_percent")[5] - 20.0).abs() < 0.2);
     assert!(column("bytes_per_s_low")[2] < column("bytes_per_s")[2]);
     assert_eq!(findings.tables["passes"].len(), 18);
-    // Compressible to the right, as the field draws it.
+    // Compressible on the right, as usual.
     let line = &findings.series["compressibility"].lines[0];
     assert_eq!((line.points[0][0], line.points[5][0]), (0.0, 100.0));
     assert!(line.points[0][1] < line.points[5][1]);
@@ -128,7 +128,7 @@ fn one_pass_and_scattered_passes_decide_nothing() {
 
 #[test]
 fn a_drive_that_slows_down_is_not_taken_for_one_that_compresses() {
-    // 6 workloads prepare; each pass of 6 follows. From 200 MB/s down to 100 MB/s while it is measured.
+    // 6 workloads prepare, then come passes of 6. The speed falls from 200 MB/s to 100 MB/s meanwhile.
     for seed in 0..20 {
         let options = DataOptions { passes: 4, ..options() };
         let workloads = 6.0 + 24.0;

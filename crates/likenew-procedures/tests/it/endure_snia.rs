@@ -1,4 +1,4 @@
-//! What the tests of SNIA's specification run and say, on drives whose course is known.
+//! Workloads and answers of SNIA's tests on drives with a known progress.
 
 use crate::support::{evidence, play, steady};
 use likenew_core::answer::{Answer, Standing};
@@ -30,12 +30,12 @@ fn options() -> SniaOptions {
     SniaOptions { round: Nanos::from_millis(20), ..SniaOptions::default() }
 }
 
-/// The number of the round, from 1; 0 of a preparation.
+/// The number of the round, from 1; 0 for a preparation.
 fn round(workload: &Workload) -> u64 {
     workload.name.strip_prefix("round ").map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap())
 }
 
-/// What there is to judge in the end, and what comes of it.
+/// The final evidence and its findings.
 fn run(endure: &Endure, speed: impl Fn(&Workload) -> f64) -> (Evidence, Findings) {
     let evidence =
         crate::support::run_procedure(endure, evidence(AREA, true), |_, workload| steady(speed(workload)));
@@ -50,7 +50,7 @@ fn names(evidence: &Evidence) -> Vec<&str> {
 #[test]
 fn the_iops_test_prepares_and_ends_with_the_first_steady_window() {
     let endure = Endure::new(EndureOptions::SniaIops(options())).unwrap();
-    // The first three rounds fall, so that the window of rounds 4 to 8 is the first one that does not reach back to them.
+    // The first three rounds fall, so the window of rounds 4 to 8 is the first one without them.
     let speed = |workload: &Workload| if (1..4).contains(&round(workload)) { 160e6 } else { 100e6 };
     let (evidence, findings) = run(&endure, speed);
     let names = names(&evidence);
@@ -78,7 +78,7 @@ fn the_iops_test_prepares_and_ends_with_the_first_steady_window() {
 #[test]
 fn a_variable_that_does_not_settle_ends_after_25_rounds_and_is_flagged() {
     let endure = Endure::new(EndureOptions::SniaIops(options())).unwrap();
-    // Of the three variables only the mixed one goes up and down.
+    // Only the mixed one of the three variables varies.
     let speed = |workload: &Workload| {
         if workload.name.contains("RND64K Q32T4 mix:65") && round(workload).is_multiple_of(2) {
             130e6

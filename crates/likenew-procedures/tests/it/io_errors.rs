@@ -1,4 +1,4 @@
-//! No procedure states a rate of I/Os that failed: what was refused is not measured, and the error says why.
+//! No procedure reports a rate of failed I/Os: refused I/O is not measured, and the error says why.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -28,7 +28,7 @@ use likenew_sim::Spec;
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// What a drive refuses.
+/// The I/Os that a drive refuses.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
     op: Op,
@@ -41,7 +41,7 @@ struct Refusal {
 enum When {
     /// All after this many.
     After(u64),
-    /// The last of so many, again and again.
+    /// The last of this many, again and again.
     EachOf(u64),
     Never,
 }
@@ -56,17 +56,17 @@ impl When {
     }
 }
 
-/// Operations and the errors that they meet.
+/// Operations and their errors.
 const ERRORS: [(Op, i32); 3] = [(Op::Read, EIO), (Op::Write, EIO), (Op::Write, ENOSPC)];
 
-/// Which share of all I/Os of an operation that a question asks for is done before one is refused.
+/// Share of a procedure's I/Os of an operation that are done before one is refused.
 const DONE_BEFORE: [f64; 4] = [0.0, 0.1, 0.5, 0.95];
 
-/// A simulated drive that answers I/Os of one kind with an error, after their usual time.
+/// A simulated drive that answers I/Os of one kind with an error, after their usual latency.
 struct RefusingDrive<D> {
     drive: D,
     refusal: Refusal,
-    /// I/Os of the kind that it was asked for.
+    /// Number of I/Os of that kind.
     asked: Arc<AtomicU64>,
 }
 
@@ -107,7 +107,7 @@ struct RefusingLane<'a> {
     lane: Lane<'a>,
     refusal: Refusal,
     asked: Arc<AtomicU64>,
-    /// Slots whose I/O in flight is to fail.
+    /// Slots whose I/O in flight will fail.
     refused_ios: HashSet<Slot>,
 }
 
@@ -147,7 +147,7 @@ impl Target for RefusingLane<'_> {
     }
 }
 
-/// Keeps nothing of a run, and has a short recording at hand.
+/// Keeps nothing of a run, and provides a short trace.
 struct Bystander;
 
 impl Observer for Bystander {
@@ -164,7 +164,7 @@ impl Observer for Bystander {
     }
 }
 
-/// Reads and writes in turn, one a millisecond.
+/// Reads and writes in turn, one per millisecond.
 struct Recording {
     next: u64,
     applications: Vec<String>,
@@ -189,13 +189,14 @@ impl TraceSource for Recording {
     }
 }
 
-/// A question with settings that make it short. Some have fewer I/Os than end a run, so that it goes on after them.
+/// A procedure with options that make it short. Some have fewer I/Os than would end a run, so it continues
+/// after them.
 struct Question {
     procedure: &'static str,
     options: &'static str,
 }
 
-/// 40 I/Os of [`Recording`], with what its scan says of them.
+/// 40 I/Os of [`Recording`], with the survey of it.
 const REPLAY: &str = "trace = 'day.csv'
 prepare = false
 [summary]
@@ -259,15 +260,15 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// What a question came to.
+/// The result of a procedure.
 struct Outcomes {
     evidence: Evidence,
     findings: Findings,
-    /// I/Os of the operation that it asked for.
+    /// Number of I/Os of the operation.
     asked: u64,
 }
 
-/// The question put to a drive that refuses something, as far as that goes.
+/// Runs the procedure on a drive that refuses something, as far as that goes.
 fn asked(question: &Question, refusal: Refusal) -> Outcomes {
     let spec = Spec::parse("sim:tiny-flash?fill=0.5").unwrap();
     let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
@@ -288,12 +289,13 @@ fn asked(question: &Question, refusal: Refusal) -> Outcomes {
     Outcomes { evidence, findings, asked: asked.load(Ordering::Relaxed) }
 }
 
-/// Whether a segment measured nothing, as I/Os of an operation were refused.
+/// Whether a segment measured nothing because I/Os of an operation were refused.
 fn failed(segment: &Segment, op: Op) -> bool {
     segment.total_of(op).errors > 0 && segment.measurement_error().is_some()
 }
 
-/// What the I/Os of a segment would come to if it had measured something: over all of it, by each operation, and along time and bytes.
+/// The rates that a segment would have if it had measured something: overall, by operation, and by time and
+/// bytes.
 fn rates_of(segment: &Segment) -> Vec<f64> {
     let seconds = segment.elapsed().as_secs_f64();
     let tallies = [segment.total()].into_iter().chain(Op::ALL.map(|op| segment.total_of(op)));
@@ -316,8 +318,8 @@ fn is_rate(key: &str) -> bool {
     key.ends_with("per_s") || key.ends_with("iops") || key.contains("_per_s_")
 }
 
-/// Sentences of findings that state a rate of nothing, and cells of tables and points of plots that do so, or that state
-/// a rate of what failed.
+/// Sentences of findings with a rate of nothing, and table cells or chart points with such a rate or with
+/// that of a failed segment.
 fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Vec<String> {
     let mut all = Vec::new();
     let of_failed = evidence.segments.iter().filter(|segment| failed(segment, refusal.op));
@@ -325,7 +327,7 @@ fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Ve
     let of_others = evidence.segments.iter().filter(|segment| !failed(segment, refusal.op));
     let of_others: Vec<f64> = of_others.flat_map(rates_of).collect();
     let is_like = |rates: &[f64], value: f64| rates.iter().any(|rate| (rate / value - 1.0).abs() < 1e-9);
-    // What another workload came to by accident is that one's.
+    // A value that another workload has by chance belongs to that one.
     let is_of_failed = |value: f64| is_like(&of_failed, value) && !is_like(&of_others, value);
     let cells = findings.overview.table.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     let texts = findings.answers.iter().flat_map(|answer| {
@@ -386,14 +388,14 @@ fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Ve
     all
 }
 
-/// What is wrong with an answer of which some I/Os were refused.
+/// The faults of an answer after some I/Os were refused.
 fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<String> {
     let Outcomes { evidence, findings, .. } = outcomes;
     let of = format!("{} ({}) on {refusal:?}", question.procedure, question.options.replace('\n', "; "));
     let mut faults: Vec<String> =
         false_rates(evidence, findings, refusal).into_iter().map(|what| format!("{of}: {what}")).collect();
     let errors: u64 = evidence.segments.iter().map(Segment::errors).sum();
-    // What a probe is refused is in its result.
+    // The refusal of a probe is in its result.
     if errors == 0 && evidence.observations.is_empty() {
         faults.push(format!("{of}: nothing was refused"));
     }
@@ -422,7 +424,7 @@ fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<Str
     faults
 }
 
-/// Questions that never ask for an operation.
+/// Procedures that never use an operation.
 const NEVER_ASKED: &[(&str, Op)] =
     &[("facts", Op::Read), ("facts", Op::Write), ("surface", Op::Write), ("trim", Op::Read)];
 
@@ -474,7 +476,7 @@ fn an_io_that_was_refused_counts_into_no_rate() {
                     stated += 1;
                     let each = speed / iops;
                     assert!(
-                        // A mean of rates is not quite the rate of the sums; one in four would show as 0.4.
+                        // A mean of rates is not exactly the rate of the sums; one in four would show as 0.4.
                         (each.log2() - each.log2().round()).abs() < 0.02,
                         "{procedure}: {iops} I/Os a second moved {speed} bytes, {each} each"
                     );

@@ -1,4 +1,4 @@
-//! What procedures run and find, on drives whose behavior is known beforehand.
+//! Workloads and findings of procedures, on drives with known behavior.
 
 mod age;
 mod apps;
@@ -14,6 +14,7 @@ mod io_errors;
 mod model;
 mod recondition;
 mod recondition_credit;
+mod recondition_rewrite;
 mod replay;
 mod replay_disk;
 mod support;

@@ -1,4 +1,4 @@
-//! What a model says of drives whose times are known formulas.
+//! Answers of model on drives whose times are known formulas.
 
 use crate::support::evidence;
 use likenew_core::access_pattern::AccessPattern;
@@ -26,7 +26,7 @@ const WRITE_BYTE_NS: f64 = 13.0;
 const PENALTY_NS: f64 = 40e6;
 const CLUSTER: u64 = 3 << 20;
 
-/// A drive by formula: the time of one request, and how many are served at once.
+/// A drive by formula: the time of one request, and the number served at once.
 struct Formula {
     ns: Box<dyn Fn(Op, u64, u64) -> f64>,
     immediate: f64,
@@ -36,7 +36,7 @@ struct Formula {
     moments: f64,
 }
 
-/// Writes pay for each cluster that they leave in part, counted from their very addresses.
+/// Writes pay for each partial cluster, counted from their addresses.
 fn clusters() -> Formula {
     let ns = |op: Op, offset: u64, length: u64| match op {
         Op::Read => READ_NS + READ_BYTE_NS * length as f64,
@@ -50,14 +50,14 @@ fn clusters() -> Formula {
     Formula { ns: Box::new(ns), immediate: 1.0, scatter: 0.02, moments: 0.0 }
 }
 
-/// Reads and writes alike, so many served at once.
+/// Reads and writes alike, this many served at once.
 fn plain(immediate: f64) -> Formula {
     let ns = |_: Op, _: u64, length: u64| READ_NS + READ_BYTE_NS * length as f64;
     Formula { ns: Box::new(ns), immediate, scatter: 0.02, moments: 0.0 }
 }
 
 impl Formula {
-    /// One workload. A run of several I/Os in flight is one request, as it begins once.
+    /// One workload. A run of several I/Os in flight is one request, because it begins once.
     fn run(&self, workload: &Workload, started_at: Nanos) -> Segment {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(workload.seed);
         let mut recorder = SegmentRecorder::default();
@@ -82,7 +82,7 @@ impl Formula {
                 let places = (region.end - region.start - length) / align + 1;
                 at = region.start + random.random_range(0..places) * align;
             }
-            // A request in sequence goes on where the last one ended: no cluster is left in part by it.
+            // A sequential request continues where the last one ended, without a partial cluster.
             let in_sequence = matches!(stream.pattern, AccessPattern::Sequential(_)) && !is_run;
             let whole = if is_run { region.end - region.start } else { length };
             let ns = match (is_run, in_sequence) {
@@ -146,7 +146,7 @@ fn answer<'a>(findings: &'a Findings, id: &str) -> Option<&'a Answer> {
     findings.answers.iter().find(|answer| answer.id == id)
 }
 
-/// That an answer has this standing and these words.
+/// Asserts the standing and words of an answer.
 fn assert_answer(findings: &Findings, id: &str, standing: Standing, words: &str) {
     let answer = answer(findings, id).unwrap_or_else(|| panic!("no {id} in {:#?}", findings.answers));
     assert!(answer.standing == standing && answer.answer.contains(words), "{answer:#?}");
@@ -218,7 +218,8 @@ fn noise_is_named_and_makes_no_confident_wrong_answer() {
         of("high") / of("low")
     };
     assert!(width(&noisy) - 1.0 > 10.0 * (width(&quiet) - 1.0), "{} {}", width(&noisy), width(&quiet));
-    // Times are one to three times as long, by chance: a penalty that is believed all the same lies within that.
+    // Times are one to three times as long, by chance; a penalty reported in spite of that must be within
+    // that.
     if let Some(cluster) = answer(&noisy, "write_cluster").filter(|of| of.standing == Standing::Info) {
         let estimate = cluster.estimate.as_ref().unwrap();
         assert!(estimate.low <= 3.0 * PENALTY_NS && PENALTY_NS <= estimate.high, "{cluster:?}");
@@ -282,7 +283,7 @@ fn settings_that_make_no_sense_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6) })]
 
-    /// Whatever the size of the drive and what may be moved, every workload fits and there is an end.
+    /// For any drive size and limit, every workload fits and the run ends.
     #[test]
     fn any_drive_is_measured_to_an_end(capacity_mib in 1u64..3000, bytes_mib in 16u64..3000, block in prop::sample::select(vec![512u32, 4096, 8192])) {
         let mut evidence = evidence(capacity_mib << 20, true);

@@ -1,4 +1,4 @@
-//! What a recondition says before anything is done, from evidence made by hand.
+//! Findings of a recondition before it does anything, from evidence written by hand.
 
 use likenew_core::answer::Standing;
 use likenew_core::drive::Kind;
@@ -27,7 +27,7 @@ fn dry_run() -> Recondition {
     Recondition::new(ReconditionOptions { dry_run: true, ..ReconditionOptions::default() }).unwrap()
 }
 
-/// Evidence of a dry run that has seen this of a drive of this kind.
+/// Evidence of a dry run with this feasibility on a target of this kind.
 fn evidence(kind: Kind, feasibility: Feasibility) -> Evidence {
     let mut evidence = crate::support::evidence(1 << 30, true);
     evidence.identity.kind = kind;
@@ -65,8 +65,8 @@ fn an_objection_removes_a_step() {
             .contains("confirm that the 3 GiB outside of partitions holds nothing")
     );
     let plan = &findings.answers[0];
-    assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite"));
-    assert!(findings.summary.contains("trim, discard-unused and overwrite"), "{}", findings.summary);
+    assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite, rewrite"));
+    assert!(findings.summary.contains("trim, discard-unused, overwrite and rewrite"), "{}", findings.summary);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A step is credited only with what it has done: on drives on which it does nothing, nothing is said to have helped.
+//! A step gets credit only for what it did: on drives on which it does nothing, no answer says that it
+//! helped.
 
 use std::io;
 use std::path::Path;
@@ -27,7 +28,7 @@ impl Observer for Bystander {
     }
 }
 
-/// What the model's maker would promise of it, so that something is called slow.
+/// Rated speeds of the model, so that something is slow.
 const PROMISED: &str = "
 [check]
 bytes = '128MiB'
@@ -45,7 +46,7 @@ origin = 'simulated'
 per_s = 278838431.0
 ";
 
-/// A drive of the catalogue, with a table more in its file.
+/// A drive of the catalog with another table in its file.
 fn file(but: &str) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     let like = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
     let text = format!("{}\n{but}", std::fs::read_to_string(like).unwrap());
@@ -73,7 +74,7 @@ fn reconditioned(target: &str, but: &str, step: StepName) -> (Evidence, Findings
     (evidence, findings)
 }
 
-/// Whether an answer says that a step did any good: steps and their result are good only then.
+/// Whether an answer says that a step helped: steps and their result have a good standing only then.
 fn credits(answer: &Answer) -> bool {
     let is_about_steps = answer.id == "result" || answer.id.starts_with("step_");
     let words = ["helped:", "restored ", "Restored:", "Faster:"];
@@ -83,7 +84,7 @@ fn credits(answer: &Answer) -> bool {
     is_about_steps && is_credit
 }
 
-/// Everything that a report says.
+/// Every sentence of a report.
 fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
     let answers = findings.answers.iter().flat_map(|Answer { answer, evidence, caveats, .. }| {
         evidence.iter().chain(caveats).chain(std::iter::once(answer))
@@ -91,7 +92,7 @@ fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
     answers.chain(std::iter::once(&findings.summary))
 }
 
-/// Whether a sentence of a diagnosis gives TRIM a credit.
+/// Whether a sentence of a diagnosis credits TRIM.
 fn credits_trim(sentence: &str) -> bool {
     let sentence = sentence.to_lowercase();
     sentence.contains("after trim was sent")

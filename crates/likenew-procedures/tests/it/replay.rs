@@ -1,4 +1,4 @@
-//! What a replay asks for and says, tried on records whose every number is known beforehand.
+//! Workloads and answers of replay, on records whose every number is known.
 
 use crate::support::{answer, standing};
 use likenew_core::answer::Standing;
@@ -48,7 +48,7 @@ fn evidence(capacity: u64, writable: bool) -> Evidence {
     Evidence::new(plan, identity, geometry)
 }
 
-/// Whether less is waited here, if that is decided.
+/// Whether the waiting here is shorter, if that is decided.
 fn is_less(findings: &Findings, id: &str) -> Option<bool> {
     let answer = answer(findings, id);
     (answer.standing == Standing::Info).then(|| answer.answer.contains("less than recorded"))
@@ -78,7 +78,7 @@ fn replay(options: ReplayOptions) -> Replay {
     Replay::new(options).unwrap()
 }
 
-/// A pass of 100 I/Os of `make` that waited for so long here and there, and left late by so much of it.
+/// A pass of 100 I/Os of `make` with these latencies here and in the trace, partly because they left late.
 fn replay_record(replay_latency: u64, recording_latency: u64, lateness: u64, throttled: u64) -> ReplayRecord {
     let latencies = |each: u64| {
         let mut latencies = Latencies::default();
@@ -118,7 +118,7 @@ fn replay_record(replay_latency: u64, recording_latency: u64, lateness: u64, thr
     }
 }
 
-/// Runs a replay to its end as if its passes had come to this.
+/// Runs a replay to its end with these passes as its results.
 fn judged(options: ReplayOptions, passes: &[ReplayRecord], clock: Clock) -> Findings {
     let procedure = replay(ReplayOptions { passes: passes.len() as u32, ..options });
     let mut evidence = evidence(1 << 30, true);
@@ -226,7 +226,7 @@ fn what_does_not_fit_is_named() {
 #[test]
 fn a_dry_run_says_what_is_written_and_how_long_it_takes() {
     let dry_run = DryRun::plan(&replay(options()), &evidence(1 << 30, true)).unwrap();
-    // What is touched once at most, and what the recording writes.
+    // Addresses written at most once, and the writes of the trace.
     assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (2, (100 << 12) + (20 << 12)));
     assert!(dry_run.elapsed >= Nanos::from_secs(10) && dry_run.elapsed < Nanos::from_secs(11));
     let reads = ReplayOptions { reads_only: true, ..options() };

@@ -89,7 +89,8 @@ fn old() -> ReadBackResult {
     }
 }
 
-/// Answers the probes of a procedure with these, and lets its random writes go at these speeds with and without.
+/// Answers the probes of a procedure with these results, and runs its random writes at these speeds with and
+/// without TRIM.
 fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (Evidence, Findings) {
     let procedure = Trim::new(options).unwrap();
     let mut evidence = evidence(128 * MIB, true);
@@ -122,7 +123,7 @@ fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (
                     "4K random write with TRIM" => speeds[0],
                     _ => speeds[1],
                 };
-                // A little scatter, as of any drive.
+                // A little scatter, as on any drive.
                 let speed = speed * (1.0 + 0.002 * (evidence.segments.len() % 3) as f64);
                 let segment = segment(&workload, now, &steady(speed));
                 now = segment.ended_at;
@@ -259,12 +260,12 @@ fn the_effect_decides_where_the_drive_keeps_silent() {
     assert_eq!(findings.tables["worth"][0]["freed_bytes"], 32 * MIB);
     assert_eq!(findings.tables["worth_passes"].len(), 8);
     assert_eq!(evidence.observations.len(), 4 + 2);
-    // A quarter of the drive was given up, and it made no difference.
+    // A quarter of the drive was trimmed, without a difference.
     let (_, findings) = judged(worth(64 * MIB), read_back(old()), [20e6, 20e6]);
     assert_eq!(standing(&findings, TRIM), Standing::Problem);
     assert!(answer(&findings, EFFECT).answer.starts_with("none;"), "{findings:#?}");
     assert!(findings.found_problem());
-    // So little that it proves nothing.
+    // Too little to prove anything.
     let (_, findings) = judged(worth(16 * MIB), read_back(old()), [20e6, 20e6]);
     assert_eq!(standing(&findings, TRIM), Standing::Unknown);
     assert!(!findings.found_problem());

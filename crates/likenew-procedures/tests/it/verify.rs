@@ -1,4 +1,4 @@
-//! Sticks of every kind of counterfeit, played sector by sector: what verify says of them is what they are.
+//! Counterfeits of every kind, simulated sector by sector: the answers of verify are the truth.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const BLOCK: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
-/// Sectors by where they really are: what each says of itself.
+/// Sectors by physical address, with the label of each.
 struct Stick {
     real: u64,
     wrap: u64,
@@ -41,7 +41,7 @@ impl Stick {
         Self::counterfeit(bytes, bytes)
     }
 
-    /// Addresses wrap around at `wrap`, of which those beyond `real` are nowhere.
+    /// Addresses wrap around at `wrap`, and those beyond `real` store nothing.
     fn counterfeit(real: u64, wrap: u64) -> Self {
         Self { real, wrap, sectors: HashMap::new(), now: Nanos::ZERO }
     }
@@ -50,7 +50,7 @@ impl Stick {
         self.run_at(workload, |address| address)
     }
 
-    /// Runs a workload whose addresses lie on the stick where `on_stick` says.
+    /// Runs a workload at the physical addresses that `on_stick` gives.
     fn run_at(&mut self, workload: &Workload, on_stick: impl Fn(u64) -> u64) -> Segment {
         let mut recorder = SegmentRecorder::default();
         recorder.begin(workload, self.now);
@@ -90,7 +90,7 @@ impl Stick {
     }
 }
 
-/// The I/Os of a workload: each stream's place in order, or at random.
+/// The I/Os of a workload: each stream's addresses, sequential or random.
 fn ios(workload: &Workload) -> Vec<(u16, Op, u64, u32)> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(workload.seed);
     let mut ios = Vec::new();
@@ -157,7 +157,7 @@ impl Files {
     }
 }
 
-/// Verifies the free space of a folder; `tells` if the file system tells where files lie.
+/// Verifies the free space of a folder; `tells` if the file system reports where files are.
 fn verify_folder(files: &mut Files, bytes: u64, tells: bool, options: VerifyOptions) -> (Evidence, Findings) {
     let procedure = Verify::new(VerifyOptions { probes: 0, file_size: MIB, ..options }).unwrap();
     let mut evidence = evidence(bytes, true);
@@ -196,7 +196,7 @@ fn verify_folder(files: &mut Files, bytes: u64, tells: bool, options: VerifyOpti
     (evidence, findings)
 }
 
-/// Bytes of a folder that the stick still holds as they were written last.
+/// Bytes of a folder that the stick still holds as last written.
 fn held(files: &Files, written: u64) -> u64 {
     let places = &files.places;
     let place = |address: u64| places[(address / PIECE) as usize] * PIECE + address % PIECE;
@@ -446,7 +446,7 @@ proptest! {
         prop_assert_eq!(standing(&findings, CAPACITY), Standing::Good);
         let read: u64 = evidence.segments.iter().filter_map(|segment| segment.damage.as_ref()).map(|damage| damage.checked_bytes).sum();
         prop_assert!(read >= u64::from(passes) * bytes);
-        // What was cut off says nothing wrong either.
+        // An interrupted run says nothing wrong either.
         let procedure = Verify::new(VerifyOptions { passes, probes, full, ..options() }).unwrap();
         for end in 0..evidence.segments.len() {
             let cut = Evidence { segments: evidence.segments[..end].to_vec(), ..evidence.clone() };
@@ -456,7 +456,7 @@ proptest! {
     }
 }
 
-/// Half of where its addresses go round lies before its end, and was only read.
+/// Half of the size at which its addresses wrap is before its end, and was only read.
 #[test]
 fn what_was_never_written_is_not_missing() {
     let (real, announced) = (2855 * 512, 18 * MIB);

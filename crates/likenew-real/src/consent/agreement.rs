@@ -1,4 +1,4 @@
-//! What a person has typed to agree to a loss, or to a step of which nothing is lost.
+//! What the user has typed to agree to a loss, or to a step that loses nothing.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use likenew_core::lab_error::LabError;
 use super::refusal;
 use crate::stable_id::StableId;
 
-/// A drive or file, named by what it is known by, and everything that is on it, named too.
+/// A drive or file by its stable name, and the names of everything on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The serial number, or what stands for it (see [`crate::stable_id::StableId`]).
+    /// The serial number, or its substitute (see [`crate::stable_id::StableId`]).
     pub id: String,
     /// What may be destroyed: names of file systems, partition tables and the like.
     pub destroy: Vec<String>,
 }
 
 impl Agreement {
-    /// Whether this names what lies at `path`.
+    /// Whether this names the device or file at `path`.
     ///
     /// # Errors
-    /// A refusal that says what it is known by.
+    /// A refusal that gives its stable name.
     pub fn names(&self, path: &Path, id: &StableId) -> Result<(), LabError> {
         if self.id == id.text {
             return Ok(());

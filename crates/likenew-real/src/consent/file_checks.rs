@@ -1,4 +1,4 @@
-//! What a file may be that must not be overwritten, whatever was typed.
+//! Files that must not be overwritten, whatever was typed.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -31,10 +31,10 @@ const KERNEL_FILE_SYSTEMS: [&str; 18] = [
     "hugetlbfs",
 ];
 
-/// Folders of the system itself, where a file that is gone may be the last thing that went wrong.
+/// Folders of the system itself, where the loss of a file may break the machine.
 const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
 
-/// Why this file must not be overwritten, if anything speaks against it: a reason, and what to do.
+/// Why this file must not be overwritten, if there is a reason; and what to do.
 pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
     let unknown = |reason: std::io::Error| {
         format!("its kind cannot be determined ({reason}); mount /proc first, or give a folder")

@@ -1,8 +1,9 @@
-//! What a GUID partition table says (UEFI 2.10, 5.3), of a disk that anybody can have written.
+//! What a GUID partition table says (UEFI 2.10, 5.3), on a disk that anyone can have written.
 //!
-//! The library that reads it believes a header whose sum is right: it panics where entries are of another size than the usual one, and reads and keeps as
-//! many as the header names, up to 512 GiB. So both headers are looked at first; what the library gets is a copy in memory of them and of the
-//! entries, so that a disk which answers otherwise the second time gets past no check.
+//! The library that reads it trusts a header whose checksum is right: it panics where entries have another
+//! size than the usual one, and reads and keeps as many as the header names, up to 512 GiB. So both headers
+//! are checked first. The library only gets a copy in memory of them and of the entries, so a disk that
+//! answers differently the second time cannot get past a check.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -15,7 +16,7 @@ use super::unused_space::{Table, read};
 
 /// Of an entry, in bytes. The standard allows multiples; no tool writes others.
 const ENTRY: u32 = 128;
-/// Entries at most: eight times as many as tools make room for.
+/// Entries at most: eight times as many as tools create.
 const ENTRIES_MAX: u32 = 1024;
 /// What is used of a header, from its beginning.
 const HEADER: usize = 92;

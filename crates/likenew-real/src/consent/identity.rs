@@ -1,4 +1,4 @@
-//! What tells one thing from anything else that may come to have its path.
+//! Distinguishes a device or file from any other that may later have its path.
 
 use std::os::fd::AsFd;
 
@@ -15,13 +15,14 @@ pub(super) enum Identity {
     /// A block device.
     Device {
         number: DeviceNumber,
-        /// The kernel's count of disks that ever came up, which a new one at an old number has another of (since Linux 5.15).
+        /// The kernel's count of disks that ever came up, which a new one at an old number has another of
+        /// (since Linux 5.15).
         sequence: Option<u64>,
-        /// Where a partition lies: one that was made anew has the number of the old one.
+        /// The range of a partition: one that was created anew can have the number of the old one.
         range: Option<(u64, u64)>,
     },
-    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where a file system keeps
-    /// none, that of its last change.
+    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where
+    /// a file system keeps none, that of its last change.
     File { device: u64, inode: u64, birth_time: (i64, u32) },
     /// Neither.
     Other,

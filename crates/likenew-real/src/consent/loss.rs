@@ -1,4 +1,4 @@
-//! What would be lost if something were overwritten, found out without changing anything.
+//! What an overwrite would destroy, found out without changing anything.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -21,12 +21,12 @@ use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 
-/// A block device or file that nobody uses, and what it is and carries.
+/// A block device or file that is not in use: what it is, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Where it is, without symbolic links.
     pub path: PathBuf,
-    /// What it is known by: what has to be typed.
+    /// Its stable name, which has to be typed.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
@@ -34,16 +34,16 @@ pub struct Loss {
     pub bytes: u64,
     /// Names of the file systems, partition tables and the like on it.
     pub carries: Vec<&'static str>,
-    /// What tells it from anything else that may come to have its path.
+    /// Distinguishes it from any other that may later have its path.
     pub(super) identity: Identity,
 }
 
 impl Loss {
-    /// Looks at what lies at `path`, after every check that needs no agreement.
+    /// Finds out what is at `path`, after every check that needs no agreement.
     ///
     /// # Errors
-    /// A refusal that names the check which failed and what to do: it is neither a block device nor a file, somebody uses it,
-    /// or the system runs from it.
+    /// A refusal that names the check that failed and what to do: it is neither a block device nor a file, it
+    /// is in use, or the system runs from it.
     pub fn at(path: &Path) -> Result<Self, LabError> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible("look at", path, errno))?;
@@ -54,7 +54,7 @@ impl Loss {
                 &format!("it is {}; give a block device, a file or a folder", text(kind)),
             ));
         }
-        // Who uses a device is said before it is opened: that may need rights.
+        // Report who uses a device before opening it: opening may need rights.
         let number = DeviceNumber::from_raw(stat.st_rdev);
         let device = (kind == FileType::BlockDevice).then(|| unused_device(&resolved, number)).transpose()?;
         let fd = open_for_reading(&resolved)?;
@@ -106,7 +106,7 @@ impl Loss {
     }
 
     fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, LabError> {
-        // Whoever has no right to it is told that, and not what only root could find out.
+        // A user without the right to write is told that first, not what only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
             return Err(not_possible("open for writing", &path, Errno::ACCESS));
         }
@@ -121,7 +121,7 @@ impl Loss {
     }
 }
 
-/// The device with this number, if nobody uses it.
+/// The device with this number, if it is not in use.
 fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabError> {
     let Some(device) = BlockDevice::by_number(number) else {
         return Err(refusal(path, NOTHING_BEHIND));
@@ -133,7 +133,7 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabEr
     }
 }
 
-/// What is neither a device nor a file.
+/// Anything but a device or a file.
 fn text(kind: FileType) -> &'static str {
     match kind {
         FileType::Directory => "a folder",
@@ -144,7 +144,7 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What a range of it carries.
+/// What is on a range of it.
 fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, LabError> {
     signatures(fd, start, bytes).map_err(|errno| {
         refusal(

@@ -1,8 +1,10 @@
-//! Consent to write to what holds something, or may: a block device, or an existing file. Nothing else in this project can
+//! Consent to write where there may be data: to a block device, or an existing file. Only this module can
 //! make one, and without one neither is ever opened for writing.
 //!
-//! There are three ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves; [`Consent::to_overwrite`],
-//! for what a person has looked at ([`Loss`]) and named ([`Agreement`]); and [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no partition of a disk covers.
+//! There are three ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves;
+//! [`Consent::to_overwrite`], for what the user has been shown ([`Loss`]) and has named ([`Agreement`]); and
+//! [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no
+//! partition of a disk covers.
 
 mod agreement;
 mod file_checks;
@@ -30,8 +32,8 @@ use crate::clock::Monotonic;
 use crate::in_use::Claims;
 use crate::lab_error::not_possible;
 
-/// The right to overwrite one block device or file, and the hold on it: nobody can mount a device or claim it otherwise
-/// while this lives, nor any other device over the same bytes.
+/// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
+/// mount the device or claim it, nor any other device over the same bytes.
 #[derive(Debug)]
 pub struct Consent {
     path: PathBuf,
@@ -44,7 +46,7 @@ impl Consent {
         &self.path
     }
 
-    /// What is held open for writing.
+    /// The target, held open for writing.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -54,12 +56,13 @@ impl Consent {
     }
 }
 
-/// Exclusive means, for a block device: not mounted, and claimed by nobody else.
+/// Exclusive means, for a block device: not mounted, and without another claim.
 const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
 
-/// How often, and how long apart, a claim is tried: a drive of ours that was just closed may take the kernel a moment to
-/// let go of.
+/// How many times a claim is tried: the kernel may take a moment to release a device of ours that was just
+/// closed. Chosen: with [`HOLD_PAUSE`], half a second in all.
 pub(crate) const HOLD_TRIES: u32 = 100;
+/// Time between two tries. Chosen: short beside the wait that a user would notice.
 pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
 
 /// Opens a block device for writing, exclusively.
@@ -74,11 +77,12 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
 }
 
-/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a disk changes, and a program that is just
-/// being started, which has copies of all descriptors of the one that starts it.
+/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a
+/// disk changes, and a program that is just being started, which has copies of all descriptors of the one
+/// that starts it.
 ///
 /// # Errors
-/// Somebody goes on holding the lock (`WOULDBLOCK`), or there is none to be had.
+/// Another program keeps the lock (`WOULDBLOCK`), or there is no lock to be had.
 pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
     let clock = Monotonic::start();
     for _ in 1..HOLD_TRIES {
@@ -98,9 +102,10 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
     })
 }
 
-/// Has the next reads see what is on the drive, and not what memory has kept of it since somebody opened it.
+/// Makes the next reads return what is on the drive, and not what memory has cached since it was opened
+/// elsewhere.
 fn reread_kernel_state(fd: &OwnedFd) {
-    // Where that cannot be asked for, memory is as good as the drive.
+    // Where that is not supported, cached data has to do.
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 

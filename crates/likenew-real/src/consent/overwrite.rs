@@ -1,4 +1,4 @@
-//! Consent that a person gives: to overwrite a block device or an existing file that was named by what it is known by.
+//! Consent by the user: to overwrite a block device or an existing file by its stable name.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -20,9 +20,9 @@ use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
 
 impl Consent {
-    /// Consents to overwriting the block device or file at `path`, after every check has passed: nobody uses it, directly or
-    /// through what is built on it; the system does not run from it; it was named by what it is known by; everything that it
-    /// carries was named; nobody else holds it.
+    /// Consents to overwriting the block device or file at `path`, after every check has passed: it is not in
+    /// use, neither directly nor through anything built on it; the system does not run from it; its stable
+    /// name was given; everything on it was named; no other program holds it.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -31,19 +31,19 @@ impl Consent {
         Self::take(path, &loss, agreement)
     }
 
-    /// The same for what was looked at before, perhaps some time ago, and shown to a person.
+    /// The same for a loss that was determined earlier and shown to the user.
     ///
     /// # Errors
-    /// As [`Consent::to_overwrite`], and a refusal if what lies there now is not what was looked at.
+    /// As [`Consent::to_overwrite`], and a refusal if the device or file now there is not the one in `loss`.
     pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, LabError> {
         Self::take(&loss.path, loss, agreement)
     }
 
-    /// Consents to rewriting the block device at `path` with what is on it already: nothing that it carries has to be named, as nothing of it
-    /// is lost. Every other check is the same.
+    /// Consents to rewriting the block device at `path` with the data already on it: its contents need not be
+    /// named, as nothing is lost. Every other check is the same.
     ///
     /// # Errors
-    /// As [`Consent::to_overwrite`]; and a refusal of what is no block device.
+    /// As [`Consent::to_overwrite`]; and a refusal of anything but a block device.
     pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
@@ -58,7 +58,7 @@ impl Consent {
         Self::hold(path, loss)
     }
 
-    /// Holds what was looked at.
+    /// Holds the device or file that was examined.
     fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
         let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         let changed = || refusal(path, "it has changed since the check; start again");
@@ -67,8 +67,8 @@ impl Consent {
         }
         let target = loss.target().ok_or_else(changed)?;
         let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
-        // What was looked at is what was opened, and is still what it was, and nobody has begun to use it: from here on nobody can mount or
-        // claim it, nor any other device over the same bytes.
+        // What was examined is what was opened, has not changed, and is still not in use. From here on no
+        // program can mount or claim it, nor any other device over the same bytes.
         if Loss::at(&loss.path)? != *loss {
             return Err(changed());
         }
@@ -113,12 +113,12 @@ fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
     }
 }
 
-/// Who holds a device, as far as it can be told, and what to do.
+/// Who holds a device, as far as it can be determined, and what to do.
 fn holder_of(path: &Path) -> String {
     let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
         return "another program holds it exclusively; close that program first".to_owned();
     };
-    // Perhaps since it was looked at.
+    // Its use may have begun after the first check.
     let found = Target::device(&device).and_then(|target| use_of(&target));
     found.unwrap_or_else(|| {
         "another program holds it exclusively; close that program first (fuser -v shows programs, zpool status pools of ZFS)".to_owned()
@@ -144,7 +144,7 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     let clock = Monotonic::start();
     let mut tries = 1;
     loop {
-        // Given back at once: it is only asked whether anybody else has it open.
+        // Given back at once: this only asks whether another program has it open.
         let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
             (_, Some((program, _))) => format!("{program} has it open; close that program first"),
             (Err(LeaseError::Taken), None) => {
@@ -152,7 +152,8 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
             }
             (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
         };
-        // A program that is just being started has copies of all descriptors of the one that starts it, also of those that were closed meanwhile.
+        // A program that is just being started has copies of all its parent's descriptors, including those
+        // closed since.
         if tries >= OPEN_TRIES {
             return Err(refusal(path, &reason));
         }
@@ -161,7 +162,7 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     }
 }
 
-/// How often it is looked whether a file is still open elsewhere.
+/// How many times to check whether a file is still open elsewhere.
 const OPEN_TRIES: u32 = 40;
 
 #[cfg(test)]
@@ -173,7 +174,8 @@ mod tests {
 
     use super::*;
 
-    /// As a child of another thread does between fork and exec, whose copies of descriptors /proc shows as nobody else's.
+    /// Holds it as a child of another thread does between fork and exec; /proc shows those copies of
+    /// descriptors as our own.
     fn held_for_a_moment(file: File) -> std::thread::JoinHandle<()> {
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(60));
@@ -186,7 +188,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "mine").unwrap();
-        // A copy of a descriptor by which it was looked at.
+        // A copy of a descriptor that was used to examine it.
         let lock_holder = held_for_a_moment(File::open(&path).unwrap());
         open_file(&path).unwrap();
         lock_holder.join().unwrap();
@@ -195,7 +197,7 @@ mod tests {
         let lock_holder = held_for_a_moment(locked);
         open_file(&path).unwrap();
         lock_holder.join().unwrap();
-        // Whoever keeps it is in the way.
+        // A program that keeps it open is in the way.
         let kept = File::open(&path).unwrap();
         if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
             == Some(LeaseError::Taken)

@@ -1,5 +1,5 @@
-//! Consent that needs nobody: to a loop device over a file that this process has made in a scratch folder it holds, so that
-//! there is nothing on it that could be lost.
+//! Consent that needs no user: to a loop device over a file that this process has made in a scratch folder it
+//! holds, so there is nothing on it to lose.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -17,8 +17,9 @@ use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
 
 impl Consent {
-    /// Consents to writing to the loop device at `path`, after every check has passed: its backing file is ours; it has no
-    /// partitions; it is not mounted, serves as no swap and carries no other device; nobody else holds it.
+    /// Consents to writing to the loop device at `path`, after every check has passed: its backing file is
+    /// ours; it has no partitions; it is not mounted, serves as no swap and carries no other device; no other
+    /// program holds it.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -50,7 +51,8 @@ impl Consent {
             }
             device => device.map_err(|errno| not_possible("open for writing", path, errno))?,
         };
-        // What was checked by its path is what was opened, and is still what it was: from here on nobody can change that.
+        // What was checked by its path is what was opened, and has not changed; from here on it cannot
+        // change.
         let fd = fstat(&device).map_err(|errno| not_possible("look at", path, errno))?;
         if fd.st_rdev != stat.st_rdev || FileType::from_raw_mode(fd.st_mode) != FileType::BlockDevice {
             return refuse("it was replaced by another device during the check; start again");

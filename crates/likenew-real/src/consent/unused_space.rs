@@ -1,9 +1,10 @@
 //! Consent to discard what no partition of a disk covers, while its partitions may be in use.
 //!
-//! The disk cannot be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
-//! the kernel's list name the same partitions; both are looked at again before every step; nothing but partitions uses the disk; and it
-//! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
-//! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
+//! The disk cannot be held exclusively then, so this is a separate kind of consent with other checks: the
+//! table on the disk and the kernel's list name the same partitions; both are checked again before every
+//! step; only partitions use the disk; and it is locked as partitioning tools lock it (flock on the disk).
+//! The space before the first partition is never touched, as boot loaders are there, nor are the tables
+//! themselves, nor gaps shorter than 1 MiB.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -28,15 +29,15 @@ use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 
-/// What is discarded begins and ends on multiples of this, and is no shorter.
+/// Discards begin and end on multiples of this, and are no shorter.
 pub(super) const GRAIN: u64 = 1 << 20;
 
-/// Space of a disk outside of its partitions, and what was seen around it.
+/// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedSpace {
     /// Where the disk is, without symbolic links.
     pub path: PathBuf,
-    /// What it is known by: what has to be typed.
+    /// Its stable name, which has to be typed.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
@@ -45,7 +46,7 @@ pub struct UnusedSpace {
     /// The space, in bytes from the disk's start; may be none.
     pub ranges: Vec<Range<u64>>,
     identity: Identity,
-    /// Of everything that the tables stand in.
+    /// A hash of everything that holds the tables.
     digest: [u8; 32],
 }
 
@@ -91,7 +92,7 @@ impl UnusedSpace {
         }
     }
 
-    /// Looks at the disk at `path`, and changes nothing.
+    /// Examines the disk at `path`, and changes nothing.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -170,7 +171,8 @@ impl UnusedSpace {
 }
 
 impl UnusedConsent {
-    /// Consents, if what was typed is what the disk is known by, and everything is as it was looked at.
+    /// Consents, if the typed name is the stable name of the disk, and nothing has changed since it was
+    /// examined.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -200,7 +202,7 @@ impl UnusedConsent {
         self.fd.as_fd()
     }
 
-    /// Whether everything still is as it was.
+    /// Checks that nothing has changed.
     ///
     /// # Errors
     /// A refusal, if not.
@@ -231,7 +233,8 @@ fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
         .map_err(|reason| format!("its partition table cannot be read ({reason}); check it first (gdisk -l)"))
 }
 
-/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
+/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes
+/// each from 446 on.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let sector = read(fd, &(0..512))
         .map_err(|errno| format!("its first sector cannot be read ({errno}); see likenew facts"))?;
@@ -247,11 +250,11 @@ fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
         }
         partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
     }
-    // Copies of tables, and RAID of mainboards, lie in the last sectors.
+    // The last sectors hold copies of tables, and RAID metadata of mainboards.
     Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
 }
 
-/// What lies behind the first partition and within no other, on whole grains.
+/// The gaps after the first partition that no other covers, on whole grains.
 fn holes(partitions: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     let mut holes = Vec::new();
     let mut covered = partitions.first().map_or(end, |first| first.end);

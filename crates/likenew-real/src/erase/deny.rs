@@ -1,4 +1,4 @@
-//! What is known against doing something to a model or firmware, with its sources: `deny.toml`.
+//! Known problems of an action on a model or firmware, with sources: `deny.toml`.
 
 use std::sync::LazyLock;
 
@@ -6,24 +6,24 @@ use likenew_core::feasibility::ActionKind;
 use regex::Regex;
 use serde::Deserialize;
 
-/// How much stands against it.
+/// How serious it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// It is never done.
+    /// The action is never done.
     Deny,
-    /// It is said first.
+    /// The user is warned first.
     Warn,
 }
 
 /// One entry that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DenyMatch {
-    /// How much stands against it.
+    /// How serious it is.
     pub level: Level,
     /// A reason: a sentence without a full stop.
     pub reason: &'static str,
-    /// Where that is from.
+    /// The source.
     pub source: &'static str,
 }
 
@@ -64,7 +64,7 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What is known against doing this to a model with this firmware; an unknown firmware may be any.
+/// Known problems of this action on a model with this firmware; an unknown firmware may be any.
 pub fn matching_denials(action: ActionKind, model: &str, firmware: Option<&str>) -> Vec<DenyMatch> {
     // Models of SATA drives come with their bus for a maker where SCSI tells them.
     let model = model.trim().trim_start_matches("ATA ").trim_start();

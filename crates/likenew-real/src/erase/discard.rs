@@ -1,7 +1,9 @@
-//! Discard of a whole block device or partition, or of what no partition covers: the gentlest way to make every block free again, of all that destroy.
+//! Discard of a whole block device or partition, or of space that no partition covers: the gentlest
+//! destructive way to free every block.
 //!
-//! A drive is told that nothing on it is of use. It need not erase anything for that, at once or ever, and may answer reads with
-//! anything: this is no way to make data unreadable. Some drives go on working on it for minutes.
+//! Tells a drive that nothing on it is of use. It need not erase anything for that, at once or ever, and may
+//! answer reads with anything: this does not make data unreadable. Some drives are busy with it for minutes
+//! afterward.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -17,30 +19,30 @@ use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
 use crate::stat;
 
-/// Bytes of one request, so that it can be seen how far it has come, and ended in between. What the kernel makes of it is up to
-/// the drive (`discard_max_bytes`).
+/// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
+/// drive's limit (`discard_max_bytes`).
 pub const STEP: u64 = 1 << 30;
-/// After so many refused steps the rest is not tried.
+/// Refused steps after which the rest is not tried.
 const REFUSALS_MAX: usize = 8;
 
-/// What a discard came to. Nobody can see from outside what the drive has made of it.
+/// The result of a discard. What the drive does with it cannot be seen from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiscardReport {
     /// Bytes that it was asked for.
     pub bytes_asked: u64,
     /// Bytes that the kernel and the drive have accepted.
     pub bytes_done: u64,
-    /// Bytes of discards that the kernel has counted as sent to this device meanwhile, where it counts them. Less than was accepted
-    /// means that parts at the edges were too short for the drive.
+    /// Bytes of discards that the kernel counted as sent to this device in that time, where it counts them.
+    /// Less than was accepted means that parts at the edges were too short for the drive.
     pub bytes_counted: Option<u64>,
-    /// What was refused, and the system's word for why.
+    /// What was refused, and the system's error.
     pub refusals: Vec<(Range<u64>, String)>,
-    /// Whether it was ended early, by whoever watched it or after too many refusals.
+    /// Whether it was stopped early, by `watch` or after too many refusals.
     pub is_stopped: bool,
 }
 
 impl DiscardReport {
-    /// Adds what came of another range.
+    /// Adds the result of another range.
     fn add(&mut self, other: Self) {
         self.bytes_asked += other.bytes_asked;
         self.bytes_done += other.bytes_done;
@@ -55,8 +57,8 @@ impl DiscardReport {
     }
 }
 
-/// Discards everything behind a consent. `watch` is told, after each step, how many bytes of how many are behind it, and says
-/// whether to go on.
+/// Discards everything that a consent covers. `watch` is called after each step with the bytes done and the
+/// bytes in all, and returns whether to continue.
 ///
 /// # Errors
 /// A refusal where the device takes no discards, before anything is changed; or the system cannot tell what it is.
@@ -72,11 +74,11 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
     in_steps(device, &path.to_string(), &all, STEP, watch)
 }
 
-/// Discards the space outside of all partitions that a consent is for. Before each step everything that the consent rests on is looked
-/// at again. `watch` as for [`discard`].
+/// Discards the space outside of all partitions that a consent is for. Before each step everything that the
+/// consent rests on is checked again. `watch` as for [`discard`].
 ///
 /// # Errors
-/// As [`discard`]; or the partitions have changed meanwhile, after which nothing more is discarded.
+/// As [`discard`]; or the partitions have changed since, after which nothing more is discarded.
 pub fn discard_unused(
     consent: &UnusedConsent,
     mut watch: impl FnMut(u64, u64) -> bool,
@@ -127,7 +129,7 @@ pub(super) fn in_steps(
         let end = range.end.min((at / step + 1) * step);
         match ioctls::discard(&device, at, end - at) {
             Ok(()) => came.bytes_done += end - at,
-            // Nothing has reached the drive, so this is no half-done work.
+            // Nothing has reached the drive, so nothing is half done.
             Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
             Err(Errno::INTR) => continue,
             Err(errno) => came.refusals.push((at..end, errno.to_string())),

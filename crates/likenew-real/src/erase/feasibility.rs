@@ -1,4 +1,5 @@
-//! What could be done to the drives below a folder or device, and what stands against each of it: looked at, and nothing changed.
+//! What could be done to the drives below a folder or device, and what prevents each of it. This only looks;
+//! it changes nothing.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -16,10 +17,10 @@ use crate::consent::UnusedSpace;
 use crate::mounts::Mount;
 use crate::nvme_admin::{self, ReadCommand};
 
-/// Where it is known from what no partition covers.
+/// The origin of the space that no partition covers.
 const TABLE: &str = "the partition table";
 
-/// Answers the look for an outlook, about what holds `fd`: a folder, a file or a device.
+/// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
 pub(crate) fn check(fd: impl AsFd) -> ProbeResult {
     match crate::facts::collect(&fd, None) {
         ProbeResult::Facts(facts) => ProbeResult::Feasibility(feasibility(&facts, fd)),
@@ -38,7 +39,7 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
             let found = for_drive(drive, Environment { power, security }, action);
             feasibility.objections.extend(found.iter().filter_map(|found| objection(found, action)));
         }
-        // Whoever gives a folder wants to keep what is in it.
+        // A user who names a folder wants to keep its files.
         if is_device {
             feasibility.manual_steps.extend(manual_steps(drive, security));
         }
@@ -65,7 +66,7 @@ fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
     Some(Objection { action, forbids: found.stands_against(action), reason })
 }
 
-/// What a drive has of what is only written down.
+/// The steps of a drive that are only described.
 fn manual_steps(drive: &Drive, security: Option<AtaSecurity>) -> Vec<ManualStep> {
     let path = Path::new("/dev").join(&drive.name);
     match (drive.kind, security) {

@@ -1,7 +1,8 @@
-//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14).
+//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base
+//! Specification 2.0, §5.14).
 //!
-//! The namespace is the one behind the descriptor that the consent holds: the kernel sends the command to that one's controller, and
-//! says its number. No name of a device is ever turned into another.
+//! The namespace is the one of the consent's descriptor: the kernel sends the command to its controller, and
+//! reports its number. No device name is ever turned into another.
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::fstat;
@@ -15,7 +16,7 @@ use crate::mounts::DeviceNumber;
 use crate::nvme_admin::{self, Format, ReadCommand};
 use crate::standards::nvme::{Controller, Namespace};
 
-/// How it is erased. There is no third way: a format without an erase promises nothing.
+/// How it is erased. There is no third way: a format without an erase guarantees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// All user data (1).
@@ -28,7 +29,7 @@ impl Erase {
     /// By its number in the command.
     ///
     /// # Errors
-    /// A refusal of what promises no erase, or does not exist.
+    /// A refusal of a number that guarantees no erase, or does not exist.
     pub fn by_number(number: u8) -> Result<Self, LabError> {
         match number {
             1 => Ok(Self::UserData),
@@ -43,7 +44,7 @@ impl Erase {
     }
 }
 
-/// What a format would do, found out without changing anything.
+/// The plan of a format, made without changing anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatPlan {
     /// The namespace's number.
@@ -56,7 +57,7 @@ pub struct FormatPlan {
     pub block_bytes: u64,
     /// See `block_bytes`.
     pub metadata_bytes: u16,
-    /// Whether metadata stands behind each block, in one with it.
+    /// Whether metadata follows each block, transferred with it.
     pub extended_blocks: bool,
     /// Kind of protection information; 0 for none.
     pub protection: u8,
@@ -71,21 +72,21 @@ pub struct FormatPlan {
 /// How a format ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatReport {
-    /// Whether size and format are what they were.
+    /// Whether size and format are unchanged.
     pub is_as_before: bool,
     /// Whether the kernel has read the partition table again.
     pub partitions_read: bool,
 }
 
-/// The longest that other tools wait, and as much more for a drive that is large.
+/// The longest wait of other tools, and as much again for a large drive.
 const TIMEOUT_MS: u64 = 600_000;
 const TIMEOUT_MS_PER_TIB: u64 = 300_000;
 
 impl FormatPlan {
-    /// Looks at the namespace behind a consent.
+    /// Examines the namespace of a consent.
     ///
     /// # Errors
-    /// A refusal that says what stands against it, and what to do.
+    /// A refusal that says what prevents it, and what to do.
     pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let path = consent.path().display();
@@ -160,8 +161,8 @@ impl FormatPlan {
         })
     }
 
-    /// The command's word 10 (figure 328 of the Base Specification): format, metadata, protection, kind of erase, and the high bits of the
-    /// format.
+    /// The command's word 10 (figure 328 of the Base Specification): format, metadata, protection, kind of
+    /// erase, and the high bits of the format.
     fn word_10(&self) -> u32 {
         let bit = |set: bool, at: u32| u32::from(set) << at;
         let erase: u32 = match self.erase {
@@ -176,7 +177,8 @@ impl FormatPlan {
             | u32::from(self.format_index >> 4) << 12
     }
 
-    /// The same in words, for a log and for a person: `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
+    /// The same in words, for the log and the user:
+    /// `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
     pub fn text(&self) -> String {
         let erase = match self.erase {
             Erase::UserData => "erase of user data",
@@ -190,7 +192,8 @@ impl FormatPlan {
         )
     }
 
-    /// Does it, and blocks until the drive has answered, which may take minutes. Nothing can end it early.
+    /// Formats the namespace, and blocks until the drive has answered, which may take minutes. It cannot be
+    /// stopped.
     ///
     /// # Errors
     /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.

@@ -1,5 +1,5 @@
-//! Erases that are only written down, with everything that is known of the very drive: ATA secure erase and the sanitize commands of ATA
-//! and NVMe. Nothing here does any of it.
+//! Instructions for erases that Likenew never does, with all that is known of the drive: ATA secure erase and
+//! the sanitize commands of ATA and NVMe.
 //!
 //! The commands are those of hdparm(8) and of nvme-sanitize(1).
 
@@ -10,8 +10,8 @@ pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
 pub use crate::standards::sanitize::Sanitize;
 
-/// The password for a secure erase: fixed and written down, since a power cut leaves the drive locked by it; and not empty, as some
-/// programs and drives do not agree about an empty one.
+/// The password for a secure erase: fixed and published, since a power cut leaves the drive locked by it; and
+/// not empty, as programs and drives disagree about empty ones.
 pub const PASSWORD: &str = "likenew";
 
 impl AtaSecurity {
@@ -21,7 +21,7 @@ impl AtaSecurity {
         ata_command::identify(&opened).ok().map(|identify| identify.security())
     }
 
-    /// What to know and to type for a secure erase of the drive at `path`, line by line. Commands begin with four blanks.
+    /// Instructions for a secure erase of the drive at `path`, line by line. Commands begin with four spaces.
     pub fn secure_erase(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         if !self.supported {
@@ -114,7 +114,7 @@ pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
     Controller::parse(controller)?.sanitize()
 }
 
-/// What to know and to type for a sanitize of the NVMe drive with the controller at `path`.
+/// Instructions for a sanitize of the NVMe drive with the controller at `path`.
 pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
     let path = path.display();
     let Some(can) = can else {

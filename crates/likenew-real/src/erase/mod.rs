@@ -1,11 +1,11 @@
-//! The powerful things that are done to a drive as a whole, each with a consent or with words alone.
+//! Powerful actions on a whole drive, each with a consent, or as instructions only.
 //!
 //! * [`discard`]: tells a whole device or partition that it holds nothing of use;
 //! * [`mod@format`]: has an NVMe drive erase a namespace;
 //! * [`instructions`]: what to type for what is never done here: ATA secure erase and the sanitize commands.
 //!
-//! What each needs beforehand is in [`precondition`], and for all of them at once in `feasibility`; what is known against a model or firmware in [`deny`].
-//! Nothing here prints, asks, or decides that something should be done.
+//! Their preconditions are in [`precondition`], and for all of them at once in `feasibility`; known problems
+//! of a model or firmware in [`deny`]. Nothing here prints, asks, or decides that something should be done.
 
 pub mod deny;
 pub mod discard;

@@ -1,5 +1,5 @@
-//! What an NVMe drive's refusal of Format NVM means, and what to do about it (NVM Express Base Specification 2.0, figures 97 to 101; the
-//! sentences from what owners met, named beside them).
+//! What an NVMe drive's refusal of Format NVM means, and what to do about it (NVM Express Base Specification
+//! 2.0, figures 97 to 101; the sentences from what owners met, named beside them).
 
 /// Bits of a status: code and its type. Higher ones (more, do not retry) say nothing about why.
 const CODE: u16 = 0x7FF;

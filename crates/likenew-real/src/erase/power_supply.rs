@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// What the machine runs on.
+/// The machine's power source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerSupply {
     /// Mains, or it says that it is not discharging.

@@ -1,4 +1,4 @@
-//! What has to hold before something is done to a drive: each with whether it does, and what to do where it does not.
+//! Preconditions of an action on a drive: each with whether it is met, and what to do if not.
 
 use std::path::Path;
 
@@ -13,36 +13,38 @@ use super::instructions::AtaSecurity;
 use super::power_supply::PowerSupply;
 use crate::lab_error::not_possible;
 
-/// Charge below which a battery is not trusted to last.
+/// Battery charge in percent below which it may not last. Chosen: half, as the length of an erase is unknown.
 const CHARGE_MIN: u8 = 50;
-/// Where makers put the end of the operating range, for a drive that does not name its own limit: of flash and of disks.
+/// Temperature in °C above which flash is too hot, if the drive names no limit: where makers put the end of
+/// its operating range.
 const FLASH_C_MAX: f64 = 70.0;
+/// The same for disks, in °C; also where makers put the end of the operating range.
 const DISK_C_MAX: f64 = 60.0;
 
-/// One of them.
+/// A precondition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precondition {
     /// What it is about: `power`, `temperature`.
     pub name: &'static str,
-    /// Whether it holds.
+    /// Whether it is met.
     pub standing: Standing,
 }
 
-/// Whether one holds. All texts are sentences without a full stop.
+/// Whether a precondition is met. All texts are sentences without a full stop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// It does, as seen here.
+    /// It is met, as seen here.
     Holds(String),
-    /// It does, and there is something to know first.
+    /// It is met, with a warning.
     Warns(String),
-    /// It does not: why, and what to do.
+    /// It is not met: why, and what to do.
     Refuses {
-        /// What is the matter.
+        /// The reason.
         reason: String,
         /// What to do.
         remedy: String,
     },
-    /// Nobody can say: why, and what would help.
+    /// It is unknown: why, and what would help.
     Unknown {
         /// Why it is not known.
         reason: String,
@@ -56,7 +58,8 @@ impl Precondition {
         Self { name, standing }
     }
 
-    /// Whether it stands against it. What is not known stands only against erases by the drive itself, which cannot be ended.
+    /// Whether it prevents the action. An unknown one only prevents erases by the drive itself, which cannot
+    /// be stopped.
     pub fn stands_against(&self, action: ActionKind) -> bool {
         match self.standing {
             Standing::Holds(_) | Standing::Warns(_) => false,
@@ -66,19 +69,19 @@ impl Precondition {
     }
 }
 
-/// What is looked at besides facts.
+/// What is checked besides facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
-    /// What the machine runs on.
+    /// The machine's power source.
     pub power: PowerSupply,
     /// Of an ATA drive, where it says.
     pub security: Option<AtaSecurity>,
 }
 
-/// Everything that has to hold before this is done to the drives below a path, in their order.
+/// All preconditions of this action on the drives below a path, drive by drive.
 ///
 /// # Errors
-/// The path cannot be looked at, or there is no drive below it that could be asked.
+/// The path cannot be examined, or there is no drive below it to query.
 pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible("look at", path, errno))?;
@@ -117,7 +120,7 @@ pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -
     all
 }
 
-/// The refusal that the first of them is, if one stands against the deed.
+/// The first precondition that prevents the action, as a refusal.
 ///
 /// # Errors
 /// That one.
@@ -233,7 +236,7 @@ fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     known.iter().map(standing).collect()
 }
 
-/// How commands get to it: bridges of USB swallow some, and answer others themselves.
+/// How commands get to it: USB bridges swallow some, and answer others themselves.
 fn way(drive: &Drive, action: ActionKind) -> Standing {
     let wants = match action {
         ActionKind::NvmeFormat | ActionKind::NvmeSanitize => DriveKind::Nvme,

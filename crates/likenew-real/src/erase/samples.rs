@@ -1,4 +1,4 @@
-//! Blocks read here and there, to see what became of a drive's contents.
+//! Samples of a drive's blocks, to see what became of its contents.
 
 use likenew_core::fix::ReadBackCounts;
 use likenew_core::io::Slot;
@@ -14,7 +14,7 @@ use crate::lab_error::io_error;
 /// Bytes of one sample: the largest block of drives that are in use.
 const BYTES: u64 = 4096;
 
-/// What stood at evenly spaced places, without what it was.
+/// Fingerprints of blocks at evenly spaced places, without their contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples(Vec<Sample>);
 
@@ -30,7 +30,7 @@ impl Samples {
     /// Reads so many blocks, evenly spaced, past the page cache.
     ///
     /// # Errors
-    /// The device cannot be looked at. A block that cannot be read is no error.
+    /// The device cannot be examined. A block that cannot be read is no error.
     pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let bytes = seek(device, SeekFrom::End(0)).map_err(io_error("ask for the size of a device"))?;
@@ -55,7 +55,7 @@ impl Samples {
         Ok(Self(samples.collect()))
     }
 
-    /// What became of these, by those of the same places that were read later.
+    /// What became of these, by later samples of the same places.
     ///
     /// # Panics
     /// When the others are not of the same places.

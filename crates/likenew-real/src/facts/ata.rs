@@ -1,4 +1,5 @@
-//! What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders of `standards::ata`.
+//! What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders
+//! of `standards::ata`.
 
 use likenew_core::facts::{Attribute, Counts, Fact, Health};
 
@@ -94,7 +95,7 @@ fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
     }
 }
 
-/// A number out of a page of Device Statistics.
+/// A number from a page of Device Statistics.
 fn statistic(answer: &Fact<Vec<u8>>, page: u8, at: usize, length: usize) -> Fact<u64> {
     answer.clone().and_then(NO_STATISTIC, |answer| ata::statistic(&answer, page, at, length))
 }

@@ -47,8 +47,8 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
     })
 }
 
-/// Wear of an eMMC: steps of ten percent for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51, §7.4.52); and whether its
-/// spare blocks run out (`pre_eol_info`, §7.4.51).
+/// Wear of an eMMC: steps of ten percent for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51,
+/// §7.4.52); and whether its spare blocks run out (`pre_eol_info`, §7.4.51).
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
     let lives = subject.line("device/life_time");
     let used_percent = lives.and_then("the card does not report it", |text| {

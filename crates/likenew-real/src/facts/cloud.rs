@@ -1,4 +1,4 @@
-//! What a volume of a cloud tells of its limits.
+//! What a cloud volume reports of its limits.
 
 use likenew_core::facts::{Cloud, Counts, Fact};
 
@@ -6,8 +6,9 @@ use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::bytes::little;
 
-/// Amazon's log page of performance, and the words that it begins with for a volume of EBS and for a drive of the machine itself
-/// (nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed performance statistics").
+/// Amazon's log page of performance, and the words that it begins with for a volume of EBS and for a drive of
+/// the machine itself (nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed performance
+/// statistics").
 const AMAZON: Question = Question::NvmeLog(0xD0, 4096);
 const EBS: u64 = 0x3C23_B510;
 const INSTANCE_STORE: u64 = 0xEC2C_0D7E;

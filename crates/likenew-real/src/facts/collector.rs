@@ -1,4 +1,4 @@
-//! Puts together what the readers find: for a mounted file system, or for a block device.
+//! Combines what the readers find: for a mounted file system, or for a block device.
 
 use std::path::Path;
 
@@ -53,7 +53,8 @@ impl Collector<'_> {
         }
     }
 
-    /// The layers below some devices and the drives at the bottom. A loop device stands on a file, and goes on with what that lies in.
+    /// The layers below some devices and the drives at the bottom. Below a loop device, this continues with
+    /// the file system of its file.
     fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
         let mut layers = stack::layers(self.roots, self.queries, devices);
         let mut bottoms = stack::bottoms(devices);
@@ -80,7 +81,7 @@ impl Collector<'_> {
         (layers, bottoms)
     }
 
-    /// The mount that a file lies in, if both are seen from here.
+    /// The mount that contains a file, if both are visible from here.
     fn mount_of(&self, file: &str) -> Option<Mount> {
         let mounts = self.roots.text("/proc/self/mountinfo");
         let mounts = mounts.value().filter(|_| self.roots.exists(file))?.lines().filter_map(Mount::parse);
@@ -88,7 +89,7 @@ impl Collector<'_> {
         mounts.filter(|mount| Path::new(file).starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
     }
 
-    /// The devices that a file system lies on: those that btrfs lists, or the one that is mounted.
+    /// The devices below a file system: those that btrfs lists, or the one that is mounted.
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
         let one = self
             .roots
@@ -148,7 +149,7 @@ fn drive(
     drive
 }
 
-/// What each kind of drive says of its state by the means that it has.
+/// The health of a drive, by the means of its kind.
 fn state(subject: &Subject<'_>, drive: &mut Drive) {
     match subject.kind {
         DriveKind::Nvme => {
@@ -190,7 +191,8 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         }
         _ => {}
     }
-    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which knows many of them.
+    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which
+    // knows many of them.
     let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
     if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
         Smartctl::query(subject).complete(subject, drive);
@@ -204,7 +206,7 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
         return Fact::NotQueried;
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
-    // A number that no drive can have is none.
+    // Impossible values count as unknown.
     let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
     Fact::from_option(degrees, "it holds no temperature", origin)
 }

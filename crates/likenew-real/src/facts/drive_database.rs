@@ -1,11 +1,13 @@
-//! The database of drives that smartmontools keeps, where the user has it: read at run time, and no part of this program.
+//! The database of drives that smartmontools keeps, where the user has it: read at run time, and no part of
+//! this program.
 
 use likenew_core::facts::{Database, Fact};
 use regex::Regex;
 
 use super::roots::Roots;
 
-/// Where it is looked for: the owner's additions, what `update-smart-drivedb` brings, what distributions install (smartctl(8), FILES).
+/// Where it is looked for: the owner's additions, what `update-smart-drivedb` brings, what distributions
+/// install (smartctl(8), FILES).
 const PLACES: [&str; 6] = [
     "/etc/smart_drivedb.h",
     "/var/lib/smartmontools/drivedb/drivedb.h",
@@ -92,7 +94,8 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|regex| regex.is_match(text))
 }
 
-/// All entries: each is five strings of C in braces, each of one or several pieces between quotes, with comments anywhere.
+/// All entries: each is five strings of C in braces, each of one or several pieces between quotes, with
+/// comments anywhere.
 fn entries(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (mut fields, mut depth, mut field) = (Vec::new(), 0u32, None::<String>);
@@ -211,7 +214,7 @@ mod tests {
             return eprintln!("SKIPPED: smartmontools is not installed");
         };
         let all = entries(&text);
-        // There each entry begins in a line of its own.
+        // There each entry begins on a new line.
         let no_drives = ["USB:", "DEFAULT", "VERSION", "$"];
         let begins = text.lines().filter_map(|line| line.strip_prefix("  { \""));
         let expected = begins.filter(|name| !no_drives.iter().any(|none| name.starts_with(none))).count();

@@ -1,4 +1,5 @@
-//! A target that is only looked at: nothing of it is opened for I/O and nothing is made in it, so it may be anybody's.
+//! A target that is only examined: nothing of it is opened for I/O and nothing is made in it, so it may
+//! belong to anyone.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::lab_error::not_possible;
 use crate::mounts::DeviceNumber;
 use crate::nop;
 
-/// What is looked at.
+/// What is examined.
 pub struct FactsDrive {
     /// Opened as a path alone, which takes no right to read it; nothing for all drives of the machine.
     at: Option<(OwnedFd, PathBuf, Kind)>,

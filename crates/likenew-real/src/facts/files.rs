@@ -1,4 +1,4 @@
-//! How old files are and in how many pieces they lie: a bounded sample of a folder, of which no name is kept.
+//! How old and how fragmented files are: a bounded sample of a folder, of which no name is kept.
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
@@ -13,12 +13,13 @@ use super::roots::unreadable_fact;
 use crate::scratch::DIRECTORY;
 use crate::trim::{Flush, extents};
 
-/// So many names are looked at, at most.
+/// Names examined, at most.
 const ENTRIES_MAX: usize = 20_000;
-/// So many files are asked for their place, at most, evenly spread over what was seen.
+/// Files whose extents are queried, at most, spread evenly over those seen.
 const MAPPED_MAX: usize = 400;
-/// Shorter files lie in one piece anyway.
+/// Shorter files have one extent anyway.
 const MAPPED_BYTES_MIN: u64 = 1 << 20;
+/// Bytes of a MiB, 2²⁰.
 const MIB: f64 = (1 << 20) as f64;
 const TIMES: &str = "statx";
 const PLACES: &str = "FIEMAP";
@@ -66,7 +67,7 @@ pub(crate) fn sample_file(file: impl AsFd) -> Files {
     files
 }
 
-/// What the pieces of some files come to.
+/// Totals of the extents of some files.
 #[derive(Default)]
 struct Pieces {
     files: u64,
@@ -78,10 +79,10 @@ struct Pieces {
 
 impl Pieces {
     fn add(&mut self, file: impl AsFd, bytes: u64) {
-        // What is in memory stays there: nothing is written for the sake of an answer.
+        // Dirty data stays in memory: nothing is written for the sake of an answer.
         match extents(file, bytes, Flush::Never) {
             Ok(found) => {
-                // Neighbours on the drive are one piece, however the file system keeps them.
+                // Adjacent extents on the drive count as one, however the file system stores them.
                 let joined = found.windows(2).filter(|pair| {
                     pair[0].physical.checked_add(pair[0].length) == Some(pair[1].physical)
                         && pair[1].physical > 0

@@ -1,4 +1,4 @@
-//! What fuzzers call of this room.
+//! Entry points of this crate for fuzzers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::mounts::Mount;
 /// Mounts whose facts are collected of one machine.
 const MOUNTS_MAX: usize = 8;
 
-/// A machine out of files, whose contents and answers can be others.
+/// A machine made from files, whose contents and answers can be replaced.
 pub struct FuzzMachine {
     root: PathBuf,
     machine: Machine,

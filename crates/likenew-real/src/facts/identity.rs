@@ -1,4 +1,4 @@
-//! Who a drive is, as the system and the drive itself say.
+//! The identity of a drive, as the system and the drive itself report.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
@@ -19,7 +19,7 @@ const PURPOSE: &[u8] = b"likenew: serial number of a drive";
 
 const SILENT: &str = "the drive does not report it";
 
-/// Who it is.
+/// Its identity.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
     let identify = subject.ata_identify();
     let sectors = subject.roots.count::<u64>(&subject.device, "size");
@@ -100,8 +100,9 @@ pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> 
     })
 }
 
-/// Keyed with this machine's identity, which is to be kept secret itself (machine-id(5)): so a hash gives nobody a serial number by
-/// trying all of them, and the same drive has the same hash on this machine.
+/// Keyed with this machine's identity, which is itself to be kept secret (machine-id(5)). So a hash does not
+/// reveal the serial number to anyone who tries all of them, and a drive always has the same hash on this
+/// machine.
 fn hash(roots: &Roots, serial: &str) -> Option<String> {
     let id = roots.line("/etc/machine-id");
     let id = id.value().filter(|id| id.len() >= 32)?;
@@ -133,8 +134,9 @@ pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
     page.and_then(SILENT, |page| scsi::rotation_rpm(&page))
 }
 
-/// Makers of controllers that are there in software alone, by their numbers (the PCI ID database): the drives at them have any name that
-/// somebody typed. Intel's and others' controllers, as QEMU makes them up, bear its number as that of their subsystem.
+/// Makers of controllers that exist in software only, by their numbers (the PCI ID database): the drives at
+/// them can have any name that was typed. Emulated controllers of Intel and others, as in QEMU, have its
+/// number as that of their subsystem.
 const EMULATORS: [(u64, &str); 4] =
     [(0x1AF4, "QEMU"), (0x1B36, "QEMU"), (0x15AD, "VMware"), (0x80EE, "VirtualBox")];
 
@@ -147,7 +149,8 @@ fn virtualization(subject: &Subject<'_>) -> Fact<Option<String>> {
     }
 }
 
-/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is plugged into there.
+/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is
+/// plugged into there.
 fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     if !matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) {
         return None;

@@ -1,4 +1,4 @@
-//! Lines of the kernel's log that tell of one drive.
+//! Lines of the kernel's log about one drive.
 
 use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
 
@@ -7,8 +7,8 @@ use super::machine_query::Question;
 use super::subject::Subject;
 use crate::drive_facts::clean;
 
-/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for what belongs to it
-/// (Documentation/ABI/testing/dev-kmsg).
+/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for
+/// what belongs to it (Documentation/ABI/testing/dev-kmsg).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     at_s: f64,
@@ -31,7 +31,7 @@ pub(crate) fn kernel_log(queries: &dyn super::machine_query::MachineQuery) -> Fa
     super::machine_query::answer(queries, "", Question::KernelLog).map(|bytes| records(&bytes))
 }
 
-/// What it says of the drive, and how often.
+/// Its lines about the drive, and how many.
 pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     let names = names(subject);
     let lines = records.clone().map(|records| {
@@ -56,7 +56,7 @@ pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &m
     Log { lines: lines.map(newest) }
 }
 
-/// Memory of the host that the kernel says it gave to an NVMe drive: `nvme nvme0: allocated 64 MiB host memory buffer.`
+/// Host memory that the kernel granted to an NVMe drive: `nvme nvme0: allocated 64 MiB host memory buffer.`
 pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
     let (lines, origin) = (log.lines.value()?, log.lines.origin()?);
     let line = lines.iter().rev().find(|line| line.kind == LogKind::HostMemory)?;
@@ -89,7 +89,8 @@ fn names(subject: &Subject<'_>) -> Vec<String> {
     names
 }
 
-/// Whether a line names it as a word of its own: `ata3` stands in `ata3: …` and `ata3.00: …`, and not in `ata31: …`.
+/// Whether a line contains the name as a whole word: `ata3` is in `ata3: …` and `ata3.00: …`, and not in
+/// `ata31: …`.
 fn mentions(text: &str, name: &str) -> bool {
     let bounds = |at: usize| {
         let before = text[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-');
@@ -99,7 +100,7 @@ fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| bounds(at))
 }
 
-/// Words by which drivers of Linux complain, the most telling first.
+/// Words in complaints of Linux's drivers, the clearest first.
 const WORDS: [(LogKind, &[&str]); 8] = [
     (LogKind::HostMemory, &["host memory"]),
     (
@@ -166,7 +167,7 @@ const WORDS: [(LogKind, &[&str]); 8] = [
     ),
 ];
 
-/// What a line tells of, by words that drivers use. Lines that only say that a drive was found are of no kind.
+/// What a line is about, by words that drivers use. Lines that only announce a drive have no kind.
 pub(crate) fn kind(text: &str) -> Option<LogKind> {
     // By these a driver says how it is set up, in words that stand in complaints, too.
     const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];

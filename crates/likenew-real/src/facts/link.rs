@@ -62,7 +62,8 @@ fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
 fn driver(subject: &Subject<'_>) -> Fact<String> {
     let roots = subject.roots;
     let mut is_above_host = false;
-    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that is above its host.
+    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that
+    // is above its host.
     for folder in subject.ancestors() {
         let is_wanted = match subject.kind {
             DriveKind::Usb => roots.exists(&format!("{folder}/bInterfaceClass")),
@@ -87,8 +88,8 @@ fn is_scsi_host(name: &str) -> bool {
     name.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to the host. A
-/// function on the host's own bus has no link.
+/// Parts of PCI Express: the function that the drive is or is behind, the port above it, and all bridges up
+/// to the host. A function on the host's own bus has no link.
 fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
     let roots = subject.roots;
     let functions: Vec<String> = subject
@@ -115,7 +116,7 @@ fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     let speed = |name: &str| {
         roots.line(&format!("{folder}/{name}")).and_then("it names no speed", |text| transfers_per_s(&text))
     };
-    // Width 0 is no link, and 255 one that does not know.
+    // Width 0 means no link, and 255 unknown.
     let lanes = |name: &str| {
         let number = roots.number::<u32>(&format!("{folder}/{name}"));
         number.and_then("it says no width", |lanes| (1..=32).contains(&lanes).then_some(lanes))
@@ -151,7 +152,8 @@ pub(crate) fn is_pci_address(name: &str) -> bool {
     parts.len() == 4 && name.contains('.') && parts.into_iter().all(is_hex)
 }
 
-/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the capabilities of AHCI).
+/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the
+/// capabilities of AHCI).
 fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
     let mut hops = vec![sata_drive(subject)];
     hops.extend(sata_port(subject));
@@ -164,7 +166,8 @@ fn sata_drive(subject: &Subject<'_>) -> Hop {
     let best = identify
         .clone()
         .and_then("the drive does not report it", |identify| identify.sata_generation_max().map(bits_per_s));
-    let now = identify.and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
+    let now = identify
+        .and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
     sata_hop(subject.name(), "the drive", now, best)
 }
 
@@ -179,7 +182,7 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
         line.and_then("it is not limited, or not known", |text| gigabits_per_s(&text))
     };
     let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
-    // The speed of an AHCI's ports stands in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
+    // The speed of an AHCI's ports is in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
     let capable = host.map_or(Fact::NotQueried, |host| {
         let capabilities = roots.hexadecimal(&format!("/sys/class/scsi_host/{host}/ahci_host_caps"));
         capabilities.and_then("it names no speed", |bits| match bits >> 20 & 0xF {
@@ -222,7 +225,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
         roots.number::<f64>(&format!("{folder}/speed")).and_then("it is no speed of USB", |megabits| {
             (1.0..1e6).contains(&megabits).then_some((megabits * 1e6).round() as u64)
         });
-    // A drive of USB 3 says 2.1 where it was connected as one of USB 2, and what it could do is not told there.
+    // A USB 3 drive reports 2.1 where it was connected as USB 2, and then does not say what it could do.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
         let reason = "it reports version 2.1, as USB 3 drives do when connected as USB 2";
@@ -243,7 +246,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
 
 fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
     match (&subject.controller, subject.kind) {
-        // The size of a queue is told less one (NVMe Base Specification 2.0, §3.3.3.1).
+        // The size of a queue is reported less one (NVMe Base Specification 2.0, §3.3.3.1).
         (Some(controller), _) => subject
             .roots
             .number::<u64>(&format!("/sys/class/nvme/{controller}/sqsize"))

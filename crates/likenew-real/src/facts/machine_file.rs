@@ -1,12 +1,15 @@
-//! Machines that were written down by hand from the public formats, for tests and fuzzers: `tests/machines/NAME.txt`, one file for each.
+//! Machines that were written down by hand from the public formats, for tests and fuzzers:
+//! `tests/machines/NAME.txt`, one file for each.
 //!
 //! Such a file has lines of these forms; blocks are indented by two spaces:
 //!
 //! - `let NAME = PATH` names a folder, which `$NAME` stands for from there on;
-//! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the block device of that name;
+//! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the
+//!   block device of that name;
 //! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
 //! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
-//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: who asks; `now SECONDS`: the date.
+//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: the user who asks;
+//!   `now SECONDS`: the date.
 //!
 //! Every folder with files `dev` and `size` gets its links in /sys/class/block and /sys/dev/block.
 
@@ -17,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
 
-/// A machine out of a file.
+/// A machine from a file.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) answers: HashMap<(String, String), Vec<u8>>,

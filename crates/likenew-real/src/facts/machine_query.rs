@@ -1,10 +1,10 @@
-//! What a drive and the kernel are asked, apart from files: a few questions, each of which only reads.
+//! Queries to drives and the kernel, apart from files: each of them only reads.
 
 use likenew_core::facts::Fact;
 
 use super::roots::ROOT;
 
-/// A question. Every one of them only reads; there is no other kind.
+/// A query. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
     /// NVMe's Identify Controller: 4096 bytes.
@@ -23,7 +23,7 @@ pub(crate) enum Question {
     AtaSmartThresholds,
     /// A page of a log of ATA (READ LOG EXT): 512 bytes.
     AtaLog(u8, u8),
-    /// What smartctl says of it, as JSON.
+    /// The output of smartctl, as JSON.
     Smartctl,
     /// The table of a device mapper's device, as `dmsetup table` prints it, which hides keys.
     MapperTable,
@@ -32,7 +32,7 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// What stands as the origin of a fact.
+    /// The text for the origin of a fact.
     pub(crate) fn origin(self) -> String {
         match self {
             Self::NvmeController => "NVMe Identify Controller".to_owned(),
@@ -54,7 +54,7 @@ impl Question {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It takes rights that this user does not have.
+    /// It needs rights that this user does not have.
     Rights,
     /// Any other reason: a sentence without a full stop.
     Other(String),
@@ -71,7 +71,7 @@ pub(crate) struct SpaceUsage {
     pub(crate) available_bytes: u64,
 }
 
-/// Who answers: this machine, or files that another one's answers were kept in.
+/// The source of answers: this machine, or files with the answers of another one.
 pub(crate) trait MachineQuery {
     /// The answer of a block device, by its name, or of the kernel, by an empty one.
     ///
@@ -91,7 +91,7 @@ pub(crate) trait MachineQuery {
     /// The date in seconds since 1970.
     fn now_s(&self) -> i64;
 
-    /// Lets some time pass in which others may do I/O, and says how much it was, in seconds.
+    /// Lets some time pass in which other programs may do I/O, and returns how much it was, in seconds.
     fn pause_s(&self) -> f64;
 }
 

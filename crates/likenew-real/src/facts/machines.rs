@@ -1,4 +1,5 @@
-//! Facts of machines that were written down by hand: `tests/machines/NAME.txt`, in the form of [`super::machine_file`].
+//! Facts of machines that were written by hand: `tests/machines/NAME.txt`, in the form of
+//! [`super::machine_file`].
 
 use std::fs;
 use std::path::{Path, PathBuf};

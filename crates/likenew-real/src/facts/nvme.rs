@@ -1,4 +1,5 @@
-//! What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM Express Base Specification 2.0).
+//! What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM
+//! Express Base Specification 2.0).
 
 use likenew_core::facts::{Counts, Fact, Health, HostMemory, Space};
 
@@ -9,6 +10,7 @@ use crate::standards::nvme::{Controller, Namespace};
 
 /// The log of health, in bytes.
 pub(crate) const SMART: Question = Question::NvmeLog(0x02, 512);
+/// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
 const SHORT: &str = "the answer is too short";
 /// Data units are thousands of 512 bytes (figure 207).

@@ -1,4 +1,4 @@
-//! Policies of power that decide how soon a drive answers.
+//! Power policies that affect a drive's latency.
 
 use likenew_core::facts::{DriveKind, Fact, Power};
 

@@ -1,4 +1,4 @@
-//! What another program says, within a time and no longer than some bytes.
+//! The output of another program, within limits of time and bytes.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -11,15 +11,18 @@ use likenew_core::units::Nanos;
 use super::machine_query::Refusal;
 use crate::clock::Monotonic;
 
-/// More is no answer to anything that is asked here.
+/// Bytes of output at most: no answer here is longer.
 const BYTES_MAX: u64 = 4 << 20;
-/// How often it is looked whether a program that has said everything has ended.
+/// How often a program that has closed its output is checked for its end. Chosen: programs end within
+/// milliseconds of that.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
-/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
+/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong
+/// to the answer.
 ///
 /// # Errors
-/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
+/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed,
+/// by its own number.
 pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -33,11 +36,11 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     let clock = Monotonic::start();
     let output = child.stdout.take().expect("its output is piped");
     let (sender, receiver) = mpsc::channel();
-    // A program that it has started may hold the pipe longer than anybody waits; then this thread is left to end with that.
+    // A child of the program may hold the pipe longer than we wait; then this thread is left to end with it.
     std::thread::spawn(move || {
         let mut all = Vec::new();
         let read = output.take(BYTES_MAX).read_to_end(&mut all);
-        // Nobody listens any more where it took too long.
+        // After a timeout the receiver is gone.
         let _ = sender.send(read.map(|_| all));
     });
     let answer = receiver.recv_timeout(limit);

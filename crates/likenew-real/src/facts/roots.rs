@@ -1,4 +1,5 @@
-//! Where the system's own files lie: under `/`, or under a folder into which those of another machine were copied.
+//! Where the system's own files are: under `/`, or under a folder into which those of another machine were
+//! copied.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -13,7 +14,7 @@ use crate::mounts::DeviceNumber;
 
 /// What would help where the system lets only root read.
 pub(crate) const ROOT: &str = "run it as root";
-/// No file that is read here is longer; what is left of a longer one is not looked at.
+/// No file that is read here is longer; the rest of a longer one is ignored.
 const BYTES_MAX: u64 = 4 << 20;
 
 /// One machine's files. All paths are those that the machine has, from its root on, and so are all origins.
@@ -42,7 +43,7 @@ impl Roots {
         self.real(path).symlink_metadata().is_ok()
     }
 
-    /// What a link says, whether or not it leads anywhere.
+    /// The target of a link, whether or not it exists.
     pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.real(path)).ok()
     }
@@ -59,7 +60,7 @@ impl Roots {
         Some(format!("/{}", inside.display()))
     }
 
-    /// Names in a folder, in order.
+    /// Names in a folder, sorted.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.real(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -82,7 +83,7 @@ impl Roots {
         self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The first line of a file, without what a terminal would act on.
+    /// The first line of a file, without control characters.
     pub(crate) fn line(&self, path: &str) -> Fact<String> {
         let first = |text: String| {
             let line = text.lines().next()?.trim_matches(['\0', ' ', '\t']).to_owned();

@@ -1,7 +1,8 @@
-//! What smartctl says of a drive that nothing else here can ask, in its JSON (smartctl(8), `--json`, format 1.0).
+//! What smartctl reports of a drive that nothing else here can query, in its JSON (smartctl(8), `--json`,
+//! format 1.0).
 //!
-//! It is asked for identity, health and attributes alone, and never wakes a disk that sleeps. It knows which bridges of USB pass such questions on, by its
-//! own database, and asks no other.
+//! It is only asked for identity, health and attributes, and never wakes a disk that sleeps. It knows which
+//! USB bridges pass such queries on, by its own database, and queries no other.
 
 use likenew_core::facts::{Attribute, Counts, Drive, Fact, Health};
 use serde_json::Value;
@@ -12,14 +13,15 @@ use super::nvme;
 use super::subject::Subject;
 use crate::drive_facts::clean;
 
-/// What it is asked; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
+/// Its arguments; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
 pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
-/// What is said in the exit code where a disk sleeps, since it was asked for that. smartctl itself leaves these three bits together to nobody: the first
-/// two of them end it at once.
+/// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
+/// together: either of the first two ends it at once.
 const ASLEEP: u64 = 7;
-/// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and 1): there is no answer.
+/// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and
+/// 1): there is no answer.
 const NO_ANSWER: u64 = 0b11;
-/// Parts of an answer that tell of a drive's state.
+/// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
 const SILENT: &str = "smartctl does not report it";
 
@@ -27,12 +29,12 @@ const SILENT: &str = "smartctl does not report it";
 pub(crate) struct Smartctl(Fact<Value>);
 
 impl Smartctl {
-    /// Asks it.
+    /// Runs it.
     pub(crate) fn query(subject: &Subject<'_>) -> Self {
         Self::read(subject.query(Question::Smartctl))
     }
 
-    /// What it has answered.
+    /// Its answer.
     pub(crate) fn read(answer: Fact<Vec<u8>>) -> Self {
         Self(read(answer))
     }
@@ -42,7 +44,7 @@ impl Smartctl {
         self.0.reason()
     }
 
-    /// What it says of the drive's state.
+    /// The drive's health.
     pub(crate) fn health(&self) -> Health {
         let warnings = self.0.clone().map(|answer| warnings(&answer));
         let critical = self.number("/nvme_smart_health_information_log/critical_warning");
@@ -67,7 +69,7 @@ impl Smartctl {
         }
     }
 
-    /// What it says of the drive's counters.
+    /// The drive's counters.
     pub(crate) fn counts(&self) -> Counts {
         let units = |pointer| self.number(pointer).map(|units| units.saturating_mul(512_000));
         Counts {
@@ -88,7 +90,7 @@ impl Smartctl {
         }
     }
 
-    /// Puts what is known into what nothing else knows of a drive.
+    /// Fills in facts that nothing else knows about a drive.
     pub(crate) fn complete(&self, subject: &Subject<'_>, drive: &mut Drive) {
         let (health, counts) = (self.health(), self.counts());
         macro_rules! fill {
@@ -107,7 +109,7 @@ impl Smartctl {
         );
     }
 
-    /// Who a drive behind a bridge is: the bridge gives its own name, or a part of the drive's.
+    /// The identity of a drive behind a bridge: the bridge reports its own name, or a part of the drive's.
     pub(crate) fn identify(&self, drive: &mut Drive) {
         for (own, pointer) in
             [(&mut drive.identity.model, "/model_name"), (&mut drive.identity.firmware, "/firmware_version")]

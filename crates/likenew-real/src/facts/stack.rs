@@ -100,12 +100,14 @@ fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
     }
 }
 
-/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most say nothing (SCSI's page B1h).
+/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most
+/// say nothing (SCSI's page B1h).
 fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
     if may_be_silent && flag.get() == Some(true) && scsi_rotation(roots, device).value().is_none() {
-        return flag.and_then("the drive does not report it, so the kernel assumes a rotating disk", |_| None);
+        return flag
+            .and_then("the drive does not report it, so the kernel assumes a rotating disk", |_| None);
     }
     flag
 }
@@ -145,7 +147,8 @@ fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) ->
     table.and_then("it is not a dm-crypt table", |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
-/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]` (Documentation/admin-guide/device-mapper/dm-crypt.rst).
+/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]`
+/// (Documentation/admin-guide/device-mapper/dm-crypt.rst).
 fn crypt_options(table: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = table.lines().next()?.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "crypt")?;

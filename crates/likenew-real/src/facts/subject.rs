@@ -45,7 +45,8 @@ impl<'a> Subject<'a> {
         fact(self.queries.query(&self.name(), question), question.origin())
     }
 
-    /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it, which everyone may read, or by asking.
+    /// ATA's IDENTIFY DEVICE: from the page that the kernel keeps of it, which everyone may read, or by a
+    /// query.
     pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
         if self.kind != DriveKind::Sata {
             return Fact::NotQueried;
@@ -60,7 +61,8 @@ impl<'a> Subject<'a> {
             .and_then("the answer is too short", |answer| IdentifyDevice::parse(&answer))
     }
 
-    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's ata_id and usb_id).
+    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's
+    /// ata_id and usb_id).
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
         let Some(number) = self.device.number() else { return Fact::NotQueried };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);

@@ -1,4 +1,4 @@
-//! This machine as who answers: by ioctls, system calls, and two programs that know how to ask.
+//! This machine as the source of answers: by ioctls, system calls, and two programs.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use crate::{ata_command, nvme_admin};
 
 /// What the kernel has kept of its log is not much longer.
 const LOG_BYTES_MAX: usize = 8 << 20;
-/// A program that takes longer waits for a drive that does not answer.
+/// A program that takes longer is waiting for a drive that does not answer. Chosen: queries of drives that
+/// answer take well under a second.
 const PROGRAM_TIME: Duration = Duration::from_secs(10);
 
 /// This machine.
@@ -25,7 +26,7 @@ impl MachineQuery for System {
     fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
         match question {
             Question::KernelLog => kernel_log(),
-            // It hides keys unless it is told to show them.
+            // It hides keys by default.
             Question::MapperTable => run("dmsetup", &["table"], device),
             Question::Smartctl => run("smartctl", &smartctl::ARGUMENTS, device),
             Question::NvmeController => {
@@ -121,7 +122,8 @@ fn kernel_log() -> Result<Vec<u8>, Refusal> {
     Ok(all)
 }
 
-/// What a program says of a device. Programs are asked where there is no other way, and none of them is needed.
+/// The output of a program about a device. Programs are used where there is no other way, and none of them is
+/// required.
 fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refusal> {
     if !rustix::process::geteuid().is_root() {
         return Err(Refusal::Rights);

@@ -1,4 +1,5 @@
-//! What everybody's I/Os come to at a drive: counts since it was attached, and what others do while nothing is measured.
+//! The I/O of all programs at a drive: counts since it was attached, and what other programs do while nothing
+//! is measured.
 
 use likenew_core::facts::{Counts, Fact};
 

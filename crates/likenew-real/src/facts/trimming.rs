@@ -74,7 +74,7 @@ fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     }
 }
 
-/// Whether the service trims this mount, why, and where that is known from.
+/// Whether the service trims this mount, why, and how that is known.
 fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
     let no = |reason: String, origin: &str| Ok((false, reason, origin.to_owned()));
     if !SENDERS.contains(&&*mount.kind) {
@@ -109,7 +109,8 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
     Ok((named, format!("it runs {command}"), path))
 }
 
-/// fstrim takes the first of these files that lists anything, and looks at no other (fstrim(8), --listed-in).
+/// fstrim takes the first of these files that lists anything, and ignores the others (fstrim(8),
+/// --listed-in).
 fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String, String), String> {
     for file in files.split(':') {
         let text = roots.text(file);

@@ -1,4 +1,4 @@
-//! What of a file has blocks of its own that hold what the file holds.
+//! Which ranges of a file have their own blocks that hold the file's data.
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -13,10 +13,11 @@ use crate::lab_error::io_error;
 use crate::mounts::Mount;
 use crate::trim::{Extent, Flush, extents};
 
-/// File systems that tell nothing of places and know neither holes nor sharing: all of a file lies alone.
+/// File systems without extent reports that know neither holes nor sharing: every block belongs to one file.
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
 
-/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data cannot.
+/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its
+/// data cannot.
 pub(super) fn unshared_ranges(
     file: &OwnedFd,
     path: &Path,
@@ -66,7 +67,7 @@ fn split_ranges(
         }
         let fit = data.start.next_multiple_of(block)..(data.end - data.end % block).min(whole);
         match ranges.last_mut() {
-            // The system's answers are in order; what is not is left alone.
+            // The system's answers are sorted; ignore any that is not.
             Some(last) if fit.start < last.end => continue,
             Some(last) if fit.start == last.end && !fit.is_empty() => last.end = fit.end,
             _ if !fit.is_empty() => ranges.push(fit.clone()),

@@ -72,7 +72,7 @@ fn a_time_that_somebody_sets_meanwhile_is_kept() {
     let Some((_folder, path, long_ago)) = file() else { return };
     let mut store = FileStore::take(&path).unwrap();
     store.write_at(0, &[7; 4096]).unwrap();
-    // That takes no opening of the file, so nobody has to wait for the lease.
+    // The file need not be opened for that, so no program has to wait for the lease.
     let other = long_ago + Duration::from_secs(1000);
     let date = format!("--date=@{}", other.duration_since(UNIX_EPOCH).unwrap().as_secs());
     assert!(Command::new("touch").args(["--no-create", &date]).arg(&path).status().unwrap().success());

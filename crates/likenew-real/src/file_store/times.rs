@@ -1,4 +1,4 @@
-//! When a file was read and changed last, to be put back.
+//! When a file was last read and changed, to be restored.
 
 use std::fmt;
 use std::os::fd::AsFd;

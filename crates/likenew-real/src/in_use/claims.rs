@@ -1,4 +1,5 @@
-//! Every way to the target's bytes is claimed, so that nobody mounts one of them while they are written, and whoever has claimed one is noticed.
+//! Claims every way to the target's bytes, so that none of them can be mounted while they are written, and
+//! existing claims are noticed.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,7 +14,8 @@ use crate::clock::Monotonic;
 use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
 use crate::mounts::DeviceNumber;
 
-/// Held on everything else that shares bytes with a target, while this lives. The target itself is claimed by whoever opens it.
+/// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed
+/// by the code that opens it.
 #[derive(Debug)]
 pub(crate) struct Claims {
     _descriptors: Vec<OwnedFd>,
@@ -23,7 +25,7 @@ impl Claims {
     /// Claims it, but for devices that this user may not open.
     ///
     /// # Errors
-    /// Somebody has claimed one of them: which, and what to do.
+    /// Another program has claimed one of them: which, and what to do.
     pub(crate) fn take(target: &Target) -> Result<Self, String> {
         Ok(Self { _descriptors: claim(target)? })
     }
@@ -76,7 +78,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
     Ok(claims)
 }
 
-/// What came of claiming one device.
+/// The result of claiming one device.
 enum ClaimResult {
     Taken(OwnedFd),
     Busy,

@@ -12,17 +12,20 @@ use crate::loop_device::{Store, UnknownBacking};
 use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
 
-/// How often, and how long apart, somebody has to be seen with a device before that is no passing look.
+/// How many times in a row another program must be seen with a device open before it counts as a user: the
+/// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
 const PASSING_TRIES: u32 = 20;
+/// Time between two checks. Chosen: short beside what a user would notice.
 const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
-/// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device (Documentation/admin-guide/devices.txt of the Linux sources).
+/// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device
+/// (Documentation/admin-guide/devices.txt of the Linux sources).
 const MTD_BLOCK_MAJOR: u32 = 31;
 
-/// How one of them came to be among those that reach the target's bytes.
+/// How one of them reaches the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RelationKind {
-    /// By partitions alone: the kernel keeps claims on these apart itself.
+    /// Only by partitions: the kernel keeps their claims separate itself.
     Partition,
     /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
     Loop,
@@ -34,11 +37,11 @@ enum RelationKind {
 pub(super) struct Overlap {
     store: Store,
     ranges: Vec<Range<u64>>,
-    /// Whether the target lies in it; it lies over the target's bytes otherwise.
+    /// Whether it contains the target; otherwise it is built over the target's bytes.
     is_below: bool,
     relation_kind: RelationKind,
-    /// Whether a loop device or another path to the same disk lies on the way to it, whatever else does: a claim on the target says nothing to the
-    /// kernel of what lies beyond.
+    /// Whether a loop device or a second path to the same disk is on the way to it: the kernel does not apply
+    /// a claim on the target beyond one.
     is_shared: bool,
     name: String,
     /// What it has to do with the target, unless its name says so.
@@ -60,7 +63,7 @@ impl Overlap {
     }
 }
 
-/// Somebody who uses it: those that are told first have the lowest rank.
+/// Who uses it: the lowest rank is reported first.
 struct Use {
     rank: Rank,
     text: String,
@@ -120,7 +123,7 @@ impl<'a> Overlaps<'a> {
         Some((number, self.snapshot.nodes.get(&number)?))
     }
 
-    /// Adds what was not known yet, and says where it stands.
+    /// Adds a new one, and returns its index.
     fn add(&mut self, new: Overlap) -> Option<usize> {
         let range = new.ranges[0].clone();
         let known = self.overlaps.iter().position(|known| known.store == new.store);
@@ -130,7 +133,7 @@ impl<'a> Overlaps<'a> {
         };
         let known = &mut self.overlaps[index];
         let is_new = known.ranges.iter().all(|known| known.start > range.start || known.end < range.end);
-        // What lies below has been gone up from already, or will be.
+        // Anything above what is below the target has been visited already, or will be.
         if !is_new || known.is_below && !new.is_below {
             return None;
         }
@@ -217,7 +220,7 @@ impl<'a> Overlaps<'a> {
         0..self.snapshot.nodes.get(&number).map_or(u64::MAX, |node| node.bytes.max(1))
     }
 
-    /// Adds what lies over the bytes of one of them.
+    /// Adds what is built over the bytes of one of them.
     fn ascend(&mut self, index: usize) {
         let Overlap { store, ranges, .. } = &self.overlaps[index];
         let (store, ranges) = (*store, ranges.clone());
@@ -237,7 +240,8 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Adds a device over a window of one of them, as far as that overlaps. Whether it does, and is not what the target lies in.
+    /// Adds a device over a window of one of them, as far as that overlaps. Returns whether it does, and does
+    /// not contain the target.
     fn rise(
         &mut self,
         from: usize,
@@ -279,7 +283,7 @@ impl<'a> Overlaps<'a> {
         if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
         }
-        // One that was attached for its partitions is used by whoever uses those.
+        // One that was attached for its partitions is in use when they are.
         if !is_own && self.snapshot.partitions(device).next().is_some() {
             return;
         }
@@ -294,7 +298,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Loop, text });
     }
 
-    /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device are apart, which is what it is for.
+    /// What is built on one of them, except for the target. Volumes of one manager on the same device never
+    /// overlap, as that is the manager's purpose.
     fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
         let Some((slave, _)) = self.node(self.overlaps[from].store) else { return };
         let own = self.snapshot.nodes.iter().filter(|(number, node)| {
@@ -317,7 +322,7 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Notes who uses one of them directly.
+    /// Records who uses one of them directly.
     fn visit(&mut self, index: usize) {
         let Overlap { store, is_below, ref relation, .. } = self.overlaps[index];
         let is_target = index == 0;
@@ -403,7 +408,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Unknown, text });
     }
 
-    /// The devices that a claim on the target does not keep others from. What a layer below it is built on, that layer has claimed.
+    /// The devices that a claim on the target does not keep others from. What a layer below it is built on,
+    /// that layer has claimed.
     pub(super) fn to_claim(&self) -> Vec<(DeviceNumber, &Overlap)> {
         let is_below = |number: &DeviceNumber| {
             self.overlaps.iter().any(|known| known.is_below && known.store == Store::Device(*number))
@@ -430,7 +436,7 @@ impl<'a> Overlaps<'a> {
         let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
         let clock = Monotonic::start();
         let mut visited = opener_of(&candidates, Access::Writing)?;
-        // Some look only for a moment, though they could write (losetup, udev's helpers).
+        // Some open it only for a moment, though for writing (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
             visited = opener_of(&candidates, Access::Writing)?;
@@ -441,8 +447,8 @@ impl<'a> Overlaps<'a> {
     }
 }
 
-/// Whether two devices on the same one never share a byte: logical volumes of one manager, and partitions of one mapping. Snapshots share what
-/// lies below them, and fill up when that is written to.
+/// Whether two devices on the same one never share a byte: logical volumes of one manager, and partitions of
+/// one mapping. Snapshots share what is below them, and fill up when that is written to.
 fn are_disjoint(one: &Node, other: &Node, on: &Node) -> bool {
     let (Some(first), Some(second)) = (&one.mapping, &other.mapping) else {
         return [one, other].iter().all(|node| node.name.starts_with("bcache"));

@@ -12,14 +12,15 @@ use crate::loop_device::{Backing, Store, UnknownBacking};
 use crate::mounts::{self, DeviceNumber, Mount};
 use crate::openers::{self, Program};
 
-/// The block devices of a machine, and their users. /sys alone where it is a machine out of files.
+/// The block devices of a machine, and their users. Only /sys for a machine made from files.
 pub(super) struct Snapshot {
     pub(super) nodes: BTreeMap<DeviceNumber, Node>,
     pub(super) mounts: Vec<MountUse>,
     pub(super) swaps: Vec<Store>,
-    /// Folders in /sys of what the system stands on.
+    /// Folders in /sys of the devices that the system runs from.
     pub(super) system: HashSet<PathBuf>,
-    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted, wherever that is.
+    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted,
+    /// wherever that is.
     pub(super) file_systems: BTreeMap<String, String>,
     /// Numbers of the flash devices (MTD) of which UBI has taken some part: it tells their block devices nothing.
     pub(super) ubi: HashSet<u32>,
@@ -35,7 +36,7 @@ pub(super) struct Node {
     /// What is built on it, and what it is built on.
     pub(super) holders: Vec<DeviceNumber>,
     pub(super) slaves: Vec<DeviceNumber>,
-    /// What a loop device stands on.
+    /// What a loop device is attached to.
     pub(super) backing: Result<Option<Backing>, UnknownBacking>,
     /// What a mapping says that it belongs to.
     pub(super) mapping: Option<String>,
@@ -69,7 +70,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Of the devices in a /sys, which nobody uses but what /sys itself shows.
+    /// The devices in a /sys, with only the uses that /sys itself shows.
     ///
     /// # Errors
     /// It lists no devices.
@@ -93,7 +94,8 @@ impl Snapshot {
     pub(super) fn take_mounts(&mut self, mounts: impl Iterator<Item = (Mount, Option<Program>)>, sys: &Path) {
         let pools = btrfs(sys);
         for (mount, program) in mounts {
-            // A file system of several devices shows none of their numbers; it names one of them, or all with colons between.
+            // A file system of several devices shows none of their numbers; it names one of them, or all with
+            // colons between.
             let named = mount.source.as_bytes().split(|byte| *byte == b':');
             let named =
                 named.map(|name| Path::new(OsStr::from_bytes(name))).filter(|source| source.is_absolute());
@@ -106,7 +108,7 @@ impl Snapshot {
             devices.extend(all);
             self.mounts.push(MountUse { devices, point: mount.point, program });
         }
-        // Those that are mounted where nobody here can see.
+        // Those that are mounted where we cannot see it.
         for one in pools.iter().flatten() {
             if let Some(node) = self.nodes.get(one) {
                 self.file_systems.entry(node.name.clone()).or_insert_with(|| "btrfs".to_owned());
@@ -114,7 +116,7 @@ impl Snapshot {
         }
     }
 
-    /// Its partitions, with where each lies on it.
+    /// Its partitions, with the range of each on it.
     pub(super) fn partitions(&self, of: DeviceNumber) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let (disk, start) = node.part_of?;
@@ -122,7 +124,7 @@ impl Snapshot {
         })
     }
 
-    /// The loop devices that stand on a store, each with the bytes of it.
+    /// The loop devices that are attached to a store, each with the bytes of it.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;
@@ -130,7 +132,7 @@ impl Snapshot {
         })
     }
 
-    /// A loop device that may stand on one of these, as nobody knows on what it does.
+    /// A loop device that may be on one of these, as its backing file is unknown.
     pub(super) fn unknown_loop(&self, on: &[Store]) -> Option<&Node> {
         let is_file = on.iter().any(|store| matches!(store, Store::File { .. }));
         let may_be = |node: &&Node| match node.backing {
@@ -190,7 +192,8 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
     all.collect()
 }
 
-/// What UBI has attached, and all that shares flash with that: of MTD devices, one lies in another where its folder does.
+/// What UBI has attached, and all that shares flash with that: an MTD device is part of another where its
+/// folder is inside the other's.
 fn ubi_devices(sys: &Path) -> HashSet<u32> {
     let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
     let attached =

@@ -1,4 +1,4 @@
-//! What stands on what: the devices below a mount, and all of those that the system runs from.
+//! The devices below a mount, and all of those that the system runs from.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,14 +14,14 @@ use crate::mounts::{DeviceNumber, Mount};
 /// Places whose loss ends a system.
 pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
 
-/// Folders in /sys of all devices that the system stands on: what is mounted there, and everything below that.
+/// Folders in /sys of all devices that the system runs from: the mounted ones, and everything below them.
 pub(super) fn system_devices() -> HashSet<PathBuf> {
     let mut found = HashSet::new();
     for place in SYSTEM {
         if let Some(device) =
             fs::File::open(place).ok().and_then(Mount::containing).and_then(|mount| lower_device(&mount))
         {
-            // Of what is mounted, whatever it stands on is asked of other lists, too.
+            // The devices below a mount are also taken from other lists.
             let _ = add_with_lower_devices(&device, &mut found);
         }
     }
@@ -34,7 +34,8 @@ pub(crate) fn lower_device(mount: &Mount) -> Option<BlockDevice> {
     BlockDevice::by_number(mount.device).or_else(by_source)
 }
 
-/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that is known to be all.
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
+/// is known to be all.
 #[must_use]
 pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<PathBuf>) -> bool {
     if !found.insert(device.folder().to_owned()) {
@@ -48,8 +49,8 @@ pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<P
     below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, found) && is_all)
 }
 
-/// What lies right below a loop device: the devices that hold its file, or the one that it stands on. None where that cannot be seen from here;
-/// nothing where it is memory, and of what is no loop device.
+/// What is right below a loop device: the devices that hold its file, or the one it is attached to. `None`
+/// where that cannot be seen from here; empty where it is memory, and for anything but a loop device.
 pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let Some(Backing { store, .. }) = Backing::read(device).ok()? else { return Some(Vec::new()) };
     let system = match store {
@@ -62,7 +63,7 @@ pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
     match opened.and_then(Mount::containing) {
         Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
-        // File systems of several devices, and memory, have numbers that are no device's.
+        // File systems of several devices, and memory, have numbers that belong to no device.
         None => BlockDevice::by_number(system).map(|device| vec![device]),
     }
 }

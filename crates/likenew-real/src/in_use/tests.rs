@@ -288,7 +288,8 @@ fn the_system_is_reported_first_and_by_its_name() {
     sys.free(&["sda/sda1", "sdb"]);
 }
 
-/// Windows of two loop devices over one file, in bytes: of the mounted one and of the one that is asked for. A limit of 0 is none.
+/// Windows of two loop devices over one file, in bytes: of the mounted one and of the one that is asked for.
+/// A limit of 0 is none.
 #[test]
 fn windows_over_one_file_meet_by_a_byte() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,6 +1,6 @@
 //! What kind of thing a file holds: by the end of its name, and by its first bytes where the name does not say.
 
-/// Files are told apart no finer than this: what matters is how far their kind compresses.
+/// Files are grouped no finer than this: what matters is how far their kind compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
     /// Photographs and drawings.
@@ -11,7 +11,7 @@ pub enum Group {
     Video,
     /// Archives, packages and other compressed files.
     Archives,
-    /// Texts with layout, sheets and slides, books.
+    /// Texts with layout, spreadsheets and slides, e-books.
     Documents,
     /// Programs and libraries.
     Programs,
@@ -85,7 +85,7 @@ impl Group {
     }
 }
 
-/// How many first bytes of a file are looked at.
+/// How many first bytes of a file are examined.
 pub(super) const HEAD: usize = 4096;
 
 const ENDINGS: [(Group, &str); 8] = [

@@ -1,4 +1,4 @@
-//! Which bytes are looked at: a systematic sample over all bytes of a group, taken while the files go by.
+//! Which bytes are examined: a systematic sample over all bytes of a group, taken in one pass over the files.
 
 use std::rc::Rc;
 
@@ -19,10 +19,10 @@ pub(super) struct Spot<F> {
     position: u64,
 }
 
-/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the same chance, large
-/// files have many spots and small ones few. When there are too many, every other one is dropped and the distance doubles,
-/// so that neither the number of files nor their size has to be known beforehand (systematic sampling; Cochran,
-/// "Sampling Techniques", 1977, chapter 8).
+/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the
+/// same chance, large files have many spots and small ones few. When there are too many, every other one is
+/// dropped and the distance doubles, so that neither the number of files nor their size has to be known
+/// beforehand (systematic sampling; Cochran, "Sampling Techniques", 1977, chapter 8).
 pub(super) struct Spots<F> {
     spots: Vec<Spot<F>>,
     most: usize,
@@ -74,7 +74,7 @@ impl<F> Spots<F> {
         self.bytes
     }
 
-    /// So many of the spots, or all there are, still spread evenly.
+    /// This many of the spots, or all there are, still spread evenly.
     pub(super) fn take(mut self, count: usize) -> Vec<Spot<F>> {
         let (kept, count) = (self.spots.len(), count.min(self.spots.len()));
         let offset: f64 = self.random.random();

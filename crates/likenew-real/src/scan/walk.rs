@@ -1,4 +1,5 @@
-//! Goes through folders: how many files of which kind with how many bytes, without opening more of them than it has to.
+//! Walks through folders: how many files of which kind with how many bytes, opening no more of them than
+//! necessary.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -71,7 +72,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Everything below a folder that the user named. `watch` is asked now and then whether to go on.
+    /// Everything below a folder that the user named. `watch` is asked now and then whether to continue.
     pub(super) fn run(
         &mut self,
         top: &Path,
@@ -103,7 +104,7 @@ impl<'a> Walk<'a> {
         if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_scratch_directory(&folder.path) {
             return Ok(());
         }
-        // In the order of names, so that the same folder is looked at in the same way each time.
+        // By name, so that the same folder is always walked in the same order.
         let mut names = Dir::read_from(&fd)?
             .map(|entry| entry.map(|entry| entry.file_name().to_owned()))
             .collect::<rustix::io::Result<Vec<_>>>()?;
@@ -113,7 +114,7 @@ impl<'a> Walk<'a> {
         for (index, name) in names.iter().enumerate() {
             let path = folder.path.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
             match statat(&fd, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
-                // What is deleted while we look is nobody's loss.
+                // A file that is deleted during the walk is no loss.
                 Err(Errno::NOENT) => {}
                 Err(errno) => self.refusals.add(&path, errno),
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {

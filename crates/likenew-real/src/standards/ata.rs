@@ -38,7 +38,7 @@ pub struct AtaSecurity {
     pub sanitize: Sanitize,
 }
 
-/// What it says of TRIM (words 69 and 169).
+/// Its TRIM support (words 69 and 169).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TrimSupport {
     /// It takes TRIM.
@@ -49,7 +49,8 @@ pub(crate) struct TrimSupport {
     pub(crate) reads_zeros: bool,
 }
 
-/// What a drive has to announce before it is asked: one that does not know a command refuses it, and the kernel logs that as an error.
+/// What a drive has to report before it is queried: one that does not know a command refuses it, and the
+/// kernel logs that as an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Feature {
     /// SMART.
@@ -101,7 +102,7 @@ impl IdentifyDevice {
         self.text(27..47)
     }
 
-    /// Turns a minute, 0 of what does not turn (word 217).
+    /// Rotation in rpm, 0 for a drive that does not rotate (word 217).
     pub(crate) fn rotation_rpm(&self) -> Option<u32> {
         rotation(self.words[217])
     }
@@ -167,9 +168,9 @@ fn generation(number: u32) -> Option<u32> {
     (1..=3).contains(&number).then_some(number)
 }
 
-/// The attributes of SMART READ DATA, with the thresholds of SMART READ THRESHOLDS: thirty entries of twelve bytes from byte 2 on, each
-/// with number, flags, value, worst, six bytes of the maker's own (ATA-5 as published by makers; later standards leave it to them, and
-/// all kept it).
+/// The attributes of SMART READ DATA, with the thresholds of SMART READ THRESHOLDS: thirty entries of twelve
+/// bytes from byte 2 on, each with number, flags, value, worst, six bytes of the maker's own (ATA-5 as
+/// published by makers; later standards leave it to them, and all kept it).
 pub(crate) fn attributes(data: &[u8], thresholds: &[u8]) -> Option<Vec<Attribute>> {
     let entries = |table: &[u8]| -> Vec<[u8; 12]> {
         let body = table.get(2..362).unwrap_or_default();
@@ -198,7 +199,8 @@ pub(crate) fn log_pages(directory: &[u8], log: u8) -> Option<u64> {
     little(directory, 2 * usize::from(log), 2)
 }
 
-/// A number out of a page of Device Statistics (ACS-3, A.5); bits 7 and 6 of its eighth byte say that it is there and valid.
+/// A number from a page of Device Statistics (ACS-3, A.5); bits 7 and 6 of its eighth byte say that it is
+/// there and valid.
 pub(crate) fn statistic(answer: &[u8], page: u8, at: usize, length: usize) -> Option<u64> {
     let is_page = answer.get(2) == Some(&page);
     let is_valid = answer.get(at.checked_add(7)?)? & 0xC0 == 0xC0;

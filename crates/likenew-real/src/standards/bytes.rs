@@ -1,4 +1,4 @@
-//! Numbers out of answers of drives, which may be shorter than they should be.
+//! Numbers from answers of drives, which may be shorter than they should be.
 
 /// A little-endian number of up to eight bytes.
 pub(crate) fn little(bytes: &[u8], at: usize, length: usize) -> Option<u64> {

@@ -1,11 +1,12 @@
-//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM Command Set Specification 1.0,
-//! figure 97).
+//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM
+//! Command Set Specification 1.0, figure 97).
 
 use super::bytes::little;
 use super::sanitize::Sanitize;
 
 /// Bytes of both answers.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
+/// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
 /// Bytes of the units of HMPRE and HMMIN.
 const HOST_MEMORY_UNIT_BYTES: u64 = 4096;
@@ -51,7 +52,7 @@ impl<'a> Controller<'a> {
         (celsius(266), celsius(268))
     }
 
-    /// Memory of the host that it wants, and the least that is of use to it (HMPRE, HMMIN), in bytes.
+    /// Host memory that it prefers, and the least that it can use (HMPRE, HMMIN), in bytes.
     pub(crate) fn host_memory_bytes(&self) -> (u64, u64) {
         (self.number(272, 4) * HOST_MEMORY_UNIT_BYTES, self.number(276, 4) * HOST_MEMORY_UNIT_BYTES)
     }
@@ -86,7 +87,7 @@ pub(crate) struct Namespace {
     pub(crate) format_index: u8,
     /// The format in use.
     pub(crate) format: LbaFormat,
-    /// Metadata stands behind each block, in one with it (FLBAS, bit 4).
+    /// Metadata follows each block, transferred with it (FLBAS, bit 4).
     pub(crate) extended_blocks: bool,
     /// Kind of protection information; 0 for none (DPS, bits 2 to 0).
     pub(crate) protection: u8,

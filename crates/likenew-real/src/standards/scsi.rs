@@ -7,7 +7,7 @@ use super::bytes::text;
 pub(crate) struct Provisioning {
     /// LBPU: UNMAP is supported.
     pub(crate) unmaps: bool,
-    /// LBPRZ: 0 promises nothing; an odd number promises zeros.
+    /// LBPRZ: 0 guarantees nothing; an odd number guarantees zeros.
     pub(crate) reads_as: u8,
 }
 
@@ -22,13 +22,13 @@ pub(crate) fn provisioning(answer: &[u8]) -> Option<Provisioning> {
     Some(Provisioning { unmaps: flags & 0x80 != 0, reads_as: flags >> 2 & 0b111 })
 }
 
-/// Turns a minute out of Block Device Characteristics, page B1h; 0 of what does not turn.
+/// The rpm from Block Device Characteristics, page B1h; 0 for a disk that does not rotate.
 pub(crate) fn rotation_rpm(answer: &[u8]) -> Option<u32> {
     let rate = page(answer, 0xB1)?.get(4..6)?;
     rotation(u16::from_be_bytes([rate[0], rate[1]]))
 }
 
-/// A rotation rate as SCSI and ATA write it: 1 is no rotation, 0401h to FFFEh are turns a minute.
+/// A rotation rate as SCSI and ATA write it: 1 is no rotation, 0401h to FFFEh are rpm.
 pub(crate) fn rotation(rate: u16) -> Option<u32> {
     match rate {
         1 => Some(0),
@@ -37,13 +37,14 @@ pub(crate) fn rotation(rate: u16) -> Option<u32> {
     }
 }
 
-/// The serial number out of Unit Serial Number, page 80h: four bytes of head, the last of them its length, then text.
+/// The serial number from Unit Serial Number, page 80h: four bytes of header, the last of them its length,
+/// then text.
 pub(crate) fn unit_serial(answer: &[u8]) -> Option<String> {
     let (length, serial) = (*page(answer, 0x80)?.get(3)?, answer.get(4..)?);
     text(&serial[..serial.len().min(usize::from(length))])
 }
 
-/// ATA's IDENTIFY DEVICE out of ATA Information, page 89h, from byte 60 on.
+/// ATA's IDENTIFY DEVICE from ATA Information, page 89h, from byte 60 on.
 pub(crate) fn ata_identify(answer: &[u8]) -> Option<&[u8]> {
     page(answer, 0x89)?.get(60..572).filter(|identify| identify.iter().any(|byte| *byte != 0))
 }

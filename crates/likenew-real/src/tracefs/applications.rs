@@ -60,7 +60,8 @@ impl Applications {
     }
 }
 
-/// A name as it is shown. The kernel's workers bear numbers of processors and processes, and each would be one of its own.
+/// A name as it is shown. The kernel's workers have numbers of processors and processes in their names, and
+/// would each count as a different application.
 fn name(key: &[u8; NAME]) -> String {
     let bytes = key.split(|byte| *byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);

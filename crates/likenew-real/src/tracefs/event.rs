@@ -140,8 +140,9 @@ impl Decoder {
     }
 }
 
-/// What the letters of a record stand for (`blk_fill_rwbs` in kernel/trace/blktrace.c): an F before all others asks for a
-/// flush first, which is a request of its own; then comes the operation, and then what qualifies it.
+/// What the letters of a record stand for (`blk_fill_rwbs` in kernel/trace/blktrace.c): an F before all
+/// others asks for a flush first, which is a separate request; then comes the operation, and then what
+/// qualifies it.
 ///
 /// None for commands that move no data of a user: a drive's own commands, and those to a zone as a whole.
 fn op(letters: &[u8], sectors: u32) -> Option<Op> {

@@ -1,4 +1,5 @@
-//! Where the kernel puts what in its records, as it says itself: `events/header_page` and the `format` file of each event.
+//! The layout of the kernel's records, as it describes it: `events/header_page` and the `format` file of each
+//! event.
 //!
 //! Offsets and sizes differ between kernels and builds, so nothing is assumed of them: a field is found by its name.
 

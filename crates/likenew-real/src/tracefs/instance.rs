@@ -1,8 +1,9 @@
-//! An instance of the kernel's tracing of our own, so that nobody else's tracing is touched; removed on every way out.
+//! A separate instance of the kernel's tracing, so that no other tracing is touched; removed on every way
+//! out.
 //!
-//! A process that is killed leaves its instance behind. Each holds a lock on its own, which the system releases when the
-//! process ends, however it ends: so the next one knows which are left over, and removes them. Only one at a time makes or clears
-//! away, for an instance has no lock yet in the moment after it was made.
+//! A process that is killed leaves its instance behind. Each instance has a lock, which the system releases
+//! when the process ends, however it ends; so the next one knows which are left over, and removes them. Only
+//! one process at a time creates or removes instances, as a new instance has no lock for a moment.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -104,7 +105,7 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// The opened buffers. They are gone once somebody has asked all instances to be removed.
+    /// The opened buffers. They are gone once another program has asked for all instances to be removed.
     pub(crate) fn pipes(&self) -> Pipes<'_> {
         Pipes(lock(&self.inner.pipes))
     }
@@ -166,7 +167,7 @@ impl Drop for InstanceDirectory {
     }
 }
 
-/// Waits until nobody else makes an instance or clears away. The turn ends when the descriptor is dropped.
+/// Waits until no other process creates or removes instances. The turn ends when the descriptor is dropped.
 fn set_switch(root: &TracefsRoot) -> io::Result<File> {
     let instances = File::open(root.instances())?;
     flock(&instances, FlockOperation::LockExclusive)?;

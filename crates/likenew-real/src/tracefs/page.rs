@@ -1,8 +1,9 @@
-//! A page of the kernel's trace buffer: when its first record was made, how much of it is used, what was lost before it, and
-//! the records.
+//! A page of the kernel's trace buffer: when its first record was made, how much of it is used, what was lost
+//! before it, and the records.
 //!
-//! The form is that of the kernel's ring buffer (include/linux/ring_buffer.h and Documentation/trace/ring-buffer-design):
-//! each record has a header of 32 bits, of which five say its length or kind and 27 the time since the one before.
+//! The form is that of the kernel's ring buffer (include/linux/ring_buffer.h and
+//! Documentation/trace/ring-buffer-design): each record has a header of 32 bits, of which five say its length
+//! or kind and 27 the time since the one before.
 
 use super::format::{Field, Fields};
 
@@ -122,7 +123,7 @@ impl<'a> Records<'a> {
             }
             kind => {
                 let bytes = match kind {
-                    // A long record says its length in a word of its own, which is counted.
+                    // A long record has its length in an extra word, which is counted.
                     0 => {
                         let length = (self.word(1)? as usize).checked_sub(WORD)?;
                         self.take(2 * WORD, length.next_multiple_of(WORD))?

@@ -10,8 +10,8 @@ use super::event::{BlockEvent, Step};
 
 /// I/Os that wait for their end, or for that of one before them, at most: 256 Ki of them are 20 MiB.
 const WAITING_MOST: usize = 1 << 18;
-/// Longer than any driver waits for a drive before it tries again: what has not ended by then is given up, so that it does
-/// not hold up those behind it.
+/// Longer than any driver waits for a drive before it tries again: what has not ended by then is dropped, so
+/// that it does not hold up later ones.
 const PATIENCE_NS: u64 = 60 * 1_000_000_000;
 /// I/Os in a scheduler at most. Their submitters are forgotten beyond.
 const SUBMITTERS_MOST: usize = 1 << 16;
@@ -36,7 +36,7 @@ pub struct PairCounts {
 /// An I/O of one of the drives, whose index comes first.
 pub(crate) type PairedIo = (usize, TraceIo);
 
-/// What tells requests on their way apart. Two of one kind at one place end in the order in which they left.
+/// The key of requests in flight. Two of one kind at one address end in the order in which they left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     drive: u16,
@@ -140,7 +140,8 @@ impl Pairing {
         }
     }
 
-    /// Steps are missing here: what is on its way may have ended unseen, and pairing it with a later end would be a guess.
+    /// Steps are missing here: what is on its way may have ended unseen, and pairing it with a later end
+    /// would be a guess.
     pub(crate) fn forget(&mut self) {
         self.chains.clear();
         self.submitters.clear();
@@ -270,7 +271,7 @@ impl Pairing {
         self.waiting_mut(number).next = None;
     }
 
-    /// Takes this I/O out of those of its key; one that ended in parts need not be their first.
+    /// Removes this I/O from those of its key; one that ended in parts need not be their first.
     fn unchain(&mut self, key: Key, number: u64) {
         let Some(Chain { head, tail }) = self.chains.get(&key).copied() else { return };
         if head == number {

@@ -32,8 +32,8 @@ pub(crate) struct Processors {
     order: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-/// A processor may take its time between looking at the clock and putting a record into its buffer: a virtual one stands
-/// still while others run.
+/// A processor may take its time between looking at the clock and putting a record into its buffer: a virtual
+/// one stands still while others run.
 const LAG_NS: u64 = 20_000_000;
 
 impl Processors {
@@ -101,7 +101,8 @@ impl Processors {
         }
     }
 
-    /// Hands on what is known to be complete, in order of time. With `all`, everything that was read. Returns until when.
+    /// Hands on what is known to be complete, in order of time. With `all`, everything that was read. Returns
+    /// until when.
     pub(crate) fn merge(&mut self, all: bool, mut take: impl FnMut(&BlockEvent)) -> u64 {
         let until = match all {
             true => u64::MAX,

@@ -28,8 +28,9 @@ pub struct RecordedDrive {
 }
 
 impl RecordedDrive {
-    /// The drives below a target: a block device, a partition, or a folder or file, which stands for what its file system
-    /// lies on. What is made of several drives is taken apart, since only drives take requests.
+    /// The drives below a target: a block device, a partition, or a folder or file, which stands for the
+    /// drives of its file system. What is made of several drives is taken apart, since only drives take
+    /// requests.
     ///
     /// # Errors
     /// There is none, or its I/Os cannot be seen; the text says why.
@@ -54,13 +55,13 @@ impl RecordedDrive {
         self.device == other.device
     }
 
-    /// Whether a sector of the disk is one of its own. A flush, which has no place, goes to the whole disk.
+    /// Whether a sector of the disk belongs to it. A flush has no address and goes to the whole disk.
     pub(crate) fn holds(&self, device: u32, sector: u64, is_flush: bool) -> bool {
         let inside = |sectors| is_flush || (self.first_sector..self.first_sector + sectors).contains(&sector);
         self.device == device && self.sectors.is_none_or(inside)
     }
 
-    /// What the kernel is told to record, in the language of its filters.
+    /// What the kernel is to record, in the language of its filters.
     pub(crate) fn filter(&self) -> String {
         let (device, first) = (self.device, self.first_sector);
         match self.sectors {
@@ -133,7 +134,7 @@ impl RecordedDrive {
     }
 }
 
-/// The devices that a target names, or that its file system lies on.
+/// The devices that a target names, or those of its file system.
 fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
     let metadata = fs::metadata(target).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
         Some(errno) => not_possible("look at", target, errno),
@@ -159,7 +160,7 @@ fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
     Ok((kind, siblings(&device).unwrap_or_else(|| vec![device])))
 }
 
-/// All devices of a btrfs file system that lies on this one.
+/// All devices of the btrfs file system that this one is part of.
 fn siblings(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let file_systems = fs::read_dir("/sys/fs/btrfs").ok()?.flatten();
     let mut lists = file_systems.map(|entry| entry.path().join("devices"));
@@ -170,7 +171,7 @@ fn siblings(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     Some(entries.filter_map(number).filter_map(BlockDevice::by_number).collect())
 }
 
-/// More layers than anybody builds.
+/// More layers than anyone builds.
 const LAYERS_MOST: u32 = 16;
 
 /// Follows a device down to what it is built on.

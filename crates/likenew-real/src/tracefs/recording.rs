@@ -15,7 +15,7 @@ use super::recorded_drive::RecordedDrive;
 use super::root::{TracefsRoot, in_tracefs};
 use crate::clock::{Monotonic, machine_ns};
 
-/// A recording under way. Dropping it gives the kernel back everything, however far it came.
+/// A recording under way. Dropping it returns everything to the kernel, at any stage.
 pub struct Recording {
     drives: Vec<RecordedDrive>,
     instance: Instance,
@@ -28,28 +28,29 @@ pub struct Recording {
     leftovers: Vec<String>,
 }
 
-/// What a recording came to so far.
+/// The totals of a recording so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordingCounts {
     /// I/Os and what is known of them.
     pub ios: PairCounts,
-    /// Records that the kernel had no room for; an I/O has two or three.
+    /// Records that the kernel's buffers had no space for; an I/O has two or three.
     pub events_lost: u64,
     /// Pages of records that made no sense.
     pub broken_pages: u64,
 }
 
-/// Buffers are read this often: 16 MiB last for a second of a million records.
+/// How often buffers are read. Chosen: 16 MiB hold a second of a million records, ten times as much.
 const PAUSE: Nanos = Nanos::from_millis(100);
-/// I/Os on their way when a recording ends are waited for this long.
+/// How long I/Os in flight at the end of a recording are waited for. Chosen: longer than any but stalled I/Os
+/// take.
 const LAST_WAIT: Nanos = Nanos::from_secs(1);
 
 impl Recording {
-    /// Begins to record what these drives get. Instances that killed recorders have left are removed first. The calling
-    /// thread's own I/Os are left out.
+    /// Begins to record the I/O of these drives. Instances left by killed recorders are removed first. The
+    /// calling thread's own I/Os are left out.
     ///
-    /// `buffer_bytes` is memory of the kernel for all processors together; what is usual is a sixteenth of what is free, at
-    /// most 16 MiB for each processor and 256 MiB in all.
+    /// `buffer_bytes` is kernel memory for all processors together; the default is a sixteenth of the free
+    /// memory, at most 16 MiB for each processor and 256 MiB in all.
     ///
     /// # Errors
     /// No rights, no tracing in this kernel, or it says its formats in a way that is not understood.
@@ -110,7 +111,7 @@ impl Recording {
         self.clock.rest(self.clock.now() + PAUSE);
     }
 
-    /// Hands every I/O whose end is known to the sink of its drive, in the order in which they left.
+    /// Passes every I/O whose end is known to the sink of its drive, in the order in which they left.
     ///
     /// # Errors
     /// The kernel's buffers cannot be read, or a sink does not take any more.
@@ -121,7 +122,7 @@ impl Recording {
         self.hand_on(false, sinks)
     }
 
-    /// What it came to so far.
+    /// Its totals so far.
     ///
     /// # Errors
     /// The kernel does not say what it lost.
@@ -137,7 +138,7 @@ impl Recording {
         })
     }
 
-    /// Ends it: takes no new I/Os, waits a second at most for those on their way, and hands on what is left.
+    /// Ends it: takes no new I/Os, waits a second at most for those in flight, and passes on what is left.
     ///
     /// # Errors
     /// As [`Recording::turn`].
@@ -149,7 +150,7 @@ impl Recording {
         }
         let until = self.clock.now() + LAST_WAIT;
         loop {
-            // What left last is handed on a moment later than it is read.
+            // The last I/Os are passed on a moment after they are read.
             self.rest();
             self.turn(sinks)?;
             if self.pairing.open() == 0 || self.clock.now() >= until {

@@ -1,4 +1,4 @@
-//! The kernel's tracing file system: where it is mounted, or a mount of our own that nobody else sees.
+//! The kernel's tracing file system: where it is mounted, or a private mount that no other process sees.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn mount() -> Result<OwnedFd, Errno> {
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
 }
 
-/// Why there is no way to tracefs, in words.
+/// Why tracefs is not available, in words.
 fn access_error(errno: Errno) -> LabError {
     match errno {
         Errno::NODEV => LabError::Unsuitable(

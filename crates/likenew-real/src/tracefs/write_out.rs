@@ -1,4 +1,4 @@
-//! The file that a recording is written to, where it lies on a drive that is recorded.
+//! The output file of a recording, where it is on a drive that is recorded.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,9 +7,9 @@ use std::path::Path;
 
 /// Sends what was written to a file to its drive from the calling thread.
 ///
-/// A file's data otherwise waits in memory until a worker of the kernel writes it out, and nothing in the records of that
-/// says whose data it was. What a thread writes out itself bears its number, so a recording can leave it out. What the file
-/// system writes to its journal and tables because of the file remains.
+/// A file's data otherwise waits in memory until a worker of the kernel writes it out, and nothing in the
+/// records of that says whose data it was. What a thread writes out itself bears its number, so a recording
+/// can leave it out. What the file system writes to its journal and tables because of the file remains.
 #[derive(Debug)]
 pub struct WriteOut(File);
 

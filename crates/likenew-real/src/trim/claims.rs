@@ -1,4 +1,5 @@
-//! What a drive says of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block provisioning.
+//! What a drive reports of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block
+//! provisioning.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -47,12 +48,14 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     }
 }
 
-/// Bytes that the lowest device of a stack counts as in use, and whose count that is; none where nobody counts.
+/// Bytes that the lowest device of a stack counts as in use, and which counter says so; `None` where none
+/// does.
 pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let disk = stack.last()?;
     if let Some(file) = disk.attribute("loop/backing_file") {
         let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
-        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the file holds something.
+        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the
+        // file holds something.
         return (blocks > 0)
             .then(|| (blocks * 512, format!("the blocks of {file}, the file below {}", disk.name())));
     }

@@ -4,8 +4,8 @@ use likenew_core::trim::DiscardCounters;
 
 use crate::block::BlockDevice;
 
-/// Places of the counters of discards that ended, and of their sectors, among the numbers of `stat` (Documentation/block/stat.rst of the
-/// Linux sources, since 4.18).
+/// Places of the counters of discards that ended, and of their sectors, among the numbers of `stat`
+/// (Documentation/block/stat.rst of the Linux sources, since 4.18).
 const DISCARD_IOS: usize = 11;
 const DISCARD_SECTORS: usize = 13;
 /// The kernel counts in these, whatever the device has.

@@ -1,4 +1,4 @@
-//! Where a file lies on its device (FIEMAP, Documentation/filesystems/fiemap.rst of the Linux sources).
+//! The extents of a file on its device (FIEMAP, Documentation/filesystems/fiemap.rst of the Linux sources).
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -19,7 +19,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Where it stands on the device, if it has blocks there to itself.
+    /// Its range on the device, if it has its own blocks there.
     pub(crate) fn place(&self) -> Option<Range<u64>> {
         let has_none = UNUSABLE.iter().any(|(flag, _)| self.flags & flag != 0);
         (!has_none).then(|| self.physical..self.physical + self.length)
@@ -38,8 +38,8 @@ const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
 /// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: what is still in memory is given its place first.
 const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
-/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not for this file
-/// alone.
+/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not
+/// for this file alone.
 const UNUSABLE: [(u32, &str); 8] = [
     (0x2, "UNKNOWN: it has no place yet"),
     (0x4, "DELALLOC: it has no place yet"),
@@ -55,7 +55,7 @@ const UNWRITTEN: u32 = 0x800;
 
 const EXTENTS_AT_ONCE: usize = 64;
 
-/// `struct fiemap` of linux/fiemap.h with room for extents.
+/// `struct fiemap` of linux/fiemap.h with space for extents.
 #[repr(C)]
 struct Fiemap {
     start: u64,
@@ -91,7 +91,7 @@ pub(crate) enum Flush {
     Never,
 }
 
-/// The extents of the first `bytes` of a file, in order.
+/// The extents of the first `bytes` of a file, by offset.
 ///
 /// # Errors
 /// The system's: `EOPNOTSUPP` where the file system does not tell.
@@ -108,7 +108,8 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
             reserved: 0,
             extents: [NO_EXTENT; EXTENTS_AT_ONCE],
         };
-        // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of which lie in `map`.
+        // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of
+        // which are in `map`.
         unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
         let (part, is_last) = parse(&map);
         let Some(last) = part.last() else { break };
@@ -121,11 +122,11 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
     Ok(found)
 }
 
-/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose addresses of
-/// this file begin at `offset`. Nothing is written for the answer.
+/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose
+/// addresses of this file begin at `offset`. Nothing is written for the answer.
 ///
 /// # Errors
-/// A sentence without a full stop: the file system does not tell, or the file lies in too many pieces.
+/// A sentence without a full stop: the file system does not report it, or the file has too many extents.
 pub(crate) fn device_extents(
     file: impl AsFd,
     offset: u64,
@@ -164,7 +165,8 @@ fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     (extents.filter(is_possible).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
 }
 
-/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers; whether it has any.
+/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers;
+/// whether it has any.
 pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
     let mut map = Fiemap {
         start: 0,
@@ -184,10 +186,10 @@ pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
     places(&extents, &(0..256 << 10)).is_ok()
 }
 
-/// Where the bytes `range` of a file stand on the device, in order of the file.
+/// The ranges on the device of the bytes `range` of a file, in the order of the file.
 ///
 /// # Errors
-/// A sentence without a full stop: they do not stand there as the file has them, or not all of them.
+/// A sentence without a full stop: they are not there as the file has them, or not all of them.
 pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let (mut places, mut at) = (Vec::<Range<u64>>::new(), range.start);
     for extent in extents {

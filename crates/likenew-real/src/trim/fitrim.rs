@@ -17,7 +17,8 @@ struct Range64 {
     shortest: u64,
 }
 
-/// Has what is free in a range of the file system's device trimmed, and answers how many bytes the file system says that was.
+/// Asks the file system to trim the free space in a range of its device, and returns how many bytes it says
+/// that was.
 ///
 /// # Errors
 /// The system's: `EPERM` without root, `EOPNOTSUPP` where the device takes none.

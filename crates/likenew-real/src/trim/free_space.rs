@@ -28,7 +28,7 @@ struct Record {
     reserved: [u64; 3],
 }
 
-/// `struct fsmap_head` of linux/fsmap.h with room for records.
+/// `struct fsmap_head` of linux/fsmap.h with space for records.
 #[repr(C)]
 struct Map {
     flags_in: u32,
@@ -41,7 +41,7 @@ struct Map {
     records: [Record; RECORDS_AT_ONCE],
 }
 
-/// Whether a whole range of the file system on `device` is free. A range that is made of more pieces than one answer has room for
+/// Whether a whole range of the file system on `device` is free. A range of more pieces than fit one answer
 /// counts as taken.
 ///
 /// # Errors
@@ -65,7 +65,8 @@ pub(crate) fn is_free(file: impl AsFd, device: DeviceNumber, range: &Range<u64>)
         },
         records: [Record::default(); RECORDS_AT_ONCE],
     };
-    // SAFETY: the kernel reads the header and writes it and at most `room` records behind it, all of which lie in `map`.
+    // SAFETY: the kernel reads the header and writes it and at most `room` records behind it, all of which
+    // are in `map`.
     unsafe { ioctl(file, Updater::<FS_IOC_GETFSMAP, Map>::new(&mut map)) }?;
     let count = (map.entries as usize).min(RECORDS_AT_ONCE);
     Ok(covers(&map.records[..count], range))

@@ -1,4 +1,5 @@
-//! Which layers lie between a file system and the medium, and which of them let TRIM pass, as /sys and the mount say.
+//! Which layers are between a file system and the medium, and which of them pass TRIM on, as /sys and the
+//! mount say.
 
 use likenew_core::facts::LayerKind;
 use likenew_core::trim::{Layer, TrimPath};
@@ -7,7 +8,8 @@ use super::MountedDevice;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
 
-/// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted with `discard`.
+/// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted
+/// with `discard`.
 pub(crate) const SENDERS: [&str; 15] = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "jfs", "nilfs2", "gfs2", "ocfs2", "vfat",
     "exfat", "ntfs3", "hfsplus",
@@ -57,7 +59,7 @@ pub(crate) fn stack(device: &BlockDevice) -> Vec<BlockDevice> {
     all
 }
 
-/// Deeper than any stack that somebody builds: /sys could lead in a circle only by a mistake of its own.
+/// Deeper than any real stack: only a bug could make /sys lead in a circle.
 const DEVICES_MAX: usize = 64;
 
 fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
@@ -94,7 +96,11 @@ fn layer(device: &BlockDevice) -> Layer {
         passes,
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
-        evidence: if evidence.is_empty() { "/sys does not report it".to_owned() } else { evidence.join(", ") },
+        evidence: if evidence.is_empty() {
+            "/sys does not report it".to_owned()
+        } else {
+            evidence.join(", ")
+        },
         remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
         kind: words(kind, device),
         name,

@@ -1,4 +1,4 @@
-//! One more file of ours in a scratch directory, for as long as a look takes.
+//! One more file in a scratch directory, for the time of a probe.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ pub(crate) struct OwnFile<'a> {
 }
 
 impl<'a> OwnFile<'a> {
-    /// Makes file `number`, which is nobody else's.
+    /// Makes file `number`, which nothing else uses.
     pub(crate) fn create(scratch: &'a Scratch, number: u32) -> Result<Self, Errno> {
         let fd = scratch.create_fd(number, OFlags::empty())?;
         Ok(Self { scratch, number, fd })
@@ -50,7 +50,7 @@ impl<'a> OwnFile<'a> {
         fsync(&self.fd)
     }
 
-    /// Gives up the blocks of a range, for good: when this returns, a crash would not bring them back.
+    /// Frees the blocks of a range durably: when this returns, a crash would not bring them back.
     pub(crate) fn release(&self, range: &Range<u64>) -> Result<(), Errno> {
         fallocate(&self.fd, PUNCH, range.start, range.end - range.start)?;
         fsync(&self.fd)?;

@@ -73,8 +73,9 @@ impl Raw {
         Some(clock.now() - started_at)
     }
 
-    /// Tells what stands at `places`, which are those of the units of a file from `first` on. `may_read` is asked before each range is
-    /// read and after, and what was read counts only if it says yes both times.
+    /// Classifies the contents of `places`, which are those of the units of a file from `first` on.
+    /// `may_read` is asked before each range is read and after, and what was read counts only if it returns
+    /// true both times.
     pub(crate) fn content(
         &mut self,
         seed: u64,

@@ -1,4 +1,4 @@
-//! What is read at the addresses of a file of ours after half of it was given up and the drive was told.
+//! What is read at the addresses of a file of ours after half of it was freed and TRIM was sent.
 
 use std::ops::Range;
 use std::os::fd::AsFd as _;
@@ -20,8 +20,8 @@ use crate::clock::Monotonic;
 use crate::lab_error::not_possible;
 use crate::scratch::Scratch;
 
-/// Writes a file of ours, gives up its second half, tells the drive, and reads both halves from the device below. `number` is that of a
-/// file that nobody else makes.
+/// Writes a file of ours, frees its second half, sends TRIM, and reads both halves from the device below.
+/// `number` is that of a file that nothing else makes.
 pub(crate) fn read_back(
     scratch: &Scratch,
     number: u32,
@@ -134,7 +134,8 @@ impl<'a> Reader<'a> {
         self.raw.content(self.request.seed, first, self.released_half, may_read)
     }
 
-    /// Times single reads, in turn in either half, at random units of them. Those that were taken by somebody meanwhile are left out.
+    /// Times single reads, alternating between the halves, at random units of them. Units that were reused in
+    /// the meantime are left out.
     fn probe(&mut self, result: &mut ReadBackResult, file: &OwnFile<'_>, clock: &Monotonic) {
         let device = self.mounted.mount.device;
         let mut draw = [0; UNIT];

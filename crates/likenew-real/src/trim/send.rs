@@ -1,4 +1,5 @@
-//! Tells the drive of blocks that a file of ours has freed: by asking the file system, or by waiting for one that does it unasked.
+//! Sends TRIM for blocks that a file of ours has freed: by asking the file system, or by waiting for one that
+//! does it on its own.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -14,10 +15,11 @@ use super::layers::stack;
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 
-/// How often the counters are looked at while a file system is waited for.
+/// How often the counters are read while a file system trims. Chosen: a trim takes seconds, reading the
+/// counters microseconds.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
 
-/// Tells the drive, and watches the counters meanwhile. Made before anything is given up.
+/// Sends TRIM, and watches the counters while it does. Made before anything is freed.
 pub(crate) struct Sender {
     immediate: bool,
     devices: Vec<BlockDevice>,
@@ -31,7 +33,8 @@ impl Sender {
         Self { immediate: mounted.discards_immediately(), before: Counters::read(&devices), devices }
     }
 
-    /// Tells the drive of `places`, which were freed just now and hold `bytes`; `unplaced` says why where they are not known.
+    /// Sends TRIM for `places`, which were freed just now and hold `bytes`; `unplaced` says why where they
+    /// are not known.
     pub(crate) fn send(
         &self,
         folder: impl AsFd,

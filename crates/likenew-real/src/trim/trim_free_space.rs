@@ -1,4 +1,4 @@
-//! Tells the drive of everything that a file system has free, as fstrim does.
+//! Sends TRIM for all free space of a file system, as fstrim does.
 
 use std::os::fd::AsFd;
 
@@ -13,7 +13,8 @@ use super::layers::stack;
 use super::send::refusal;
 use crate::clock::Monotonic;
 
-/// Has the file system of a folder send TRIM for all that is free in it. What was just deleted is free once it was written out.
+/// Asks the file system of a folder to send TRIM for all its free space. Deleted files count as free once
+/// that was written out.
 pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock: &Monotonic) -> ProbeResult {
     let devices = mounted.device.as_ref().map(stack).unwrap_or_default();
     if let Err(errno) = syncfs(&folder) {

@@ -1,4 +1,5 @@
-//! Consent to overwrite: given for what was looked at and named, by nobody else used, and for nothing else.
+//! Consent to overwrite: given for the target that was examined and named, if no other program uses it, and
+//! for nothing else.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -90,7 +91,7 @@ fn a_device_that_somebody_uses_is_refused_whatever_was_typed() {
 fn a_disk_is_refused_for_the_sake_of_its_partitions() {
     let Some((_place, image, device)) = device() else { return };
     let name = device.0.to_str().unwrap();
-    // A partition table of the oldest kind: one entry of type 0x83, from block 64, 24 MiB long, and the signature.
+    // A DOS partition table: one entry of type 0x83, from block 64, 24 MiB long, and the signature.
     let mut table = [0; 512];
     table[450] = 0x83;
     table[454..458].copy_from_slice(&64u32.to_le_bytes());

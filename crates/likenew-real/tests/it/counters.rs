@@ -1,4 +1,4 @@
-//! What the kernel counts below a drive, and the ways past the page cache, through it, and around everything.
+//! The kernel's counters below a drive, with direct, buffered and null access.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ const ENGINES: [Engine; 2] = [Engine::Uring, Engine::Posix];
 const BLOCK: u32 = 64 << 10;
 const BLOCKS: u64 = 128;
 const MOVED: u64 = BLOCKS * BLOCK as u64;
-/// The journal and the inodes of a few files.
+/// Metadata: the journal and the inodes of a few files.
 const BOOKS: u64 = 1 << 20;
 
-/// An ext4 on a loop device over a file; none where that cannot be had.
+/// An ext4 on a loop device over a file; `None` if that is not possible.
 fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
     std::fs::File::create(image).unwrap().set_len(128 << 20).unwrap();
-    // What is initialised later would be counted in the middle of a test.
+    // Lazy initialization would be counted in the middle of a test.
     let eager = "lazy_itable_init=0,lazy_journal_init=0";
     run("mkfs.ext4", &["-q", "-F", "-E", eager, image.to_str()?])?;
     let device = Loop::attach(image)?;
@@ -30,7 +30,7 @@ fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
     Some((mounted, device))
 }
 
-/// Does the same to every block, in this way, and returns what was counted meanwhile.
+/// Runs the same I/O on every block with this access, and returns what was counted.
 fn device_counters(drive: &mut dyn Drive, access: Access, cold: bool, op: Op) -> Counters {
     drive.prepare_access(access, cold).unwrap();
     let before = drive.counters().unwrap();
@@ -60,7 +60,7 @@ fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_i
         near(direct.bytes_written, "direct writes");
         assert!(direct.writes > 0 && direct.devices == 1, "{direct:?}");
         near(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, "direct reads");
-        // Nothing was read through the page cache so far, so this fills it.
+        // Nothing was read through the page cache before, so this fills it.
         near(
             device_counters(&mut *drive, Access::Buffered, true, Op::Read).bytes_read,
             "first buffered reads",
@@ -78,7 +78,7 @@ fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_i
         flush(&mut *drive);
         near(drive.counters().unwrap().since(&before).bytes_written, "flushed writes");
         assert_eq!(device_counters(&mut *drive, Access::Null, false, Op::Write).bytes_written, 0);
-        // And back again: files are made anew by what is direct.
+        // And back again: direct writes create the files anew.
         near(
             device_counters(&mut *drive, Access::Direct, true, Op::Write).bytes_written,
             "direct writes at last",
@@ -98,7 +98,7 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
         assert!(first <= MOVED, "{engine:?}: {first}");
         assert_eq!(device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
         assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
-        // Dropping what others have in memory is not ours to do.
+        // Dropping pages that others have cached is not allowed.
         says(&refusal(drive.prepare_access(Access::Buffered, true)), &["did not make", "give a folder"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A whole block device with a file system on it, rewritten where it is; and places for its journal.
+//! A whole block device with a file system on it, rewritten in place; and places for its journal.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn a_file_system_is_what_it_was_after_its_device_was_rewritten() {
         }
     };
     let (mut written, mut cuts) = (0, 0);
-    // It is dropped again and again, as a killed program drops it, and each time goes on from its journal.
+    // It is dropped again and again, as after a kill, and each time resumes from its journal.
     for steps in 1.. {
         let store = DeviceStore::open(consent(&device.0)).unwrap();
         let mut refresh = if steps == 1 {
@@ -106,7 +106,7 @@ fn a_journal_lies_durably_and_apart() {
     let Some(mounted) = Mounted::mount(&[outer.0.to_str().unwrap()]) else { return };
     check_disjoint(place.path(), &outer.0).unwrap();
     says(&refusal(check_disjoint(mounted.path(), &outer.0)), &["itself", "another drive"]);
-    // A file system in a file on it lies on it, too.
+    // A file system in a file on the device is on it, too.
     let image = mounted.path().join("inner");
     File::create_new(&image).unwrap().set_len(8 * MIB).unwrap();
     run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]).unwrap();

@@ -1,4 +1,4 @@
-//! What is done to a whole device, on devices of our own.
+//! Erasing whole devices, on devices made for the test.
 
 use crate::refusal_matrix::disk::{Disk, PARTITION};
 use crate::refusal_matrix::ledger::{file, right, typed};
@@ -100,7 +100,7 @@ fn samples_show_what_stays() {
     let held = consent(disk.path());
     let before = Samples::read(&held, 16).unwrap();
     let counts = before.compare(&Samples::read(&held, 16).unwrap());
-    // The first two lie in what was never written.
+    // The first two are at blank addresses.
     assert_eq!(counts, ReadBackCounts { same: 14, empty: 2, ..ReadBackCounts::default() });
 }
 

@@ -1,4 +1,5 @@
-//! The way out on which nothing is dropped. It runs in a child process, because it ends every scratch folder of its process.
+//! The exit on which nothing is dropped. It runs in a child process, because it ends every scratch folder of
+//! its process.
 
 use std::fs;
 use std::process::Command;
@@ -36,7 +37,7 @@ fn everything_is_removed_at_once_and_dropping_later_does_no_harm() {
     assert_eq!(files, [1, 1]);
     let empty = || places.iter().all(|place| fs::read_dir(place.path()).unwrap().count() == 0);
     assert!(empty());
-    // Another run may begin there before the old drives are dropped, and keeps what is its own.
+    // Another run may begin there before the old drives are dropped, and keeps its own files.
     let next = open_folder(places[0].path(), Engine::Auto, 1, 4096).unwrap();
     drop(drives);
     assert!(!empty());

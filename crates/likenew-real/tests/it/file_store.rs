@@ -1,4 +1,5 @@
-//! Files of the owner on real file systems, rewritten where they are: nothing about them changes, whoever comes in between.
+//! Files of the owner on real file systems, rewritten in place: nothing about them changes, whatever other
+//! programs do.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
@@ -13,7 +14,7 @@ use likenew_core::block_store::BlockStore as _;
 use likenew_real::file_store::FileStore;
 use likenew_refresh::{InspectedRefresh, Refresh, RefreshError, Step};
 
-/// Bytes that were written.
+/// Bytes written.
 fn refresh(path: &Path) -> u64 {
     let journal = path.with_extension("journal");
     let mut store = take(path);
@@ -27,7 +28,7 @@ fn refresh(path: &Path) -> u64 {
     written
 }
 
-/// What `filefrag` says of its extents, without their places.
+/// The extents that `filefrag` reports, without their addresses.
 fn extents(path: &Path) -> String {
     run("filefrag", &["-v", path.to_str().unwrap()]).unwrap_or_default()
 }
@@ -41,12 +42,13 @@ fn a_file_is_written_again_and_nothing_about_it_changes() {
         let written = refresh(&path);
         assert!(FileSystemState::of(&path) == before, "{kind}");
         assert!(fs::read(system.path().join("the same")).unwrap() == before.content, "{kind}");
-        // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses at both ends.
+        // Neither the hole, nor zeros, nor reserved blocks, nor a partial last block, nor the sentinel blocks
+        // at both ends.
         assert!(written > 3 * MIB as u64 && written < 4 * MIB as u64 + MIB as u64 / 2, "{kind}: {written}");
         if kind != "mkfs.btrfs" {
             assert_eq!(extents(&path), map, "{kind}: it lies where it lay");
         }
-        // It reads the same once nothing of it is in memory.
+        // It reads the same without any of it in memory.
         let file = File::open(&path).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
@@ -111,7 +113,7 @@ fn whoever_wants_the_file_gets_it_between_two_chunks() {
             refresh.stop().unwrap();
             drop(refresh);
         } else {
-            // Nothing is written any more, even if nobody has looked.
+            // Nothing more is written, even if this was not checked.
             let error = refresh.step().unwrap_err();
             assert!(matches!(error, RefreshError::Wanted), "{error}");
             says(&error.to_string(), &["another program wants to use it"]);
@@ -120,7 +122,7 @@ fn whoever_wants_the_file_gets_it_between_two_chunks() {
         store.give_back().unwrap();
         assert!(other.wait().unwrap().success());
         assert!(FileSystemState::of(&path) == before);
-        // It goes on once they have closed it, and there is nothing to restore.
+        // It continues once they have closed it, and there is nothing to restore.
         let mut store = take(&path);
         let identity = store.identity().to_owned();
         let found = InspectedRefresh::inspect(&mut store, open_file(&journal), &*identity).unwrap();

@@ -1,4 +1,5 @@
-//! A process that refreshes a file is killed again and again: the file stays what it is, and the refresh comes to its end.
+//! A process that refreshes a file is killed again and again: the file keeps its content, and the refresh
+//! reaches its end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,10 +11,10 @@ use crate::support::file_system::{
 };
 use likenew_refresh::{InspectedRefresh, Refresh};
 
-/// What the child of [`kills_cost_nothing`] is told by.
+/// Tells the child of [`kills_cost_nothing`] what to do.
 const FILE: &str = "LIKENEW_TEST_REFRESH";
 
-/// Refreshes, or goes on, and says so chunk by chunk. Does nothing unless it is told to.
+/// Refreshes or resumes, and reports every chunk. Does nothing without the variable.
 #[test]
 fn child_that_refreshes() {
     let Some(path) = std::env::var_os(FILE).map(PathBuf::from) else { return };
@@ -52,7 +53,7 @@ fn kills_cost_nothing() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // Each time after a few more chunks; in the middle of what comes next.
+        // Each time after a few more chunks, in the middle of the next one.
         let mut left = 1 + runs % 11;
         for line in lines.by_ref().map(Result::unwrap) {
             is_done |= line == "done";
@@ -73,10 +74,11 @@ fn kills_cost_nothing() {
         assert!(kills > 0 && fs::read(&path).unwrap() == before.content, "after kill {kills}");
     }
     assert!(kills >= 20, "{kills} kills in {runs} runs");
-    // A kill may leave the time of our own write, which nobody can tell from somebody else's any more.
+    // A kill may leave the modification time of the interrupted write, which cannot be told from another
+    // program's any more.
     let left = fs::metadata(&path).unwrap();
     assert!(left.modified().unwrap() >= times.modified().unwrap());
-    // Reading it here, after a change, has left a time of access.
+    // Reading it here has changed the access time.
     let back =
         fs::FileTimes::new().set_accessed(times.accessed().unwrap()).set_modified(times.modified().unwrap());
     fs::File::options().write(true).open(&path).unwrap().set_times(back).unwrap();

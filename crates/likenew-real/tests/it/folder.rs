@@ -1,4 +1,4 @@
-//! A folder as a drive: what happens to its files, and to I/Os that cannot be done.
+//! A folder as a drive: its files, and I/Os that fail.
 
 use std::fs;
 use std::path::Path;
@@ -193,7 +193,7 @@ fn a_layout_that_does_not_fit_is_refused_with_numbers() {
     says(&refusal(with(30_000_000, 1, Some(0))), &["files are more than can be open at once", "ulimit"]);
     says(&refusal(open(memory.path(), Options::default())), &["how many files"]);
     assert_eq!(fs::read_dir(memory.path()).unwrap().count(), 0, "a refusal leaves nothing behind");
-    // tmpfs counts what is free by processors, and is off by as much as each of them has not told yet.
+    // tmpfs counts free space per processor, so it is off by what each of them has not reported yet.
     drop(with(35, 1 << 20, None).unwrap());
     drop(with(39, 1 << 20, Some(60 << 20)).unwrap());
 }
@@ -261,7 +261,7 @@ fn lanes_that_write_and_delete_the_same_files_meet_errors_at_worst() {
                         let (offset, length) =
                             if op == Op::Flush { (0, 0) } else { (round % 3 * 4096, 4096) };
                         let outcome = one(&mut lane, op, offset, length).unwrap();
-                        // Not there; there and empty; just deleted.
+                        // Missing; existing and empty; just deleted.
                         let expected =
                             [Outcome::Done, Outcome::Error(2), Outcome::Short(0), Outcome::Error(9)];
                         assert!(expected.contains(&outcome), "{op} {outcome:?}");

@@ -1,4 +1,4 @@
-//! Every kind of real drive keeps the laws of targets.
+//! Every kind of real drive follows the laws of targets.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn folder(path: &Path, engine: Engine) -> Boxed {
     Boxed(open(path, options).unwrap())
 }
 
-/// Writes all of a drive once: the laws read places that they have not written.
+/// Writes all of a drive once, because the laws read addresses that they have not written.
 fn fill(mut drive: Boxed) -> Boxed {
     let capacity = drive.geometry().capacity;
     let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 64 << 10 }).unwrap();
@@ -117,7 +117,7 @@ fn several_lanes_share_one_clock_and_one_drive() {
     for engine in [Engine::Uring, Engine::Posix] {
         let mut drive = folder(place.path(), engine);
         let lanes = drive.lanes(&LaneRequirements { lanes: 4, depth: 4, length_max: 4096 }).unwrap();
-        // Made here, driven there, dropped here: the way the loop uses them.
+        // Created here, used there, dropped here, as the loop does.
         let lanes: Vec<Lane<'_>> = std::thread::scope(|scope| {
             let handles: Vec<_> = lanes
                 .into_iter()
@@ -135,7 +135,7 @@ fn several_lanes_share_one_clock_and_one_drive() {
     }
 }
 
-/// Each lane writes blocks of its own into the same file, so that all of them meet on its first write.
+/// Each lane writes its own blocks of one file, so that all of them meet on its first write.
 fn write_and_read_back(lane: &mut Lane<'_>, index: u64) {
     let mut done = Vec::new();
     for op in [Op::Write, Op::Flush, Op::Read] {
@@ -177,7 +177,7 @@ fn a_rest_needs_no_slots() {
 fn a_lane_is_dropped_while_io_is_in_flight() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for engine in [Engine::Uring, Engine::Posix] {
-        // First writes go to threads, writes and reads after that to the kernel.
+        // First writes go to threads, later writes and reads to the kernel.
         for (op, filled) in [(Op::Write, false), (Op::Write, true), (Op::Read, true)] {
             for elsewhere in [false, true] {
                 let drive = folder(place.path(), engine);

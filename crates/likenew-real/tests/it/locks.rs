@@ -1,4 +1,5 @@
-//! Two runs never meet on one drive, whatever way and whoever each comes from, and a run that is killed leaves nothing locked.
+//! Two runs never use one drive at once, whatever path and user each has, and a killed run leaves nothing
+//! locked.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,7 +14,7 @@ use likenew_real::drive_lock::Locks;
 const PATH: &str = "LIKENEW_TEST_LOCK";
 const NOBODY: &str = "65534";
 
-/// What the other process does: says that it is refused, or holds a lock until it is killed or nobody listens to it any more.
+/// The other process: reports that it is refused, or holds a lock until it is killed or its pipe is closed.
 #[test]
 fn the_other_process() {
     let Some(path) = std::env::var_os(PATH) else { return };
@@ -26,7 +27,7 @@ fn the_other_process() {
     }
 }
 
-/// Another process, and the line that it has said; ended with this.
+/// Another process, and its output line; ended with this.
 struct Other {
     child: Child,
     message: String,
@@ -45,7 +46,7 @@ impl Other {
         Self::start(Command::new(std::env::current_exe().unwrap()), path)
     }
 
-    /// As a user without rights, who needs a program that such a user may run.
+    /// As an unprivileged user, who needs a program that such a user may run.
     fn of_nobody(program: &Path, path: &Path) -> Self {
         let mut command = Command::new("setpriv");
         let who = format!("--reuid={NOBODY}");
@@ -67,8 +68,8 @@ impl Drop for Other {
     }
 }
 
-/// A drive in memory that nobody else uses: a file system on it, and on that an image behind a loop device, with a partition and a file system of
-/// its own. Taken apart from the top.
+/// A drive in memory that no other test uses: a file system on it, and on that an image behind a loop device,
+/// with a partition and a file system of its own. Taken apart from the top.
 struct Stack {
     inner: Option<Mounted>,
     partitioned: Loop,
@@ -111,7 +112,7 @@ impl Stack {
         self.outer.as_ref().unwrap().path()
     }
 
-    /// All ways to the one drive at the bottom.
+    /// All paths to the one drive at the bottom.
     fn ways(&self) -> Vec<PathBuf> {
         let inner = self.inner.as_ref().unwrap().path();
         let partition = format!("{}p1", self.partitioned.0.display());
@@ -148,7 +149,7 @@ fn two_processes_do_not_meet() {
     for held in &ways {
         let other = Other::at(held);
         let process = other.holds();
-        // Each way to a refusal takes its time; the others are asked without.
+        // Each refusal takes some time, so this one path stands for the others.
         let asked = &ways[0];
         let text = refusal(Locks::system().take(&[asked]));
         says(&text, &[asked.to_str().unwrap(), &name, &process, "the_other_process", "wait for that"]);
@@ -161,7 +162,7 @@ fn two_processes_do_not_meet() {
             assert!(never.unwrap().is_none(), "{} beside {}", asked.display(), held.display());
             says(&who, &[&name, &process]);
         }
-        // What lies on another drive is somebody else's business.
+        // Files on another drive are not affected.
         let elsewhere = stack.memory.path().join("elsewhere");
         File::create(&elsewhere).unwrap().set_len(1 << 20).unwrap();
         let elsewhere = Loop::attach(&elsewhere).unwrap();
@@ -220,7 +221,7 @@ fn who_waits_goes_on_when_the_other_ends() {
 fn a_program_that_is_being_started_keeps_nobody_out() {
     let Some(stack) = Stack::new() else { return };
     let lock = Locks::system().take(&[stack.folder()]).unwrap();
-    // A copy of all descriptors, as there is one between fork and exec of any program.
+    // A copy of all descriptors, like the one between fork and exec of any program.
     let copies: Vec<_> = fs::read_dir("/proc/self/fd").unwrap().flatten().collect();
     let is_lock = |link: &fs::DirEntry| {
         fs::read_link(link.path()).is_ok_and(|at| at.ends_with(format!("{}/dev", stack.name())))
@@ -233,7 +234,7 @@ fn a_program_that_is_being_started_keeps_nobody_out() {
     drop(Locks::system().take(&[stack.folder()]).unwrap());
 }
 
-/// The same open file under another number.
+/// The same open file under another descriptor.
 fn duplicate(number: i32) -> Stdio {
     use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
     let own =

@@ -1,5 +1,5 @@
-//! Over two hundred ways to ask for what must not be overwritten: each is refused before the first write, with words that help, and
-//! what was asked for is afterwards byte for byte what it was.
+//! Over two hundred requests to overwrite what must not be overwritten: each is refused before the first
+//! write, with a helpful message, and the target stays the same byte for byte.
 
 use crate::refusal_matrix::{changes, identifiers, kinds, ledger::Ledger, shared, signatures, uses};
 

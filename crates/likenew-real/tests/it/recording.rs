@@ -1,4 +1,5 @@
-//! Recordings of known I/Os on loop devices of our own: what comes out is what was done, and nothing stays behind.
+//! Recordings of known I/Os on loop devices made for the test: the trace is what was done, and nothing is
+//! left behind.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -14,7 +15,7 @@ use likenew_core::trace::{TraceIo, TraceSink};
 use likenew_core::units::Nanos;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
 
-/// Keeps what comes.
+/// Keeps the records.
 #[derive(Default)]
 struct Kept(Vec<(TraceIo, String)>);
 
@@ -26,13 +27,13 @@ impl TraceSink for Kept {
 }
 
 impl Kept {
-    /// What it is compared by: operation, offset, length.
+    /// Operation, offset and length, for comparison.
     fn places(&self) -> Vec<(Op, u64, u64)> {
         self.0.iter().map(|(io, _)| (io.op, io.offset, io.length)).collect()
     }
 }
 
-/// A loop device over a file in memory, which neither a file system nor udev looks at.
+/// A loop device over a file in memory, which neither a file system nor udev reads.
 struct Disk {
     device: Loop,
     _memory: Mounted,
@@ -53,7 +54,7 @@ impl Disk {
     }
 }
 
-/// Starts to record; says why a test shows nothing where the machine cannot.
+/// Starts to record; says why a test is skipped if the machine does not allow it.
 fn start(targets: &[&Path], buffer: Option<u64>) -> Option<Recording> {
     let drives = targets.iter().flat_map(|target| RecordedDrive::drives_of(target).unwrap()).collect();
     match Recording::start(drives, buffer) {
@@ -79,7 +80,7 @@ fn record(disk: &Path, load: impl FnOnce(&Path) + Send) -> Option<(Kept, Recordi
     Some((kept, counts))
 }
 
-/// Bytes at an address that direct I/O takes.
+/// A buffer with an address that direct I/O accepts.
 #[repr(align(4096))]
 struct Aligned([u8; 1 << 20]);
 
@@ -205,8 +206,8 @@ fn fio(path: &Path, arguments: &[&str]) -> bool {
     run("fio", &[&usual[..], arguments, &[&file]].concat()).is_some()
 }
 
-/// Operation, offset and length of each I/O, in an order that says nothing of when: I/Os of one depth leave on several
-/// processors at nearly one time.
+/// Operation, offset and length of each I/O, sorted: concurrent I/Os leave from several processors at nearly
+/// the same time.
 fn sorted(mut places: Vec<(Op, u64, u64)>) -> Vec<(Op, u64, u64)> {
     places.sort_unstable_by_key(|(op, offset, length)| (op.index(), *offset, *length));
     places
@@ -238,7 +239,7 @@ fn fio_says_that_it_did_the_same() {
     assert!(kept.0.iter().any(|(_, application)| application == "fio"));
 }
 
-/// blktrace on a device, into a folder. It says nothing when it is ready, so it gets a second.
+/// blktrace on a device, into a folder. It gives no sign when it is ready, so it gets a second.
 fn blktrace(disk: &Disk, debugfs: &Path, folder: &Path) -> Option<Child> {
     let mut blktrace = Command::new("blktrace");
     blktrace.arg("-d").arg(disk.path()).arg("-r").arg(debugfs).arg("-D").arg(folder);
@@ -281,7 +282,7 @@ fn blktrace_sees_the_same() {
 #[test]
 fn what_is_lost_is_counted_and_the_rest_makes_sense() {
     let Some(disk) = Disk::attach() else { return };
-    // Nobody reads while more is recorded than there is room for.
+    // More is recorded than the buffer holds, without a reader.
     let Some(mut recording) = start(&[disk.path()], Some(0)) else { return };
     assert!(fio(
         disk.path(),
@@ -293,7 +294,7 @@ fn what_is_lost_is_counted_and_the_rest_makes_sense() {
     assert!(counts.events_lost > 0 && counts.broken_pages == 0, "{counts:?}");
     let [kept] = kept;
     assert!(!kept.0.is_empty() && kept.0.len() < 16384 && kept.0.len() as u64 == counts.ios.ios);
-    // Every I/O left two records, of which each was read or lost.
+    // Every I/O left two records, each of which was read or lost.
     let read = 2 * counts.ios.ios - counts.ios.open + counts.ios.headless;
     assert_eq!(read + counts.events_lost, 2 * 16384, "{counts:?}");
     assert!(kept.0.windows(2).all(|pair| pair[0].0.at <= pair[1].0.at));
@@ -315,7 +316,7 @@ fn nothing_stays_behind() {
     drop(recording);
     let recording = start(&[disk.path()], None).unwrap();
     recording.finish(&mut [Kept::default()]).unwrap();
-    // Other tests of this process may record at this moment: they end.
+    // Other tests of this process may record now; they will end.
     for _ in 0..1000 {
         if ours() == 0 {
             return;

@@ -1,4 +1,5 @@
-//! What is no drive, and what may not be written: each refused with what it is and what to do instead.
+//! Targets that are not drives, and targets that must not be written: each refused with what it is and what
+//! to do instead.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
@@ -152,7 +153,7 @@ fn a_partitioned_device_is_refused() {
     file.set_len(16 << 20).unwrap();
     let Some(device) = Loop::attach(&path) else { return };
     let name = device.0.to_str().unwrap();
-    // A partition table of the oldest kind: one entry of type 0x83, from block 64, 8 MiB long, and the signature.
+    // A DOS partition table: one entry of type 0x83, from block 64, 8 MiB long, and the signature.
     let mut table = [0; 512];
     table[450] = 0x83;
     table[454..458].copy_from_slice(&64u32.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The scan of a user's files, on trees whose content is known.
+//! The scan of a user's files, on trees with known content.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -54,7 +54,7 @@ fn random(bytes: usize) -> Vec<u8> {
     random
 }
 
-/// Four MiB of pictures that do not compress, one of zeros in a database, one of text.
+/// Four MiB of incompressible pictures, one of zeros in a database, one of text.
 fn tree() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -80,7 +80,7 @@ fn kinds_bytes_and_shares_are_what_was_put_there() {
     let text = of(&scan, Group::Text);
     let (units, zip_share) = mean(text);
     assert!(0.0 < zip_share && zip_share < 0.2 && 0.0 < units && units < 0.2, "{units} {zip_share}");
-    // Four of six bytes are pictures, and so is their part of the sample beyond the least of each.
+    // Four of six bytes are pictures, and so is their part of the sample beyond each kind's minimum.
     let pieces: usize = scan.groups.iter().map(|group| group.pieces.len()).sum();
     assert!((100..=128).contains(&pieces) && pictures.pieces.len() > pieces / 3, "{pieces}");
     assert!(scan.groups.iter().all(|group| group.pieces.len() >= 32));
@@ -199,7 +199,7 @@ fn time_and_an_interruption_end_it() {
 
 #[test]
 fn other_file_systems_are_entered_only_when_asked() {
-    // /dev/shm is mounted below /dev wherever there is one.
+    // /dev/shm is mounted below /dev if it exists.
     let devices = Path::new("/dev");
     if !Path::new("/dev/shm").is_dir() {
         eprintln!("there is no /dev/shm, so this test shows nothing");

@@ -1,4 +1,4 @@
-//! The scratch folder: removed on every way out, never anybody else's, and never anything foreign in it.
+//! The scratch folder: removed on every exit, never another run's, and never a foreign file in it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +15,7 @@ use likenew_real::scratch::{DIRECTORY, MARKER, RemovalReport, Scratch, unremoved
 
 const HOLD: &str = "LIKENEW_TEST_HOLD";
 
-/// Not a test of its own: the process that others run and kill.
+/// Not a test by itself: the process that others run and kill.
 #[test]
 #[ignore = "run by other tests as a process of its own"]
 fn child_that_holds_a_folder() {
@@ -29,7 +29,7 @@ fn child_that_holds_a_folder() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Starts a process that holds `folder`, does something, and kills it.
+/// Starts a process that holds `folder`, runs `act`, and kills it.
 fn with_child(folder: &Path, act: impl FnOnce(u32)) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "scratch::child_that_holds_a_folder", "--ignored", "--nocapture"])
@@ -90,7 +90,7 @@ fn an_empty_directory_is_what_a_cut_leaves_before_there_is_a_marker() {
     let leftover = Leftover::find(place.path()).unwrap().unwrap();
     assert_eq!((leftover.files, leftover.bytes, leftover.started.as_ref()), (0, 0, None));
     says(&refusal(Scratch::create(place.path())), &["was left by an earlier run", "let Likenew remove it"]);
-    // Somebody puts something there before it is removed.
+    // Another program puts something there before it is removed.
     fs::write(scratch.join("notes.txt"), "mine").unwrap();
     says(&refusal(leftover.clone().remove()), &["no Likenew marker", "does not touch it"]);
     fs::remove_file(scratch.join("notes.txt")).unwrap();
@@ -246,7 +246,7 @@ fn what_a_file_system_keeps_that_turns_read_only_is_reported_and_not_called_kill
     let scratch = Scratch::create(mounted.path()).unwrap();
     let path = scratch.path().to_owned();
     drop(scratch.create_file(0).unwrap());
-    // As a drive does that fails in the middle of a write of the file system's own.
+    // Like a drive that fails in the middle of one of the file system's writes.
     let fails = Path::new("/sys/fs/ext4").join(device.0.file_name().unwrap()).join("trigger_fs_error");
     if let Err(error) = fs::write(&fails, "a test") {
         return eprintln!("SKIPPED: {}: {error}", fails.display());
@@ -273,7 +273,7 @@ fn a_program_that_is_being_started_holds_no_leftover() {
     std::fs::write(&marker, "").unwrap();
     let marker = std::fs::File::open(marker).unwrap();
     rustix::fs::flock(&marker, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
-    // As copies of its descriptors do in a child until that runs its own program.
+    // Like copies of its descriptors in a child process before it runs its own program.
     let held = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(60));
         drop(marker);

@@ -1,4 +1,4 @@
-//! Discard of what no partition covers, while the partitions are in use; and everything that stands against it.
+//! Discard of the space outside of partitions, while these are in use; and everything that prevents it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -14,7 +14,7 @@ use crate::refusal_matrix::ledger::typed;
 use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
 
 const MIB: usize = 1 << 20;
-/// Between 2 and 3 MiB, 5 and 6, and from 7 on there is nothing.
+/// Empty between 2 and 3 MiB, 5 and 6, and from 7 on.
 const TABLE: &str = "start=2048, size=2048\nstart=6144, size=4096\nstart=12288, size=2048\n";
 
 fn skip() -> bool {
@@ -25,7 +25,7 @@ fn skip() -> bool {
     skip
 }
 
-/// Bytes that are nowhere zero, behind everything that a table stands in.
+/// Bytes that are nowhere zero, outside of the partition table.
 fn space_usage(label: &str) -> Disk {
     let disk = Disk::plain();
     let block: Vec<u8> = (0..MIB).map(|index| (index % 251) as u8 + 1).collect();
@@ -76,7 +76,7 @@ fn what_lies_beside_partitions_in_use_is_discarded_and_nothing_else() {
         for mib in 0..8 {
             let at = mib * MIB..(mib + 1) * MIB;
             let is_gone = ranges.iter().any(|range| range.contains(&mib));
-            // The file system on the second partition goes on writing to itself.
+            // The file system on the second partition keeps writing to itself.
             match is_gone {
                 true => assert!(after[at].iter().all(|byte| *byte == 0), "{label}: MiB {mib}"),
                 false if (3..5).contains(&mib) => {}
@@ -164,7 +164,7 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
             &["holds a lock", "close that program first"],
         );
     }
-    // A mark that says that something else keeps its data there.
+    // A signature of another program's data.
     disk.write(&[0xDE, 0x11, 0xDE, 0x11], 8 * MIB as u64 - 512);
     says(&refusal(UnusedSpace::at(disk.path())), &["was not changed"]);
 
@@ -193,13 +193,13 @@ fn a_table_that_changes_ends_the_consent() {
     let space = UnusedSpace::at(disk.path()).unwrap();
     let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
     let before = fs::read(&disk.image).unwrap();
-    // Somebody makes a partition in a hole, and the kernel does not know yet.
+    // Another program creates a partition in a hole, unknown to the kernel yet.
     disk.make_table(&format!("label: gpt\n{TABLE}start=4096, size=2048\n"));
     let text = discard_unused(&consent, |_, _| true).unwrap_err().to_string();
     says(&text, &["list different partitions", "partprobe"]);
     drop(consent);
     says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["list different partitions"]);
-    // The same partitions under a new table are not what was looked at.
+    // The same partitions in a new table are not the ones that were examined.
     disk.make_table(&format!("label: gpt\n{TABLE}"));
     says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["have changed since"]);
     let after = fs::read(&disk.image).unwrap();

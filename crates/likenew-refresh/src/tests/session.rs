@@ -1,4 +1,4 @@
-//! Sessions on real files: cut off again and again, and in folders where somebody else has prepared something.
+//! Sessions on real files: interrupted again and again, and in folders that another user has prepared.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -158,7 +158,8 @@ fn what_was_kept_before_stays_as_it_is() {
     let place = place(folder.path());
     let victim = folder.path().join("victim");
     fs::write(&victim, "somebody's").unwrap();
-    // From an earlier cut; a link that somebody has put there; something of another kind; and one that holds nothing yet.
+    // From an earlier cut; a link that another user has put there; something of another kind; and one that
+    // holds nothing yet.
     fs::write(folder.path().join("salvage"), "kept").unwrap();
     symlink(&victim, folder.path().join("salvage-2")).unwrap();
     fs::hard_link(&victim, folder.path().join("salvage-3")).unwrap();
@@ -238,7 +239,7 @@ fn a_journal_of_another_user_is_left_to_its_owner() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("not root: nothing can be given away, so this test shows nothing");
     }
-    // Root in a folder of somebody else's, who has put a journal there.
+    // Root in the folder of another user, who has put a journal there.
     let folder = tempfile::tempdir().unwrap();
     let path = journal(folder.path());
     let before = fs::read(&path).unwrap();
@@ -312,7 +313,7 @@ fn a_journal_that_names_no_witnesses_is_not_believed() {
     assert!(device.content() == truth && place.path().exists());
 }
 
-/// A store that somebody wants after so many questions.
+/// A store that another program wants after so many checks.
 struct Asked {
     device: VolatileDevice,
     questions: u32,

@@ -1,4 +1,5 @@
-//! Journals that are torn, by themselves and together with the store: what is told apart, and what is taken out of them.
+//! Journals that are torn, by themselves and together with the store: what is told apart, and what is taken
+//! out of them.
 
 use likenew_core::powercut::{Power, VolatileDevice};
 use rand::{Rng as _, SeedableRng as _};
@@ -40,7 +41,8 @@ fn finish(device: &mut VolatileDevice, journal: &mut Vec<u8>) -> Result<u64, Ref
 
 #[test]
 fn a_slot_that_was_being_written_is_of_no_account() {
-    // Its bytes, its record, or both are not there. The chunk of the other slot is written again, and so is what was not begun.
+    // Its bytes, its record, or both are not there. The chunk of the other slot is written again, and so is
+    // what was not begun.
     for (from, to) in [(BLOCK + 700, BLOCK + CHUNK), (0, BLOCK), (0, BLOCK + CHUNK)] {
         let (truth, mut device, mut journal) = dropped();
         journal[SLOTS[0] + from..SLOTS[0] + to].fill(0);

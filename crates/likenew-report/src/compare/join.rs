@@ -1,6 +1,6 @@
-//! Tables of several documents as one, row by row.
+//! Joins tables of several documents row by row.
 //!
-//! A ratio between two speeds is the only number made here.
+//! The only number calculated here is the ratio of two speeds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,15 +13,15 @@ use crate::wording;
 /// Tables whose rows correspond.
 struct Join<'a> {
     columns: Vec<Column>,
-    /// Which columns tell rows apart.
+    /// The columns that identify rows.
     identity: Vec<usize>,
-    /// The rows of each table by what tells them apart, with the name of their document.
+    /// The rows of each table by their identity, with the name of their document.
     tables: Vec<(&'a str, HashMap<String, &'a Row>)>,
-    /// Every row that is in any table, once: those of the first table, then what others add.
+    /// Every row of any table, once: those of the first table, then those that others add.
     order: Vec<(String, &'a Row)>,
 }
 
-/// One grid of several tables, when at least half the rows of the shortest are in all of them.
+/// Several tables as one grid, if at least half of the rows of the shortest are in all of them.
 pub(super) fn join(tables: &[(String, &[Row])]) -> Option<Grid> {
     if tables.len() < 2 {
         return None;
@@ -74,7 +74,7 @@ impl<'a> Join<'a> {
         grid
     }
 
-    /// The ratios of each later table to the first, with what they are called.
+    /// The ratios of each later table to the first, with their headings.
     fn ratios(&self, column: &Column) -> impl Iterator<Item = (String, impl Iterator<Item = String>)> {
         let (first, first_rows) = &self.tables[0];
         self.tables.iter().skip(1).map(move |(of, rows)| {

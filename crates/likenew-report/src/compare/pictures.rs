@@ -1,23 +1,23 @@
-//! Series of several documents as pictures that can be compared: laid over each other, or side by side.
+//! Series of several documents as charts that can be compared: in one chart, or side by side.
 //!
-//! A ratio between two cells of heat maps is the only number made here.
+//! The only number calculated here is the ratio of two cells of heat maps.
 
 use std::collections::HashMap;
 
 use likenew_core::findings::{Axis, Line, Mark, Series, Shape};
 
-/// A series as it is drawn.
+/// A series with its display options.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picture {
-    /// What is drawn.
+    /// The series.
     pub(crate) series: Series,
-    /// The lowest and highest value of all heat maps that are read side by side, so that equal shades mean equal values.
+    /// The lowest and highest value of all heat maps side by side, so that equal shades mean equal values.
     pub(crate) range: Option<[f64; 2]>,
-    /// Whether the first map and the ratio to it say the same: a terminal has no room for all three.
+    /// Whether the first map and the ratio to it imply this one: a terminal has no room for all three.
     pub(crate) axis_implied: bool,
 }
 
-/// The pictures of all series of one name, each with the name of its document.
+/// The charts of all series of one name, each with the name of its document.
 pub(super) fn joined_pictures(all: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
     let plain = |series: Series| Picture { series, range: None, axis_implied: false };
     if !several {
@@ -45,7 +45,7 @@ fn with_label(document: &str, series: Series) -> Series {
     Series { title: format!("{} · {document}", series.title), ..series }
 }
 
-/// One series with the lines of all, each named after its document. Categories are united by their names.
+/// One series with the lines of all, each named after its document. Categories are merged by name.
 fn overlay(all: Vec<(String, Series)>) -> Series {
     let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..all[0].1.clone() };
     for (of, series) in all {
@@ -68,7 +68,7 @@ fn overlay(all: Vec<(String, Series)>) -> Series {
     merged
 }
 
-/// Adds the categories that are new and says where each of `added` now is.
+/// Adds new categories, and returns where each of `added` is now.
 fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize> {
     let place = |category: &String| {
         categories.iter().position(|known| known == category).unwrap_or_else(|| {
@@ -79,7 +79,7 @@ fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize
     added.iter().map(place).collect()
 }
 
-/// Each heat map under its name, shaded alike, and after each later one its ratio to the first.
+/// Each heat map under its name, all with the same shades, and after each later one its ratio to the first.
 fn heat_maps(all: Vec<(String, Series)>) -> Vec<Picture> {
     let values = all.iter().flat_map(|(_, series)| values(series));
     let range = values.fold(None, |range: Option<[f64; 2]>, value| {
@@ -103,7 +103,7 @@ fn values(series: &Series) -> impl Iterator<Item = f64> {
     series.lines.iter().flat_map(|line| line.points.iter().map(|[_, value]| *value))
 }
 
-/// The second map over the first, cell by cell; nothing where they have no cell in common.
+/// The second map over the first, cell by cell; `None` if they have no cell in common.
 fn ratio((first_of, first): &(String, Series), (of, other): &(String, Series)) -> Option<Series> {
     let mut below: HashMap<(&str, String), f64> = HashMap::new();
     for line in &first.lines {
@@ -126,7 +126,7 @@ fn ratio((first_of, first): &(String, Series), (of, other): &(String, Series)) -
     (values(&series).count() > 0).then(|| with_label(&quotient, series))
 }
 
-/// What tells a column of a heat map from the others, in any document.
+/// What identifies a column of a heat map in any document.
 fn place(series: &Series, x: f64) -> String {
     series.categories.get(x as usize).cloned().unwrap_or_else(|| x.to_string())
 }

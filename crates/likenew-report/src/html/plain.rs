@@ -1,4 +1,4 @@
-//! Answers and tables as HTML without script.
+//! Answers and tables as HTML without scripts.
 
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::findings::standing;
@@ -15,10 +15,10 @@ use crate::unit::clean;
 use crate::wording;
 
 const STYLE: &str = include_str!("plain.css");
-/// Cells of more letters than this go on over several lines.
+/// Cells with more characters than this are wrapped.
 const LONG: usize = 48;
 
-/// What stands in the body of a page, with its style.
+/// The body of a page, with its style.
 pub(super) fn body(documents: &[LabelledDocument]) -> String {
     markup(documents).into_string()
 }
@@ -55,7 +55,7 @@ fn title(name: &str, label: &str) -> String {
     if name == label { label.to_owned() } else { format!("{name} = {label}") }
 }
 
-/// The headline, the table that answers the question, what to do, and every answer with what it rests on.
+/// The headline, its table, the actions, and every answer with its evidence.
 fn found(document: &Document) -> Markup {
     html! {
         p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
@@ -108,7 +108,7 @@ fn bar(share: f64) -> Markup {
     html! { span class="bar" { span style={ "width:" (format!("{percent:.1}")) "%" } {} } " " (Share(share)) }
 }
 
-/// What can be done about all answers of a standing, each command once.
+/// The actions for all answers of a standing, each command once.
 fn actions(heading: &str, document: &Document, standing: Standing) -> Markup {
     let actions = wording::distinct_actions(document, standing);
     html! {

@@ -1,4 +1,4 @@
-//! Answers and actions, within a width.
+//! Answers and actions within a width.
 
 use likenew_core::answer::{Action, Answer, Loss, Standing};
 use unicode_width::UnicodeWidthStr;
@@ -7,11 +7,11 @@ use super::Page;
 use crate::unit::clean;
 use crate::wording;
 
-/// Before what belongs to an answer or to a command.
+/// Indent below an answer or a command.
 const INDENT: usize = 4;
 
 impl Page {
-    /// A text after the mark of its standing, in at most so many lines; further ones stand below the text.
+    /// A text after the mark of its standing, in at most this many lines; further ones are below the text.
     pub(super) fn marked(&self, standing: Standing, text: &str, indent: usize, most: usize) -> Vec<String> {
         let blank = " ".repeat(indent);
         let Some(mark) = wording::mark(standing) else {
@@ -23,7 +23,7 @@ impl Page {
         lines.into_iter().enumerate().map(|(at, line)| first(at, line, mark, &painted)).collect()
     }
 
-    /// In the color of what it means.
+    /// In the color of its standing.
     pub(super) fn standing(&self, standing: Standing, text: &str) -> String {
         match standing {
             Standing::Good => self.paint.good(text),
@@ -33,7 +33,7 @@ impl Page {
         }
     }
 
-    /// An answer with all it rests on and all that can be done about it.
+    /// An answer with all of its evidence and actions.
     pub(super) fn whole_answer(&self, answer: &Answer) -> Vec<String> {
         let mut lines = self.marked(answer.standing, &wording::answer(answer), 0, usize::MAX);
         let blank = " ".repeat(INDENT);
@@ -56,7 +56,7 @@ impl Page {
         lines
     }
 
-    /// The command of an action, and below it what that does, loses and costs.
+    /// The command of an action, and below it the effect, loss and cost.
     fn action(&self, action: &Action, indent: usize) -> Vec<String> {
         let mut lines = self.command(action, indent);
         lines.extend(self.effect(action, indent, usize::MAX));
@@ -70,11 +70,11 @@ impl Page {
         lines.iter().map(|line| self.paint.strong(line)).collect()
     }
 
-    /// What an action does, loses and costs, below its command, in at most so many lines.
+    /// Effect, loss and cost of an action, below its command, in at most this many lines.
     pub(super) fn effect(&self, action: &Action, indent: usize, most: usize) -> Vec<String> {
         let indent = indent + if action.command.is_some() { 2 } else { 0 };
         let warning = wording::loss(Loss::Everything);
-        // The warning stays in one line, so that all of it is painted.
+        // The warning stays in one line, so that all of it is colored.
         let unbroken = warning.replace(' ', "\u{a0}");
         let text = wording::action(action).replacen(warning, &unbroken, 1);
         let lines = self.wrap_at_most(&text, &" ".repeat(indent), indent, most);
@@ -86,13 +86,13 @@ fn first(at: usize, line: String, mark: &str, painted: &str) -> String {
     if at == 0 { line.replacen(mark, painted, 1) } else { line }
 }
 
-/// A command in lines that fit, each but the last ended by a backslash, so that all of it can be pasted into a shell.
-/// Breaks only at spaces outside of quotes.
+/// A command in lines that fit, all but the last with a backslash at the end, so that it can be pasted into a
+/// shell. Breaks only at spaces outside of quotes.
 fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = vec![" ".repeat(indent)];
     for word in shell_words(command) {
         let line = lines.last_mut().expect("there is a first line");
-        // Room for the backslash is kept, as a further word may come.
+        // Leaves room for the backslash in case another word follows.
         let fits = line.width() + 1 + word.width() + 2 <= width;
         if line.trim().is_empty() {
             line.push_str(word);

@@ -1,4 +1,4 @@
-//! Bars that run to the right, each with its name and its number.
+//! Horizontal bars, each with its name and its number.
 
 use likenew_core::findings::Series;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -6,9 +6,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::Page;
 use crate::unit::{Unit, clean};
 
-/// A full cell in eighths, from the narrowest.
+/// A cell filled by eighths, from the narrowest.
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
-/// Longer bars gain nothing.
+/// Most cells of a bar; longer ones show no more.
 const LENGTH_MAX: usize = 60;
 
 struct Bar {
@@ -18,7 +18,7 @@ struct Bar {
 }
 
 impl Page {
-    /// One bar a point, by category, then line.
+    /// One bar per point, by category, then line.
     pub(super) fn bars(&self, series: &Series) -> String {
         let unit = Unit::parse(&series.y.unit);
         let bars = in_order(series);
@@ -64,7 +64,7 @@ fn in_order(series: &Series) -> Vec<Bar> {
     bars.into_iter().map(|(_, bar)| bar).collect()
 }
 
-/// A bar over this share of `length` cells; nothing for less than nothing.
+/// A bar over this share of `length` cells; empty for a negative share.
 pub(super) fn blocks(share: f64, length: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (length * 8) as f64).round() as usize;
     let mut bar = "█".repeat(eighths / 8);
@@ -78,7 +78,7 @@ pub(super) fn widest(texts: &[String]) -> usize {
     texts.iter().map(|text| text.width()).max().unwrap_or(0)
 }
 
-/// `text` in exactly `width` columns, shortened with an ellipsis where it is longer.
+/// `text` in exactly `width` columns, shortened with an ellipsis if it is longer.
 pub(super) fn pad(text: &str, width: usize) -> String {
     let mut out = text.to_owned();
     if out.width() > width {

@@ -1,4 +1,4 @@
-//! Which picture a series becomes, its title, its legend and its marks.
+//! The form of a series as a chart, its title, its legend and its marks.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use unicode_width::UnicodeWidthStr;
@@ -13,11 +13,11 @@ use crate::wording;
 
 /// More bars than this are drawn side by side without names.
 const BARS_MAX: usize = 48;
-/// So many lines are drawn one below the other where there is no color.
+/// Without color, at most this many lines are drawn one below the other.
 const LINES_APART_MAX: usize = 4;
-/// So many marks are named below the picture.
+/// Most marks named below the chart.
 const MARKS_NAMED: usize = 4;
-/// Wider than this a picture gains nothing.
+/// Most columns of a chart; wider ones show no more.
 const WIDTH_MAX: usize = 120;
 
 /// The series without the marks that name another of its lines.
@@ -32,7 +32,8 @@ fn with_own_marks(series: &Series, line: usize) -> Series {
 }
 
 impl Page {
-    /// A series under its title. Bands are left to the page: between dots they would hide the line.
+    /// A series under its title. Bands are left to the HTML page, because they would hide the line between
+    /// dots.
     pub(super) fn picture(&self, picture: &Picture) -> String {
         let (series, skips) = drawable(&picture.series);
         let mut text = self.title(&series.title);
@@ -54,7 +55,7 @@ impl Page {
             text += &self.legend(&series);
             text += &self.plot(&series, &all);
         } else {
-            // Lines that only color would tell apart are drawn one below the other, on the same axes.
+            // Lines that only differ in color are drawn one below the other, on the same axes.
             for index in all.iter().copied().take(LINES_APART_MAX) {
                 text += &format!("{}\n", clean(&series.lines[index].name));
                 text += &self.plot(&with_own_marks(&series, index), &[index]);
@@ -75,7 +76,7 @@ impl Page {
         Plot { series, lines, width, height: HEIGHT, paint: &self.paint }.draw()
     }
 
-    /// A series under its title in at most so many lines; nothing where it takes more.
+    /// A series under its title in at most this many lines; `None` if it takes more.
     pub(super) fn picture_within(&self, picture: &Picture, lines_max: usize) -> Vec<String> {
         let inner = Page { width: self.width - 2, paint: Paint { color: self.paint.color } };
         let (series, _) = drawable(&picture.series);
@@ -117,7 +118,7 @@ impl Page {
         format!("{}\n", names.join(if width <= self.width { "   " } else { "\n" }))
     }
 
-    /// What a line is drawn with in a legend: without color, lines of one plot differ in their dots.
+    /// The symbol of a line in a legend: without color, lines of one plot differ in their dots.
     fn symbol(&self, index: usize) -> char {
         if self.paint.color { '━' } else { symbol(index) }
     }
@@ -141,7 +142,7 @@ impl Page {
     }
 }
 
-/// The series without points and marks that no axis can show, and how many points that leaves out.
+/// The series without points and marks that no axis can show, and the number of points left out.
 fn drawable(series: &Series) -> (Series, usize) {
     let count = |series: &Series| series.lines.iter().map(|line| line.points.len()).sum::<usize>();
     let before = count(series);

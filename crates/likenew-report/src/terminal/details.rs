@@ -1,4 +1,4 @@
-//! Everything that a document has.
+//! All parts of a document.
 
 use super::Page;
 use crate::compare::Group;
@@ -7,7 +7,7 @@ use crate::unit::clean;
 use crate::wording;
 
 impl Page {
-    /// Summary, answers with evidence and actions, tables, pictures, and how the run was made.
+    /// Summary, answers with evidence and actions, tables, charts, and how the run was made.
     pub(super) fn details(&self, group: &Group<'_>) -> Vec<String> {
         let mut blocks = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
@@ -27,7 +27,7 @@ impl Page {
         blocks
     }
 
-    /// Every answer; those that are one line stand close together.
+    /// Every answer; those of one line without blank lines between.
     fn answers(&self, document: &Document) -> Vec<Vec<String>> {
         let mut parts: Vec<Vec<String>> = Vec::new();
         let mut is_close = false;

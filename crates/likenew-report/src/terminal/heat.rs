@@ -9,10 +9,10 @@ use super::shades::Shades;
 use crate::column::MISSING;
 use crate::unit::{Unit, clean};
 
-/// Larger matrices are cut, and say so.
+/// Most rows; larger matrices are cut, and say so.
 const ROWS_MAX: usize = 40;
 const COLUMNS_MAX: usize = 40;
-/// Longer names of columns are shortened.
+/// Longer column names are shortened.
 const NAME_MAX: usize = 12;
 /// Between two columns.
 const GAP: usize = 2;
@@ -21,12 +21,12 @@ const GAP: usize = 2;
 struct Matrix {
     /// Names of the columns.
     columns: Vec<String>,
-    /// Names of the rows, each with a value or none for every column.
+    /// Names of the rows, each with an optional value for every column.
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
 impl Page {
-    /// The cells below the names of their columns, in parts where they are wider than the terminal.
+    /// The cells below their column names, in parts if they are wider than the terminal.
     pub(super) fn heat_map(&self, series: &Series, range: Option<[f64; 2]>) -> String {
         let matrix = Matrix::from_series(series);
         let unit = Unit::parse(&series.y.unit);
@@ -81,7 +81,7 @@ impl Page {
         message.join(" · ")
     }
 
-    /// Which values each shade stands for, in as many lines as it takes.
+    /// The values of each shade, in as many lines as needed.
     fn legend_of(&self, shades: &Shades) -> String {
         let (mut text, mut width) = (String::new(), 0);
         for (shade, meaning) in shades.legend() {
@@ -136,7 +136,7 @@ impl Matrix {
     }
 }
 
-/// `text` at the right end of `width` columns, shortened where it is longer.
+/// `text` at the right end of `width` columns, shortened if it is longer.
 fn flush_right(text: &str, width: usize) -> String {
     if text.width() > width {
         pad(text, width)

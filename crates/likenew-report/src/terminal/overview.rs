@@ -1,4 +1,4 @@
-//! The table of a first screen: text, numbers to the right, and bars.
+//! The table of a first screen: text, right-aligned numbers, and bars.
 
 use likenew_core::overview::{OverviewRow, OverviewTable};
 use likenew_core::quantity::Share;
@@ -14,25 +14,25 @@ use crate::wording;
 const INDENT: usize = 2;
 /// Between two columns.
 const GAP: usize = 2;
-/// Lengths of bars that are tried in turn until the table fits; without one the share stands alone.
+/// Lengths of bars, tried until the table fits; without a bar only the share is shown.
 const BARS: [usize; 4] = [20, 12, 8, 0];
-/// A column of words gets no narrower than this.
+/// Fewest characters of a column of words.
 const WORDS_MIN: usize = 12;
-/// A cell has so many lines at most.
+/// Most lines of a cell.
 const CELL_LINES: usize = 2;
 
-/// How a table is set.
+/// The layout of a table.
 struct Layout {
-    /// Of the columns that are shown: all, or as many from the left as there is room for.
+    /// The columns shown: all, or as many from the left as fit.
     columns: Vec<Column>,
-    /// If the table has bars.
+    /// The bar, if the table has one.
     bar: Option<Bar>,
 }
 
-/// A bar and the share behind it.
+/// A bar and its share.
 #[derive(Clone, Copy)]
 struct Bar {
-    /// Cells of a full one; 0 where there is only room for the share.
+    /// Cells of a full bar; 0 if there is only room for the share.
     length: usize,
     /// Columns of the widest share.
     share: usize,
@@ -45,7 +45,7 @@ struct Column {
 }
 
 impl Page {
-    /// The table in at most so many lines, its last rows left out where they are too many.
+    /// The table in at most this many lines, without its last rows if there are too many.
     pub(super) fn overview_table(&self, table: &OverviewTable, lines_max: usize) -> Vec<String> {
         let layout = Layout::new(table, self.width);
         let mut lines = vec![self.paint.faint(&layout.headings(table))];
@@ -121,7 +121,7 @@ impl Layout {
                 _ => break,
             }
         }
-        // Where not even that is enough, columns from the right are left to the details.
+        // If even that is too wide, columns from the right are left to the details.
         while total(&columns, bar) > width && columns.len() > 1 {
             columns.pop();
         }

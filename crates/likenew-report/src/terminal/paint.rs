@@ -2,13 +2,13 @@
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
 
-/// Puts styles around text where the reader's terminal shows them.
+/// Adds styles to text if the terminal shows them.
 pub(super) struct Paint {
     /// Whether it does.
     pub(super) color: bool,
 }
 
-/// What the lines of a picture are drawn in, in turn.
+/// Colors of the lines of a chart, in turn.
 const LINES: [AnsiColor; 6] = [
     AnsiColor::Cyan,
     AnsiColor::Magenta,

@@ -1,4 +1,4 @@
-//! A picture in braille dots between labelled axes.
+//! A chart in braille dots between labeled axes.
 
 use likenew_core::findings::{Series, Shape};
 use ratatui_core::buffer::Buffer;
@@ -13,11 +13,11 @@ use super::paint::Paint;
 use crate::scale::Scale;
 use crate::unit::clean;
 
-/// Some lines of a series, drawn.
+/// Some lines of a series as a plot.
 pub(super) struct Plot<'a> {
-    /// What is drawn; it has points that can be drawn.
+    /// The series; it has points that can be drawn.
     pub(super) series: &'a Series,
-    /// Which of its lines.
+    /// The indices of its lines.
     pub(super) lines: &'a [usize],
     /// Columns for all of it.
     pub(super) width: usize,
@@ -27,22 +27,22 @@ pub(super) struct Plot<'a> {
     pub(super) paint: &'a Paint,
 }
 
-/// Rows of dots where nothing limits them, and the fewest that show a form.
+/// Default rows of dots, and the fewest that show a form.
 pub(super) const HEIGHT: usize = 12;
 pub(super) const HEIGHT_MIN: usize = 4;
-/// Lines around the dots, at most: marks above, and below them the axis, its labels and its name.
+/// Most lines around the dots: marks above, and below them the axis, its labels and its name.
 pub(super) const AROUND_PLOT: usize = 4;
 /// Labels beside the dots.
 const LABELS: usize = 5;
-/// What lines after the first are drawn with where there is no color.
+/// Symbols of lines after the first, without color.
 const SYMBOLS: [char; 5] = ['•', '×', '+', 'o', '*'];
 
-/// What a line of this index is drawn with where there is no color; the first has braille dots.
+/// The symbol of a line without color; the first has braille dots.
 pub(super) fn symbol(index: usize) -> char {
     index.checked_sub(1).map_or('⠒', |index| SYMBOLS[index % SYMBOLS.len()])
 }
 
-/// Columns from one label of the x axis to the next, at least.
+/// Fewest columns from one label of the x axis to the next.
 const LABEL_COLUMNS: usize = 14;
 
 impl Plot<'_> {
@@ -117,7 +117,7 @@ impl Plot<'_> {
         }
     }
 
-    /// One row of the canvas as text, each run of one color painted as a whole.
+    /// One row of the canvas as text, each stretch of one color as a whole.
     fn row(&self, buffer: &Buffer, row: u16, columns: u16) -> String {
         let mut text = String::new();
         let mut run = (None, String::new());
@@ -162,7 +162,7 @@ impl Plot<'_> {
             labels += &label;
         }
         let axis: String = axis.into_iter().collect();
-        // The axis's name stands before its labels where there is room, and below them where not.
+        // The name of the axis is before its labels if there is room, otherwise below them.
         let name = clean(&self.series.x.label);
         let (before, below) =
             if name.width() <= gutter { (name, String::new()) } else { (String::new(), name) };
@@ -186,7 +186,7 @@ impl Plot<'_> {
     }
 }
 
-/// The cell of `count` that lies this share along.
+/// The index of the cell of `count` at this share.
 fn cell(share: f64, count: usize) -> usize {
     ((share * count as f64) as usize).min(count - 1)
 }

@@ -1,5 +1,5 @@
-//! One screen of a document: the answer, its table, a plot where there is room, and what to do, in a fixed number of
-//! lines.
+//! One screen of a document: the answer, its table, a plot if there is room, and the actions, in a fixed
+//! number of lines.
 
 use std::collections::HashSet;
 
@@ -14,31 +14,31 @@ use crate::document::Document;
 use crate::unit::clean;
 use crate::wording;
 
-/// From so many columns on a screen has fewer lines, as lines are wrapped less.
+/// From this many columns on a screen has fewer lines, because fewer lines are wrapped.
 const WIDE_FROM: usize = 100;
-/// Lines of a wide screen: that of a terminal of 80 by 25 with its prompt.
+/// Lines of a wide screen: a terminal of 80 by 25 with its prompt.
 const LINES_WIDE: usize = 24;
 /// Lines of a narrower one.
 const LINES_NARROW: usize = 30;
 /// Lines of a headline.
 const HEADLINE_MAX: usize = 6;
-/// Lines of each headline where several stand below each other.
+/// Lines of each headline if there are several below each other.
 const HEADLINE_OF_SEVERAL_MAX: usize = 3;
-/// Lines that listed answers take at most.
+/// Most lines of listed answers.
 const ANSWERS_MAX: usize = 8;
 /// Lines of one of them.
 const ANSWER_MAX: usize = 2;
-/// Lines of remarks below a table that leads: it often says the same.
+/// Lines of remarks below a table that comes first: it often says the same.
 const REMARKS_MAX: usize = 4;
-/// Rows of a table that actions leave room for, below its headings.
+/// Rows of a table below its headings for which actions leave room.
 const ROWS_MIN: usize = 4;
-/// The same of a table that leads.
+/// The same for a table that comes first.
 const LEADING_ROWS_MIN: usize = 12;
-/// Actions that are shown.
+/// Most actions.
 const ACTIONS_MAX: usize = 4;
-/// Lines of what is said about an action, below its command.
+/// Most lines about an action, below its command.
 const EFFECT_MAX: usize = 2;
-/// A plot gets no lower than this.
+/// Fewest lines of a plot.
 const PLOT_MIN: usize = 8;
 
 /// Actions under one heading, each in lines.
@@ -48,7 +48,7 @@ struct ActionGroup {
 }
 
 impl Page {
-    /// The documents of one procedure in at most as many lines as a screen has.
+    /// The documents of one procedure, on one screen.
     pub(super) fn screen(&self, group: &Group<'_>, details_command: Option<&str>) -> String {
         let mut lines = match &group.members[..] {
             [only] => self.screen_of_one(&only.document, details_command),
@@ -100,7 +100,7 @@ impl Page {
         join(sections)
     }
 
-    /// The summary after its mark, in at most so many lines.
+    /// The summary after its mark, in at most this many lines.
     pub(super) fn headline(&self, document: &Document, most: usize) -> Vec<String> {
         let (standing, text) = (standing(&document.answers), wording::summary(document));
         let Some(mark) = wording::mark(standing) else {
@@ -118,7 +118,8 @@ impl Page {
         lines.iter().enumerate().map(strong).collect()
     }
 
-    /// The headline and the answers that the overview names; all of them where there is neither list nor table.
+    /// The headline and the answers that the overview names and the headline does not repeat; all of them where there is
+    /// neither list nor table.
     fn head(&self, document: &Document, is_all_there_is: bool) -> Vec<String> {
         let mut lines = self.headline(document, HEADLINE_MAX);
         let named = &document.overview.answers;
@@ -130,19 +131,21 @@ impl Page {
                 .flat_map(|id| document.answers.iter().filter(move |answer| answer.id == *id))
                 .collect()
         };
-        let listed = answers.iter().map(|answer| self.listed(answer)).collect();
+        let summary = wording::summary(document);
+        let news = answers.iter().filter(|answer| !wording::is_said_in(&summary, answer));
+        let listed = news.map(|answer| self.listed(answer)).collect();
         lines.extend(self.at_most(listed, ANSWERS_MAX));
         lines
     }
 
-    /// Answers that are no plain measurement, for screens that begin with their table.
+    /// Answers other than plain measurements, for screens that begin with their table.
     fn remarks(&self, document: &Document) -> Vec<String> {
         let remarkable = |answer: &&Answer| matches!(answer.standing, Standing::Problem | Standing::Unknown);
         let listed = document.answers.iter().filter(remarkable).map(|answer| self.listed(answer));
         self.at_most(listed.collect(), REMARKS_MAX)
     }
 
-    /// An answer below a headline; only what is wrong or open carries a mark there.
+    /// An answer below a headline; only problems and open questions have a mark there.
     fn listed(&self, answer: &Answer) -> Vec<String> {
         let standing = if answer.standing == Standing::Good { Standing::Info } else { answer.standing };
         self.marked(standing, &wording::answer(answer), 2, ANSWER_MAX)
@@ -167,11 +170,11 @@ impl Page {
     }
 
     fn table_within(&self, table: &OverviewTable, room: usize) -> Vec<String> {
-        // One line is the blank one before it; headings without a row say nothing.
+        // One line is the blank one before it; headings without rows are left out.
         if room < 3 { Vec::new() } else { self.overview_table(table, room - 1) }
     }
 
-    /// What repairs problems and what decides open questions, each command once, in at most so many lines.
+    /// Actions that fix problems or decide open questions, each command once, in at most this many lines.
     fn actions(&self, document: &Document, lines_max: usize) -> Vec<String> {
         let mut room = ACTIONS_MAX;
         let mut known = HashSet::new();
@@ -235,7 +238,7 @@ impl Page {
     fn last_line(&self, details_command: Option<&str>, cost: Option<&str>) -> Vec<String> {
         let command = details_command.map(clean);
         let Some(text) = wording::last_line(command.as_deref(), cost) else { return Vec::new() };
-        // Spaces in a row set the cost apart, which wrapping would keep only on one line.
+        // Several spaces set the cost apart, which wrapping would only keep on one line.
         if text.width() <= self.text_width() {
             return vec![self.paint.faint(&text)];
         }
@@ -271,7 +274,7 @@ impl Page {
     }
 }
 
-/// Lines of a section with the blank one that parts it from the next.
+/// Lines of a section and the blank line after it.
 fn section(lines: &[String]) -> usize {
     if lines.is_empty() { 0 } else { lines.len() + 1 }
 }

@@ -1,15 +1,15 @@
-//! Which values of a heat map look alike, and how.
+//! The shades of a heat map.
 
 use likenew_core::findings::{Axis, Scale};
 
 use crate::unit::Unit;
 
-/// How a cell looks; without color its blocks say the same.
+/// The look of a cell; without color its blocks say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shade {
     /// Two columns of text.
     pub(super) blocks: &'static str,
-    /// Of the 256 that terminals share: a middle tone that a light and a dark background both show.
+    /// One of the 256 terminal colors, in a middle tone that is visible on light and dark backgrounds.
     pub(super) color: u8,
 }
 
@@ -20,7 +20,7 @@ const AMOUNTS: [Shade; 4] = [
     Shade { blocks: "▓▓", color: 107 },
     Shade { blocks: "██", color: 178 },
 ];
-/// From much less to much more. Whether less is worse depends on what is compared, so no color says so.
+/// From much less to much more. Whether less is worse depends on the comparison, so colors do not say it.
 const RATIOS: [Shade; 5] = [
     Shade { blocks: "▼▼", color: 172 },
     Shade { blocks: "▼ ", color: 179 },
@@ -28,22 +28,24 @@ const RATIOS: [Shade; 5] = [
     Shade { blocks: "▲ ", color: 74 },
     Shade { blocks: "▲▲", color: 32 },
 ];
-/// Where the ratios before the last end. Within a tenth, two runs are about equal.
+/// Ratios at which all shades but the last end. Chosen: within a tenth, two runs are about equal; beyond a
+/// factor of two they clearly differ.
 const RATIO_ENDS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
-/// Values more than this many times apart are shaded by their ratios even where nobody asked for it.
+/// Ratio of the values from which they are shaded by ratios even without a logarithmic axis. Chosen: as for
+/// axes.
 const LOGARITHMIC_FROM: f64 = 1000.0;
 
 /// The shades of one heat map.
 pub(super) struct Shades {
     shades: &'static [Shade],
-    /// Where each of them ends; the last has no end.
+    /// The end of each; the last has none.
     ends: Vec<f64>,
     highest: f64,
     unit: Unit,
 }
 
 impl Shades {
-    /// Four equal parts of the values, or of `range` where other maps share it; ratios have fixed ones.
+    /// Four equal parts of the values, or of `range` if other maps share it; ratios have fixed parts.
     pub(super) fn for_values(
         values: impl Iterator<Item = f64>,
         range: Option<[f64; 2]>,
@@ -70,12 +72,12 @@ impl Shades {
         Self { shades: &AMOUNTS, ends: (1..AMOUNTS.len()).map(end).collect(), highest: high, unit }
     }
 
-    /// How a value looks.
+    /// The shade of a value.
     pub(super) fn shade(&self, value: f64) -> Shade {
         self.shades[self.ends.iter().position(|end| value < *end).unwrap_or(self.ends.len())]
     }
 
-    /// Each shade with the values it stands for, in words.
+    /// Each shade with its values, in words.
     pub(super) fn legend(&self) -> impl Iterator<Item = (Shade, String)> {
         let last = self.shades.len() - 1;
         let meaning = move |level: usize| {

@@ -7,7 +7,7 @@ use super::Page;
 use crate::grid::{Grid, Heading};
 use crate::wording;
 
-/// A table of more rows than this is evidence, not an answer: its first rows show what it has.
+/// A table with more rows is evidence, not an answer: its first rows show what it contains.
 const ROWS_MAX: usize = 24;
 const ROWS_FIRST: usize = 8;
 /// A line below the headings and no other.
@@ -26,7 +26,7 @@ impl Page {
         let rows = if whole { &grid.rows[..] } else { &grid.rows[..ROWS_FIRST] };
         let mut parts = parts(&grid.headings, rows, self.width);
         if !whole {
-            // More columns of a part of the rows would answer nothing either.
+            // If rows are left out, more columns would answer nothing either.
             parts.truncate(1);
         }
         let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, rows, part)).collect();
@@ -40,7 +40,7 @@ impl Page {
         text
     }
 
-    /// A table under its title in at most so many lines: its first columns and rows.
+    /// A table under its title in at most this many lines: its first columns and rows.
     pub(super) fn cut_table(&self, title: &str, grid: &Grid, lines_max: usize) -> Vec<String> {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let title = lines(&self.title(title));
@@ -88,7 +88,7 @@ impl Page {
     }
 }
 
-/// How much of a table is not shown, and where it is.
+/// How much of a table is left out, and where it is.
 fn omitted_columns(rows: usize, columns: usize) -> String {
     let columns = match columns {
         0 => String::new(),
@@ -108,7 +108,7 @@ fn omitted_on_screen(rows: usize, columns: usize) -> String {
     }
 }
 
-/// The lines of a heading: words are put under each other while that makes it no wider than its longest.
+/// The lines of a heading: words are put below each other as long as that makes it no wider than its longest.
 fn heading_lines(heading: &Heading) -> Vec<String> {
     let longest = heading.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
     let mut lines: Vec<String> = Vec::new();
@@ -122,8 +122,8 @@ fn heading_lines(heading: &Heading) -> Vec<String> {
     lines
 }
 
-/// Which columns stand in each part, so that every part fits: all that tell rows apart, then as many others as there
-/// is room for, at least one. The columns of a group stay together where they fit.
+/// The columns of each part, so that every part fits: all that identify rows, then as many others as there is
+/// room for, at least one. The columns of a group stay together if they fit.
 fn parts(headings: &[Heading], rows: &[Vec<String>], width: usize) -> Vec<Vec<usize>> {
     let wide =
         |columns: &[usize]| columns.iter().map(|column| column_width(headings, rows, *column)).sum::<usize>();

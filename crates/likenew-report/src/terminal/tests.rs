@@ -1,4 +1,4 @@
-//! Whole pages of text, as people see them.
+//! Whole pages of text.
 
 use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::findings::{Axis, Line, Mark, Series, Shape};
@@ -19,7 +19,7 @@ fn shown(documents: Vec<Document>, width: usize) -> String {
     show(&label_all(documents), &Terminal { width, view: View::Details, ..Terminal::default() })
 }
 
-/// A document that is quickly read, with a line and a mark.
+/// A short document with a line and a mark.
 fn small(name: &str, share: f64) -> Document {
     let mut document = fixtures::bench(name, share);
     document.tables.shift_remove("passes");
@@ -230,7 +230,7 @@ fn two_documents_at_40_columns() {
     ");
 }
 
-/// A part of a command that a shell does not let break; a terminal goes on in the next line.
+/// A part of a command that a shell must not break; a terminal wraps it.
 fn is_one_word(line: &str) -> bool {
     let line = line.trim().trim_end_matches(" \\");
     line.starts_with('\'') || !line.contains(' ')
@@ -265,7 +265,7 @@ fn a_legend_is_no_wider_than_the_terminal() {
 #[test]
 fn color_changes_nothing_else() {
     let mut sweep = fixtures::example("sweep-new");
-    // Without color, lines stand one below the other.
+    // Without color, lines are drawn one below the other.
     sweep.series.retain(|_, series| series.shape == Shape::Heat);
     let documents = label_all(vec![fixtures::bench("sim:x25m", 0.25), fixtures::fill("sim:x25m"), sweep]);
     for view in [View::Screen, View::Details, View::Line] {

@@ -1,4 +1,4 @@
-//! What the diagnosis comes to: the headline, a cause for it, what is left open, and the first screen.
+//! The result of the diagnosis: the headline, its cause, open symptoms, and the first screen.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
@@ -12,35 +12,35 @@ use likenew_diagnosis::{
 use super::check_options::CatalogMatch;
 use super::wording::{self, Magnitude, Shortfall, Source, Speeds, Subject};
 
-/// Pieces of evidence for a cause that stand beside it, and of those against it; the table has all.
+/// Pieces of evidence for a cause that its answer lists, and of those against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
 const AGAINST_MAX: usize = 2;
-/// Evidence that says less, in bits, stands in the table alone.
+/// Weight of evidence in bits below which only the table lists it. Chosen: 1.5 bits are odds of 3 to 1.
 const EVIDENCE_BITS_MIN: f64 = 1.5;
-/// From this standard deviation of a logarithm on, that checks vary is said (chosen: a tenth).
+/// Standard deviation of a logarithm from which answers mention that checks vary (chosen: a tenth).
 const VARIATION_MIN: f64 = 0.1;
-/// Beside a problem whose cause is known, what else looks odd is on the first screen only if one cause of it is at least this
-/// likely (chosen: more likely than not).
+/// Beside a problem with a known cause, the first screen lists another symptom only if one of its causes is
+/// at least this likely (chosen: more likely than not).
 const LISTED_CHANCE_MIN: f64 = 0.5;
 const DAY_S: u64 = 86_400;
 
-/// What answers are made from.
+/// What the answers are made from.
 pub(super) struct Answers<'a> {
     pub(super) case: &'a Case<'a>,
     pub(super) diagnosis: &'a Diagnosis,
-    /// When its baseline was measured.
+    /// When the baseline was measured.
     pub(super) baseline_date: Option<&'a str>,
-    /// Which drive of the catalog it is.
+    /// The drive's entry in the catalog.
     pub(super) catalog_match: Option<&'a CatalogMatch>,
     /// Which old files were read, or why none were.
     pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
     /// Why nothing was written.
     pub(super) not_written: Option<&'a str>,
-    /// Whether it was a thorough check, which advises no further one.
+    /// Whether this was a thorough check, after which none is advised.
     pub(super) is_thorough: bool,
 }
 
-/// The first action of the first cause that was not made so.
+/// The first action for the first cause that is not by design.
 pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
     let causes = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
     causes.flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
@@ -68,21 +68,22 @@ impl Answers<'_> {
         Some(Shortfall { metric, value, share, reference })
     }
 
-    /// Each metric with the reference that tells most.
+    /// Each metric with its most telling reference.
     fn compared(&self) -> impl Iterator<Item = Shortfall> + '_ {
         Metric::ALL.into_iter().filter_map(|metric| self.shortfall(metric))
     }
 
-    /// A symptom's metric, where it is below something that was promised: what a link carries nobody promised.
+    /// A symptom's metric, if it is below a reference other than the link: the link's speed is a limit, not a
+    /// promise.
     fn missed(&self, symptom: Symptom) -> Option<Shortfall> {
         let Symptom::Below(metric) = symptom else { return None };
         self.shortfall(metric).filter(|of| of.reference.origin != Origin::Link)
     }
 
-    /// What is wrong: by causes at work that the drive was not made with, and by what is open and below a reference.
+    /// The problems: symptoms of causes that are not by design, and open symptoms below a reference.
     fn problems(&self) -> Vec<Symptom> {
         let causes = self.diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
-        // In the order of the cause, whose first symptom is the most typical.
+        // By cause, whose first symptom is its most typical one.
         let explained = causes.flat_map(|found| {
             let typical = found.descriptor.explains.iter().copied();
             typical.filter(|symptom| found.explains.contains(symptom))
@@ -91,7 +92,7 @@ impl Answers<'_> {
         explained.chain(open.filter(|symptom| self.missed(*symptom).is_some())).collect()
     }
 
-    /// The metric that fell farthest of those that are a problem.
+    /// Of the metrics that are a problem, the one that fell farthest.
     fn worst_shortfall(&self) -> Option<Shortfall> {
         self.worst_of(self.problems())
     }
@@ -117,7 +118,7 @@ impl Answers<'_> {
         }
     }
 
-    /// The first cause that endangers the drive, whatever its speed.
+    /// The first cause that endangers the drive or its data, whatever the speed.
     fn danger(&self) -> Option<&FoundCause> {
         self.diagnosis.latent.iter().find(|found| found.is_problem())
     }
@@ -127,9 +128,7 @@ impl Answers<'_> {
         match symptom {
             Symptom::SlowAfterIdle => measurements.idle_over_busy.map(|of| Magnitude::AfterPause(of.value)),
             Symptom::Stalls => measurements.stalled_share.map(|of| Magnitude::Stalled(of.value)),
-            Symptom::FasterThanLink => {
-                self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value))
-            }
+            Symptom::FasterThanLink => self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value)),
             Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
             _ => None,
         }
@@ -189,7 +188,7 @@ impl Answers<'_> {
         Speeds { read: of(Metric::SequentialRead), write: of(Metric::SequentialWrite) }
     }
 
-    /// What the headline does not cover.
+    /// Adds the limits of the check.
     fn with_limits(&self, answer: Answer) -> Answer {
         let answer = match (self.old, self.case.measurements.new_over_old_data) {
             (Some(Ok(found)), Some(ratio)) => {
@@ -240,13 +239,13 @@ impl Answers<'_> {
         answer
     }
 
-    /// What would decide more; a thorough check that was one already would not.
+    /// Commands that would decide more; after a thorough check none of the same.
     fn deciding<'m>(&self, missing: &'m [MissingEvidence]) -> impl Iterator<Item = &'m MissingEvidence> {
         let is_thorough = self.is_thorough;
         missing.iter().filter(move |one| !(is_thorough && one.action.id == "check_thorough"))
     }
 
-    /// That a metric is below its reference is measured, whatever causes it. What merely looks odd may be by design.
+    /// A metric below its reference is a problem whatever causes it. Another odd symptom may be by design.
     fn open(&self, open: &OpenSymptom, worst: Option<Shortfall>) -> Vec<Answer> {
         let rivals: Vec<(&'static str, f64)> =
             open.rivals.iter().map(|(descriptor, chance)| (descriptor.title, *chance)).collect();
@@ -266,13 +265,14 @@ impl Answers<'_> {
         answers
     }
 
-    /// Open symptoms that no metric below a reference stands for. What a link carries nobody promised, so a metric far below
-    /// that is none.
+    /// Open symptoms without a metric below its reference. A link's speed is only a limit, so a metric far
+    /// below it counts as one of these.
     fn oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
         self.diagnosis.open.iter().filter(|open| !matches!(open.symptom, Symptom::Below(_)))
     }
 
-    /// Those of them that a first screen names: beside a problem whose cause is known only what has a likely cause.
+    /// Those of them for the first screen: beside a problem with a known cause, only those with a likely
+    /// cause.
     fn listed_oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
         let is_explained = self.diagnosis.causes.iter().any(|found| found.descriptor.kind != Kind::ByDesign);
         self.oddities().filter(move |open| {
@@ -280,7 +280,7 @@ impl Answers<'_> {
         })
     }
 
-    /// Several of them in one line, each with what decides it.
+    /// Several of them in one line, each with the command that decides it.
     fn worth_a_look(&self) -> Option<Answer> {
         let symptoms: Vec<Symptom> = self.oddities().map(|open| open.symptom).collect();
         if symptoms.len() < 2 {
@@ -309,7 +309,7 @@ impl Answers<'_> {
         let baselines = self.compared().filter(|of| of.reference.origin == Origin::Baseline);
         let variation = baselines.map(|of| of.reference.repeatability).max_by(f64::total_cmp);
         Some(match variation.filter(|of| *of >= VARIATION_MIN) {
-            // Between two checks, each of which is off by as much.
+            // Between two checks, each of which varies by this much.
             Some(of) => answer.caveat(wording::checks_vary((of * std::f64::consts::SQRT_2).exp())),
             None => answer,
         })
@@ -338,7 +338,7 @@ impl Answers<'_> {
         listed.push(wording::CAUSE_UNDECIDED.to_owned());
         let oddities: Vec<String> =
             self.listed_oddities().map(|open| open.symptom.name().to_owned()).collect();
-        // Where the headline names them, each has a line with its likely causes.
+        // If the headline names them, each gets a line with its likely causes.
         let is_headline = self.problems().is_empty();
         if oddities.len() > 1 && !is_headline {
             listed.push(wording::WORTH_A_LOOK.to_owned());
@@ -353,7 +353,7 @@ impl Answers<'_> {
         Overview { lead: Lead::Summary, answers: listed, table, series: None }
     }
 
-    /// Each metric now and as it should be.
+    /// Each metric now and its reference.
     fn table(&self) -> Option<likenew_core::overview::OverviewTable> {
         if self.case.measurements.metrics.is_empty() {
             return None;
@@ -380,7 +380,7 @@ impl Answers<'_> {
     }
 }
 
-/// What is there and costs no speed. What endangers nothing is worth a setting, never the data.
+/// A cause that is present and costs no speed. One that endangers nothing is worth a setting, never the data.
 fn latent(found: &FoundCause) -> Answer {
     let mut answer = wording::latent(found);
     answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));

@@ -1,4 +1,4 @@
-//! What a check came to, as another check is compared with it.
+//! The metrics of a check, for comparison with another one.
 
 use likenew_core::findings::{Findings, Row};
 use serde::de::DeserializeOwned;
@@ -8,14 +8,14 @@ use super::check_options::{IndicatorOption, MetricName};
 /// The metrics and indicators of one check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckMetrics {
-    /// Bytes a second, or I/Os a second of small ones.
+    /// In bytes a second; those of small I/Os in IOPS.
     pub metrics: Vec<(MetricName, f64)>,
-    /// What its indicators were like.
+    /// Its indicators.
     pub indicators: Vec<IndicatorOption>,
 }
 
 impl CheckMetrics {
-    /// Out of the findings that [`Check`](super::Check) makes.
+    /// From the findings that [`Check`](super::Check) makes.
     pub fn from_findings(findings: &Findings) -> Self {
         let rows = |name: &str| findings.tables.get(name).map(Vec::as_slice).unwrap_or_default();
         Self {
@@ -31,7 +31,7 @@ impl CheckMetrics {
     }
 }
 
-/// A cell of a table of our own.
+/// A cell of one of this program's tables.
 fn cell<T: DeserializeOwned>(row: &Row, key: &str) -> T {
     let cell = row.get(key).and_then(|value| serde_json::from_value(value.clone()).ok());
     cell.unwrap_or_else(|| panic!("a row of a check has no {key}: {row:?}"))

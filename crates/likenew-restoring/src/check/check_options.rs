@@ -16,28 +16,28 @@ use likenew_procedure_support::options::options;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CheckOptions {
-    /// Bytes that are written at most; 0 for none.
+    /// Most bytes to write; 0 for none.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// Whether it may take minutes and tens of gigabytes, to see what takes that much.
+    /// Whether the check may take minutes and write tens of gigabytes, which some causes need.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub thorough: bool,
-    /// Where no file of its owner lies, of a simulated drive.
+    /// Region of a simulated drive without files of the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<Region>,
-    /// When its baseline was measured, where there is one: date and time of day.
+    /// Date and time of the baseline, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_date: Option<String>,
-    /// What metrics are compared with.
+    /// The references of metrics.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
-    /// As which drive of the catalog a real drive is known.
+    /// The catalog entry of a real drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_match: Option<CatalogMatch>,
-    /// What its indicators are on a healthy drive.
+    /// The normal value of each indicator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub normal: Vec<IndicatorOption>,
-    /// What the user's own files are.
+    /// Contents of the user's files, from a scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileScan>,
     /// Whether a new drive is worth it.
@@ -45,41 +45,40 @@ pub struct CheckOptions {
     pub upgrade: Option<UpgradeOptions>,
 }
 
-/// The drive of the catalog that a real one says it is.
+/// The catalog entry that matches a real drive's model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogMatch {
-    /// What it reports as its model.
+    /// The model that the drive reports.
     pub model: String,
     /// The name of the entry.
     pub entry: String,
-    /// Where the rated speeds in the entry come from; none where none of them is used.
+    /// Source of the rated speeds in the entry; none if none of them is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advertised_by: Option<String>,
 }
 
-/// An indicator as it should be.
+/// The normal value of an indicator.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndicatorOption {
     /// Which.
     pub indicator: Indicator,
-    /// How much of it.
+    /// Its normal value.
     pub value: f64,
 }
 
-/// A metric as it should be.
+/// The reference of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOption {
     /// Which metric.
     pub metric: MetricName,
-    /// Whose it is.
+    /// Its origin.
     pub origin: OriginName,
-    /// Bytes a second, or I/Os a second of small ones.
+    /// In bytes a second; for small I/Os in IOPS.
     pub per_s: f64,
-    /// By how much it differs from one check to the next though nothing has changed: standard deviation of its
-    /// logarithm.
+    /// How much it varies between checks of an unchanged drive: standard deviation of its logarithm.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeatability: f64,
 }
@@ -88,7 +87,7 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// A metric as plans write it.
+/// The name of a metric in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricName {
@@ -96,7 +95,7 @@ pub enum MetricName {
     SequentialRead,
     /// Sequential writes.
     SequentialWrite,
-    /// Sequential writes, at the end of all of them.
+    /// The last part of long sequential writes.
     SustainedWrite,
     /// 4 KiB random reads at queue depth 1.
     RandomRead,
@@ -106,17 +105,17 @@ pub enum MetricName {
     RandomReadQd32,
 }
 
-/// Whose reference it is, as plans write it.
+/// The origin of a reference in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OriginName {
-    /// The same drive, when it was measured first.
+    /// The earliest kept check of the same drive.
     Baseline,
     /// The same simulated drive, new.
     Simulated,
-    /// The maker.
+    /// The rated speed.
     Advertised,
-    /// A simulated drive of the model that a real one says it is.
+    /// A simulated drive of the model that a real one reports.
     SimulatedModel,
 }
 
@@ -131,7 +130,7 @@ impl MetricName {
         Self::RandomReadQd32,
     ];
 
-    /// What it names.
+    /// The metric of this name.
     pub fn metric(self) -> Metric {
         match self {
             Self::SequentialRead => Metric::SequentialRead,
@@ -150,21 +149,21 @@ impl MetricName {
 }
 
 impl CheckOptions {
-    /// Bytes written at most where nothing else is said.
+    /// Default limit of bytes written.
     pub const BYTES: u64 = 2 << 30;
     /// The same of a thorough check.
     pub const BYTES_THOROUGH: u64 = 64 << 30;
-    /// So much of what may be written is the area that is written sequentially; the rest is for writing parts of it
-    /// again.
+    /// One part in this many of the bytes allowed is the area for sequential writes; the rest is for writing
+    /// parts of it again.
     pub const PARTS: u64 = 4;
     /// A smaller area shows nothing.
     pub const AREA_LEAST: u64 = 32 << 20;
-    /// What is only read and smaller than this shows nothing either: its regions would lie upon each other.
+    /// A smaller read-only target shows nothing, because its regions would overlap.
     pub const READABLE_LEAST: u64 = 16 << 20;
     /// The area is a multiple of this.
     pub const AREA_STEP: u64 = 4 << 20;
 
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -194,18 +193,18 @@ impl CheckOptions {
         self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
     }
 
-    /// Bytes that may be written in all.
+    /// Most bytes to write.
     pub fn budget(&self) -> u64 {
         self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
     }
 
-    /// Bytes that are written sequentially, on a drive with as many that may be written.
+    /// Bytes to write sequentially on a drive with this many writable bytes.
     pub fn area(&self, writable_bytes: u64) -> u64 {
         let area = (self.budget() / Self::PARTS).min(writable_bytes / 2);
         area - area % Self::AREA_STEP
     }
 
-    /// The same on the drive that was opened: own files in a folder were made for it.
+    /// The same on the open drive; in a folder, the size of the temporary files made for it.
     pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
         let capacity = evidence.geometry.capacity;
         match evidence.identity.kind {
@@ -217,7 +216,7 @@ impl CheckOptions {
         }
     }
 
-    /// Whether such an area shows anything; else why not.
+    /// Why this area shows nothing, if it does not.
     pub(super) fn obstacle(&self, evidence: &Evidence) -> Option<String> {
         let area = self.area_of(evidence);
         if !evidence.geometry.writable {
@@ -229,7 +228,7 @@ impl CheckOptions {
         }
     }
 
-    /// What metrics are compared with, as far as the plan says.
+    /// The references of metrics in the plan.
     pub(super) fn references(&self) -> Vec<Reference> {
         let reference = |of: &ReferenceOption| {
             let origin = match of.origin {

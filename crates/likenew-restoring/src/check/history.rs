@@ -1,30 +1,29 @@
-//! What earlier checks of a drive say of it: what it did at first, and how much that says.
+//! The baseline from earlier checks of a drive, and how far to trust it.
 
 use likenew_stats::repeatability::repeatability;
 
 use super::check_metrics::CheckMetrics;
 use super::check_options::{MetricName, OriginName, ReferenceOption};
 
-/// How much a metric of a drive differs from one check to the next, as standard deviation of its logarithm, before
-/// any check has told: a drive that
-/// has its medium for itself comes back to a few percent.
+/// How much a metric of a drive varies between checks, as standard deviation of its logarithm, before any
+/// check has shown it (assumed: a drive with its own medium repeats to a few percent).
 const SINGLE_VALUE_ERROR: f64 = 0.04;
-/// A virtual disk shares it with strangers, and its host may or may not have memory for what is written. (Assumed:
-/// on a small machine of a cloud
-/// writes differed by a factor of 3.6 between checks half a minute apart, and other metrics by up to 1.6.)
+/// The same for a virtual disk, which shares its medium with others and may have a cache in its host.
+/// (Assumed: on a small cloud instance writes differed by a factor of 3.6 between checks half a minute apart,
+/// and other metrics by up to 1.6.)
 const SHARED_HOST_ERROR: f64 = 0.8;
 
-/// Checks of one drive that came to their end, the earliest first.
+/// Completed checks of one drive, the earliest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckHistory {
-    /// What each of them came to.
+    /// The metrics of each.
     pub checks: Vec<CheckMetrics>,
-    /// Whether a hypervisor shows the drive.
+    /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
 }
 
 impl CheckHistory {
-    /// What the first of them did, with how much it differs from check to check; nothing where there was none.
+    /// The metrics of the first one, with their variation between checks; empty if there is none.
     pub fn references(&self) -> Vec<ReferenceOption> {
         let Some(first) = self.checks.first() else { return Vec::new() };
         let reference = |(metric, per_s): &(MetricName, f64)| ReferenceOption {

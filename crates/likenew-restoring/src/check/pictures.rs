@@ -1,4 +1,4 @@
-//! The pictures of a check: reads over the addresses, and writes as they go on.
+//! The charts of a check: reads by address, and the progress of writes.
 
 use likenew_core::findings::{Findings, Line, Series, Shape};
 use likenew_core::procedure::Evidence;
@@ -8,7 +8,7 @@ use super::wording;
 use super::workload_plan::{PLACE, PLACE_REPEAT, PLACES, RESTED_WRITES, TRIMMED_WRITES, WRITES};
 use likenew_procedure_support::series::{axis, speed};
 
-/// Draws what was measured.
+/// Draws the measurements.
 pub(super) fn draw(measured: &CheckResults<'_>, evidence: &Evidence, findings: &mut Findings) {
     let capacity = evidence.geometry.capacity as f64;
     let lines: Vec<Line> = [(PLACE, wording::FIRST_READ), (PLACE_REPEAT, wording::SECOND_READ)]

@@ -1,4 +1,4 @@
-//! Rated speeds, as they are typed.
+//! Parses rated speeds from the command line.
 
 use std::str::FromStr;
 
@@ -10,9 +10,9 @@ use super::wording::error;
 /// One rated speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedMetric {
-    /// Which one.
+    /// The metric.
     pub metric: MetricName,
-    /// Bytes or I/Os a second.
+    /// In bytes a second, or IOPS.
     pub per_s: f64,
 }
 
@@ -44,7 +44,7 @@ impl FromStr for RatedMetric {
     }
 }
 
-/// No drive does more in a second: a thousand times as much as any that is sold.
+/// Highest rated speed accepted, in bytes a second or IOPS. Chosen: a thousand times any drive on the market.
 const PER_S_MAX: f64 = 1e14;
 
 /// Makers count in powers of ten; sizes elsewhere are binary.

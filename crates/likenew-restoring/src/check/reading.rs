@@ -1,4 +1,4 @@
-//! What is read in a check: a map of regions, small reads in four ways, and sequential reads for long.
+//! The reads of a check: a map of regions, small reads in four patterns, and long sequential reads.
 
 use std::ops::Range;
 
@@ -17,19 +17,25 @@ use super::workload_plan::{
 };
 
 const DEEP: u32 = 32;
+/// Time limit of reads at QD32. Chosen: enough for a level rate.
 const DEEP_TIME: Nanos = Nanos::from_secs(4);
-/// Small reads near each other stay within this.
+/// Small reads close together stay within this many bytes.
 const NEAR_BYTES: u64 = 8 << 20;
-/// Reads after pauses: drives and links fall asleep within some tens of milliseconds.
+/// Number of reads with pauses before them: drives and links fall asleep within some tens of milliseconds.
 const PAUSED_READS_COUNT: u64 = 24;
+/// Rate of those reads, in IOPS. Chosen: pauses of 83 ms are longer than that.
 const PAUSED_PER_S: f64 = 12.0;
+/// Time limit of those reads. Chosen: 24 reads at 12 IOPS take 2 s.
 const PAUSED_TIME: Nanos = Nanos::from_secs(3);
-/// Reads that warm it, and their time in a thorough check.
+/// Time of sequential reads that warm the drive up. Chosen: what a quick check can afford.
 const LOAD_TIME: Nanos = Nanos::from_secs(6);
+/// The same in a thorough check. Chosen: drives throttle after a minute or two of load.
 const LOAD_TIME_THOROUGH: Nanos = Nanos::from_secs(120);
-/// Until it is cool again.
+/// Idle time in which it cools. Chosen: what a quick check can afford.
 const COOL_TIME: Nanos = Nanos::from_secs(4);
+/// The same in a thorough check. Chosen: as long as the load.
 const COOL_TIME_THOROUGH: Nanos = Nanos::from_secs(120);
+/// Time of reads after the drive has cooled. Chosen: too short to warm it up again.
 const RESTED_TIME: Nanos = Nanos::from_secs(1);
 
 impl WorkloadPlan<'_> {
@@ -89,7 +95,7 @@ impl WorkloadPlan<'_> {
             })
     }
 
-    /// Reads for long, and again after a rest.
+    /// Sequential reads under load, and again after idle time.
     pub(super) fn load(&self) -> Option<Workload> {
         let whole = self.readable()?;
         let (time, cool) = if self.options.thorough {
@@ -98,7 +104,7 @@ impl WorkloadPlan<'_> {
             (LOAD_TIME, COOL_TIME)
         };
         let end = whole.end - whole.end % u64::from(BLOCK);
-        // Around and around, where there is not enough for the time.
+        // Again from the start if there is not enough data for the time.
         let read = |time| Workload { until: Until::elapsed(time), ..in_order(Op::Read, 0..end, time) };
         self.unless_run(LOAD, || read(time))
             .or_else(|| self.unless_run(COOL, || Workload::rest(cool)))

@@ -1,4 +1,4 @@
-//! What was measured, as signs.
+//! The measurements of a check, as metrics and indicators.
 
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
@@ -18,34 +18,40 @@ use super::workload_plan::{
     SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS, shifts,
 };
 
-/// One value is not known better than this, and several not better than that.
+/// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
+/// Smallest standard error of several values, as a share. Chosen: drives repeat no better.
 const LEAST: f64 = 0.03;
-/// The slowest part of the regions.
+/// The slowest eighth of the regions.
 const SLOW_PART: usize = 8;
-/// Others make the kernel work, too.
+/// Error of the processor time in the kernel, as a share. Chosen: a tenth, because other programs use it, too.
 const BUSY: f64 = 0.1;
-/// Windows that begin and end a run of small reads, and a drop has to last for so many.
+/// Windows that begin and end a run of small reads; and windows that a drop must last.
 const RUN_ENDS: usize = 1;
 const DROP_WINDOWS: usize = 6;
-/// Writes are called slower from here on.
+/// Ratio of the rates before and after a drop, at least. Chosen: above the spread of windows.
 const DROP: f64 = 1.3;
-/// A run is flat if its windows scatter by less than this: no medium is that steady.
+/// Spread of the windows of a run, as a share, below which it is flat. Chosen: no medium is that steady, so a
+/// rate limit is.
 const FLAT: f64 = 0.03;
-/// Of what a drop left behind, this much was still on its way to the medium when the writes were over: it was
-/// memory that filled up, not flash.
+/// Share of the bytes before a drop that the last flush still had to write, from which memory had filled up,
+/// and not flash. Chosen: half.
 const BUFFERED_SHARE: f64 = 0.5;
-/// Where times after pauses are compared.
+/// Quantiles at which latencies after pauses are compared, in 0..1. Chosen: the middle half, without stalls.
 const PAUSED_QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
-/// A flush that takes more of the time than this ends writes that memory had taken.
+/// Share of the time of writes that a flush takes, from which memory had taken the writes. Chosen: a tenth is
+/// more than a flush of a small cache.
 const FLUSH_SHARE_MIN: f64 = 0.1;
 /// Standard deviations within which nine of ten values of a normal distribution lie.
 const CERTAIN: f64 = 1.645;
-/// An I/O that takes so many times as long as the median is a stall, if it takes this long, too.
+/// Latency over the median, as a ratio, from which an I/O is a stall if it also takes `STALL_LEAST`. Chosen:
+/// retries and garbage collection stay below it.
 const STALL: f64 = 30.0;
+/// Shortest such stall. Chosen: longer than the slowest seek of a disk.
 const STALL_LEAST: Nanos = Nanos::from_millis(80);
-/// Or so many times, if it takes that long: people notice it.
+/// The same ratio for I/Os that take `LONG_STALL_LEAST`. Chosen: lower, because users notice such a stall.
 const LONG_STALL: f64 = 10.0;
+/// Shortest such stall. Chosen: users notice it.
 const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
 
 /// The measurements of one run.
@@ -57,7 +63,7 @@ pub(super) struct CheckResults<'a> {
 struct Knee {
     at_bytes: Measured,
     ratio: Measured,
-    /// Whether memory of the drive was full from there on.
+    /// Whether the drive's memory was full from there on.
     is_of_memory: bool,
 }
 
@@ -66,7 +72,7 @@ impl<'a> CheckResults<'a> {
         Self { evidence }
     }
 
-    /// The workload of this name; what failed tells nothing but that.
+    /// The workload of this name, unless it failed.
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
         let ran = self.evidence.segment_named(name);
         ran.filter(|segment| segment.measurement_error().is_none())
@@ -94,11 +100,11 @@ impl<'a> CheckResults<'a> {
         self.segment(name).and_then(rate_of)
     }
 
-    /// Everything.
+    /// All metrics and indicators.
     pub(super) fn measurements(&self) -> Measurements {
         let (map, fresh) = (self.speeds_of(PLACE), self.speeds_of(FRESH));
         let small = self.rate(SMALL_READS);
-        // Of a folder the map is of what was just written, and what was there before is read as files.
+        // In a folder the map shows what was just written, and old data is read from files.
         let has_old = !self.is_folder();
         let fresh = if self.is_folder() { middle_half(&map) } else { fresh };
         let over = |one: Option<Measured>, other: Option<Measured>| Some(one?.divide_by(other?));
@@ -144,7 +150,7 @@ impl<'a> CheckResults<'a> {
     }
 
     fn metrics(&self, map: &[f64], fresh: &[f64]) -> Vec<(Metric, Measured)> {
-        // Makers print what the outer tracks of a disk do, and flash is the same everywhere.
+        // Rated speeds are those of the outer tracks of a disk; flash is the same everywhere.
         let first = if map.is_empty() { fresh } else { &map[..map.len().div_ceil(3)] };
         let first = median(first).map(|value| Measured::with_interval(value, LEAST));
         [
@@ -157,7 +163,7 @@ impl<'a> CheckResults<'a> {
         ]
         .into_iter()
         .filter_map(|(metric, measurement)| {
-            // Small I/Os are counted, long ones are measured in bytes.
+            // Small I/Os count in IOPS, long ones in bytes.
             let per = match metric {
                 Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite => 1.0,
                 Metric::RandomRead | Metric::RandomWrite | Metric::RandomReadQd32 => self.small_bytes(),
@@ -172,9 +178,8 @@ impl<'a> CheckResults<'a> {
         .collect()
     }
 
-    /// Whether the drive was told what was given up between the writes that are compared: TRIM was sent, and no
-    /// layer is known to
-    /// keep it.
+    /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
+    /// known to drop it.
     fn received_trim(&self) -> bool {
         let observations = &self.evidence.observations;
         let is_sent = observations.iter().any(
@@ -195,23 +200,23 @@ impl<'a> CheckResults<'a> {
         self.places(kind).into_iter().map(|(_, speed)| speed).collect()
     }
 
-    /// How fast what lay there before was read sequentially: of a folder its owner's old files.
+    /// How fast old data was read sequentially; in a folder, old files of the owner.
     pub(super) fn old_data(&self) -> Option<Measured> {
         measured_from(&middle_half(&self.speeds_of(if self.is_folder() { OLD } else { PLACE })))
     }
 
-    /// How fast what was just written was read sequentially.
+    /// How fast data just written was read sequentially.
     pub(super) fn fresh_data(&self) -> Option<f64> {
         median(&self.speeds_of(if self.is_folder() { PLACE } else { FRESH }))
     }
 
-    /// How long a small read of what was just written took, at queue depth 1, in nanoseconds.
+    /// Latency of small reads of data just written, at QD1, in nanoseconds.
     pub(super) fn fresh_small_ns(&self) -> Option<f64> {
         let name = if self.is_folder() { SMALL_READS } else { FRESH_SMALL };
         self.rate(name).map(|rate| 1e9 * self.small_bytes() / rate.value)
     }
 
-    /// Single places are over in no time, so that one of them alone says little.
+    /// Single regions are read in a moment, so one of them alone says little.
     fn fastest_read(&self) -> Option<Measured> {
         let kinds = [PLACE, PLACE_REPEAT, FRESH].into_iter().filter_map(|kind| {
             let mut speeds: Vec<f64> = self.places(kind).into_iter().map(|(_, speed)| speed).collect();
@@ -235,9 +240,8 @@ impl<'a> CheckResults<'a> {
         measured_from(&ratios)
     }
 
-    /// By quantiles, as single long ones are stalls; by the one that grew least, as reads of what was never written
-    /// are of another kind, and waking up
-    /// is for all.
+    /// From quantiles, because single long latencies are stalls; and from the one that grew least, because
+    /// reads of blank addresses are of another kind while waking up affects all.
     fn idle_ratio(&self) -> Option<Measured> {
         let latencies = |name: &str| -> Option<Vec<f64>> {
             let samples = &self.segment(name)?.samples;
@@ -253,10 +257,10 @@ impl<'a> CheckResults<'a> {
         (least.is_finite() && least > 0.0).then(|| Measured::with_interval(least, SINGLE_VALUE_ERROR))
     }
 
-    /// The fastest of the shifted small writes over those that are not shifted.
+    /// The fastest of the shifted small writes over those without a shift.
     fn alignment_ratio(&self) -> Option<Measured> {
         let of = |shift: &str| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
-        // Where time was up before the last, the one that fits may be missing.
+        // If time was up before the last, the one that fits may be missing.
         of(ALIGNED_REPEAT)?;
         let block = self.evidence.geometry.block;
         let fastest = |rates: &mut dyn Iterator<Item = Measured>| {
@@ -266,7 +270,7 @@ impl<'a> CheckResults<'a> {
         Some(others.divide_by(fastest(&mut ["0", ALIGNED_REPEAT].into_iter().filter_map(of))?))
     }
 
-    /// Zeros over what was written before and after them.
+    /// Zeros compared with the writes before and after them.
     fn zeros_ratio(&self) -> Option<Measured> {
         let (before, after) = (self.rate(TRIMMED_WRITES)?, self.rate(AFTER_ZEROS)?);
         let (over_before, over_after) =
@@ -274,7 +278,7 @@ impl<'a> CheckResults<'a> {
         Some(if over_before.value < over_after.value { over_before } else { over_after })
     }
 
-    /// I/Os that others asked for while nothing was measured, times what one takes.
+    /// I/Os of other programs while nothing was measured, times the latency of one.
     fn background_share(&self) -> Option<Measured> {
         let rests = [QUIET, COOL].into_iter().filter_map(|name| self.segment(name));
         let counters = rests.filter_map(|segment| {
@@ -283,13 +287,13 @@ impl<'a> CheckResults<'a> {
         let (ios, span) =
             counters.fold((0, Nanos::ZERO), |sum, (of, span)| (sum.0 + of.reads + of.writes, sum.1 + span));
         let share = ios as f64 / span.0 as f64 * self.access()?;
-        // Of a count, by its root.
+        // The error of a count is its root.
         (share > 0.0).then(|| {
             Measured::with_interval(share, (CERTAIN / (ios as f64).sqrt()).clamp(SINGLE_VALUE_ERROR, 0.9))
         })
     }
 
-    /// Time of a small read, in nanoseconds.
+    /// Latency of a small read, in nanoseconds.
     pub(super) fn access(&self) -> Option<f64> {
         Some(1e9 * self.small_bytes() / self.segment(SMALL_READS)?.bytes_per_s()?)
     }
@@ -299,7 +303,7 @@ impl<'a> CheckResults<'a> {
         let of = |segment: &Segment| {
             let Some(damage) = &segment.damage else { return 0 };
             match segment.workload.name.as_str() {
-                // What else lies there is the owner's.
+                // Other data there belongs to the owner.
                 UNWRITTEN_READS => sectors(damage.wrapped_bytes),
                 _ => sectors(damage.bytes()),
             }
@@ -307,17 +311,14 @@ impl<'a> CheckResults<'a> {
         self.evidence.segments.iter().map(of).sum()
     }
 
-    /// Where sequential writes became slower for good, as bytes from their start, and by how much; none where the
-    /// memory of the drive
-    /// filled up.
+    /// Where sequential writes became slower for good, in bytes from their start, and by how much; `None` if
+    /// only the drive's memory filled up.
     pub(super) fn cliff_in(&self, name: &str) -> Option<(Measured, Measured)> {
         self.knee_of(name).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
     }
 
-    /// The last lasting drop. What was written until then went faster than it does afterwards: where it still had
-    /// to get to the medium when the
-    /// writes were over, which the flush shows by the time that it takes, memory had taken it; where it was there
-    /// already, faster flash had.
+    /// The last lasting drop. If the bytes before it still had to reach the medium when the writes ended, as
+    /// the time of the flush shows, memory had taken them; if they were there already, faster flash had.
     fn knee_of(&self, name: &str) -> Option<Knee> {
         let segment = self.segment(name)?;
         let rates = rates_by_bytes(segment);
@@ -336,7 +337,7 @@ impl<'a> CheckResults<'a> {
         })
     }
 
-    /// Before any drop, and with the flush where memory took it at first.
+    /// Before any drop, and with the flush if memory took the first writes.
     fn writes_in_order(&self) -> Option<Measured> {
         let segment = self.segment(WRITES)?;
         let is_held_back = flush_time(segment).0 as f64 >= FLUSH_SHARE_MIN * segment.elapsed().0 as f64;
@@ -353,7 +354,7 @@ impl<'a> CheckResults<'a> {
         }
     }
 
-    /// The last of them, which memory cannot take any more.
+    /// The last of them, which memory cannot absorb.
     fn final_write_rate(&self) -> Option<Measured> {
         let rates = rates_by_bytes(self.segment(WRITES)?);
         measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
@@ -376,7 +377,7 @@ impl<'a> CheckResults<'a> {
         (share > 0.0).then(|| Measured::with_interval(share, 0.3))
     }
 
-    /// Over the small I/Os and those in order, the share of the time that stood still.
+    /// Share of the time of small and sequential I/Os that was spent in stalls.
     fn stalled_share(&self) -> Option<Measured> {
         let (mut stalled, mut all) = (0.0, 0.0);
         for segment in self.usable_segments().filter(|segment| !segment.workload.is_rest()) {
@@ -386,7 +387,7 @@ impl<'a> CheckResults<'a> {
         (all > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / all).min(1.0), 0.3))
     }
 
-    /// Over the sequential reads that go on for seconds, so that ticks do not matter.
+    /// Over the sequential reads that last for seconds, so that clock ticks do not matter.
     fn kernel_processors(&self) -> Option<Measured> {
         let load = self.segment(LOAD)?;
         let kernel = load.device_counters?.kernel?;
@@ -394,7 +395,7 @@ impl<'a> CheckResults<'a> {
         (processors.is_finite() && processors > 0.0).then(|| Measured::with_interval(processors, BUSY))
     }
 
-    /// By the kernel's counters, which only real drives have.
+    /// From the kernel's counters, which only real drives have.
     fn counted_ratio(&self) -> Option<Measured> {
         let reads = self.usable_segments().filter(|segment| !segment.workload.writes());
         let pairs = reads.filter_map(|segment| {
@@ -406,9 +407,8 @@ impl<'a> CheckResults<'a> {
     }
 }
 
-/// Time that I/Os of a segment took that are stalls, in nanoseconds. The slowest are kept one by one, from their
-/// departure on; of those that
-/// come after them, where all of these are stalls, the latencies were counted, to three digits.
+/// Time of a segment's I/Os that are stalls, in nanoseconds. The slowest are kept as samples; if all of these
+/// are stalls, the others come from the latency histogram, which has three digits.
 fn stalled_ns(segment: &Segment) -> f64 {
     let latencies = segment.latencies();
     let typical = latencies.quantile(0.5).0 as f64;
@@ -427,7 +427,7 @@ fn stalled_ns(segment: &Segment) -> f64 {
     kept + (slow_ns - listed).max(0.0)
 }
 
-/// The speed with what its windows say of it.
+/// The rate, with its error from the windows.
 fn rate_of(segment: &Segment) -> Option<Measured> {
     let value = segment.bytes_per_s()?;
     let windows = rates_by_time(segment);
@@ -440,7 +440,7 @@ fn rate_of(segment: &Segment) -> Option<Measured> {
     })
 }
 
-/// A few values that should be the same: their geometric mean, and how far that can be off.
+/// Several values that should be equal: their geometric mean and its error.
 fn measured_from(values: &[f64]) -> Option<Measured> {
     let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
     let centre = mean(&logarithms)?;
@@ -466,7 +466,7 @@ fn slowest(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The end of a run that began faster and ended flat: its I/Os a second, and how much faster it began.
+/// The end of a run that began faster and became flat: its IOPS, and how much faster it began.
 fn flat_end(segment: &Segment) -> Option<(Measured, Measured)> {
     let rates = rates_by_time(segment);
     let half = rates.len() / 2;
@@ -483,12 +483,12 @@ fn flat_end(segment: &Segment) -> Option<(Measured, Measured)> {
     })
 }
 
-/// How long the flush at its end took.
+/// Time of the flush at its end.
 fn flush_time(segment: &Segment) -> Nanos {
     Nanos(segment.total_of(Op::Flush).latency_ns_sum)
 }
 
-/// Bytes a second along bytes, window by window.
+/// Bytes a second by bytes, window by window.
 pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
     let mut from = segment.started_at;
     let mut rates = Vec::new();
@@ -502,15 +502,14 @@ pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
     rates
 }
 
-/// The same rates, with that of an I/O a window where a window moved nothing: it stood still, which is no reason to
-/// leave it out, and whatever was
-/// under way in it was less than that.
+/// The same rates, with that of one I/O per window for windows that moved nothing: a stall is no reason to
+/// leave them out, and their true rate is below that.
 fn above_zero(segment: &Segment, rates: &[f64]) -> Vec<f64> {
     let least = f64::from(segment.workload.length_max()) / segment.seconds.width.max(1) as f64 * 1e9;
     rates.iter().map(|rate| if *rate > 0.0 { *rate } else { least }).collect()
 }
 
-/// Bytes a second along time, whole windows only.
+/// Bytes a second by time, in whole windows.
 fn rates_by_time(segment: &Segment) -> Vec<f64> {
     let width = segment.seconds.width;
     let whole = (segment.elapsed().0 / width.max(1)) as usize;
@@ -531,7 +530,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads one after the other that take so long each, in nanoseconds.
+    /// Consecutive reads with these latencies, in nanoseconds.
     fn segment(name: &str, started_at: u64, latencies: impl Iterator<Item = u64>) -> Segment {
         let place = AccessPattern::Random(Region::WHOLE);
         let stream = Stream::closed(Mix::Only(Op::Read), 4096, place, 1, DataClass::Random);
@@ -567,7 +566,7 @@ mod tests {
     #[test]
     fn every_stall_counts_however_many_there_are() {
         for stalls in [1, 31, 32, 33, 100, 400] {
-            // A stall of 80 ms after each 520 reads of 1 ms: 100 of them in a minute.
+            // A stall of 80 ms after every 520 reads of 1 ms: 100 of them in a minute.
             let each = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
             let evidence = evidence(vec![segment(LOAD, 0, each)]);
             let share = CheckResults::new(&evidence).stalled_share().unwrap().value;
@@ -596,7 +595,7 @@ mod tests {
 
     #[test]
     fn a_window_in_which_it_stood_still_counts() {
-        // Six seconds of reads, of which the last two are one that takes 2 s; then the same without it.
+        // Six seconds of reads, the last two of which are one read of 2 s; then the same without it.
         let stood = (0..4000).map(|_| MS).chain([2000 * MS]).chain((0..10).map(|_| MS));
         let load = segment(LOAD, 0, stood);
         let rested = segment(LOAD_AFTER_IDLE, load.ended_at.0, (0..1000).map(|_| MS));

@@ -1,6 +1,7 @@
-//! What share of the rated speed is seen, and where the rest goes: to the data, to use, to the link, or unexplained.
+//! Which share of the rated speed remains, and where the rest goes: to the data, to use, to the link, or
+//! unexplained.
 //!
-//! Only what was measured or compared goes in; a part that is unknown is said to be.
+//! Only what was measured or compared counts; the answer names the parts that are unknown.
 
 use likenew_core::answer::Answer;
 use likenew_core::findings::Findings;
@@ -12,28 +13,30 @@ use super::wording::{self, Rated};
 use likenew_measuring::data::files::FileScan;
 use likenew_procedure_support::rows::row;
 
-/// Who sees this share of what was promised has nothing to explain.
+/// Share of the rated speed from which nothing needs explaining. Chosen: measurements vary by a few percent.
 const RATED_SHARE_OK: f64 = 0.97;
-/// Zeros have to be this much faster before data is said to matter: as for the cause `compression`, where less is
-/// scatter.
+/// Speed of writing zeros over that of other data, as a ratio, from which data matters. The same as for the
+/// cause `compression`, where less is scatter.
 const DATA_MATTERS: f64 = 1.1;
-/// Long writes that are this much as fast as short ones are no other matter.
+/// Speed of sustained writes over that of short ones, as a ratio, from which both have one explanation.
+/// Chosen: a tenth is within the drop that counts as none.
 const AS_LONG: f64 = 0.9;
-/// A part of less than this is not worth a sentence.
+/// A smaller share of the rated speed is not worth a sentence. Chosen: less than measurements vary.
 const PART: f64 = 0.03;
-/// A first check whose metrics differ by more than this from those of the next says nothing of parts.
+/// Standard deviation of a logarithm between checks above which a baseline says nothing of parts. Chosen: a
+/// tenth is as large as the parts.
 const REPEATS: f64 = 0.1;
 
-/// One metric that has a rated speed.
+/// One metric with a rated speed.
 struct Share {
     metric: Metric,
     advertised: f64,
     now: f64,
-    /// On its first day, or as a simulated new one when new.
+    /// From the baseline, or from the simulated drive when new.
     new: Option<(f64, Origin)>,
     link: Option<f64>,
-    /// How many times as fast zeros are written; 1 where data does not matter, none where that was not measured, or
-    /// is not about data.
+    /// Speed of writing zeros over that of other data; 1 if data does not matter, `None` if that was not
+    /// measured or does not apply.
     zeros: Option<f64>,
 }
 
@@ -46,7 +49,7 @@ struct ShareRow {
     new_per_s: Option<f64>,
     now_per_s: f64,
     share_percent: f64,
-    /// What the user's files get, by what they compress to.
+    /// Speed with the user's files, from how far they compress.
     your_files_per_s: Option<f64>,
     lost_to_data_percent: Option<f64>,
     lost_to_age_percent: Option<f64>,
@@ -54,7 +57,7 @@ struct ShareRow {
     lost_otherwise_percent: f64,
 }
 
-/// Puts sentence and table in, where anything was advertised and measured. `files` is what the user's own files are.
+/// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files.
 pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, findings: &mut Findings) {
     let shares: Vec<Share> =
         Metric::ALL.into_iter().filter_map(|metric| Share::for_metric(case, metric)).collect();
@@ -87,7 +90,7 @@ impl Share {
             of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
         };
         let new = [Origin::Baseline, Origin::Simulated].into_iter();
-        // Makers promise one metric for writes; long ones are writes, too.
+        // Makers rate one write speed; sustained writes are compared with it, too.
         let promised = reference(Origin::Advertised).or_else(|| {
             let of = case
                 .references
@@ -106,7 +109,7 @@ impl Share {
         })
     }
 
-    /// Whether it says what another one says: long writes that are as fast as short ones.
+    /// Whether another metric explains it: sustained writes that are as fast as short ones.
     fn is_explained_by(&self, shares: &[Self]) -> bool {
         let short = shares.iter().find(|share| share.metric == Metric::SequentialWrite);
         let is_alike = |short: &Self| short.advertised == self.advertised && self.now / short.now > AS_LONG;
@@ -117,29 +120,29 @@ impl Share {
         self.now / self.advertised
     }
 
-    /// Share of the new speed that is left; none where that is not known. Scatter is no gain.
+    /// Share of the speed when new that is left; `None` if unknown. Scatter does not count as a gain.
     fn share_after_aging(&self) -> Option<f64> {
         self.new.map(|(new, _)| (self.now / new).min(1.0))
     }
 
-    /// Share of what was promised that the link lets through.
+    /// Share of the rated speed that the link allows.
     fn link_share(&self) -> Option<f64> {
         self.link.map(|link| (link / self.advertised).min(1.0))
     }
 
-    /// Share that is left when data, age and link are taken out.
+    /// Share that is left without data, use and link.
     fn unexplained_share(&self) -> f64 {
         let known = self.share_after_aging().unwrap_or(1.0) * self.link_share().unwrap_or(1.0)
             / self.zeros.unwrap_or(1.0);
         (self.share() / known).min(1.0)
     }
 
-    /// What files get that compress to this: time grows in proportion to what has to be stored.
+    /// Speed for files that compress to this share: time grows in proportion to what has to be stored.
     fn share_for_files(&self, compresses_to: f64) -> Option<f64> {
         self.zeros.map(|zeros| self.now * zeros / (1.0 - compresses_to + compresses_to * zeros))
     }
 
-    /// The steps from what was promised to what is seen.
+    /// The steps from the rated speed to the one measured.
     fn evidence(&self, compresses_to: Option<f64>) -> Vec<String> {
         if self.share() >= RATED_SHARE_OK {
             return Vec::new();
@@ -192,7 +195,7 @@ impl Share {
     }
 }
 
-/// How many times as fast zeros are, where that is more than scatter.
+/// Speed of zeros over that of other data, if it is more than scatter.
 fn scale_by(zeros: Measured) -> f64 {
     if zeros.value >= DATA_MATTERS && zeros.low > 1.0 { zeros.value } else { 1.0 }
 }

@@ -54,7 +54,7 @@ struct EvidenceRow<'a> {
     bits: f64,
 }
 
-/// Puts the tables in, as far as they have rows.
+/// Adds the tables that have rows.
 pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
     let named = || diagnosis.causes.iter().chain(&diagnosis.latent).chain(&diagnosis.design);
     let metrics = case.measurements.metrics.iter();

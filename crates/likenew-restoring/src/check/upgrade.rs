@@ -1,7 +1,7 @@
-//! Is a new drive worth it, and which? The same work, as it was waited for on this drive and as it would be on
+//! Is a new drive worth it, and which one? Compares the waiting for the same work on this drive and on
 //! others.
 //!
-//! What others do stands in the plan, as whoever made it found out; nothing is measured here.
+//! The plan holds the results of the other drives; nothing is measured here.
 
 mod mix;
 mod saving;
@@ -20,17 +20,17 @@ use upgrade_answers::UpgradeInput;
 pub use mix::MixOption;
 pub use waits::Waits;
 
-/// What is compared, and what it is compared on.
+/// Options of an upgrade comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpgradeOptions {
     /// The recorded day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingOption>,
-    /// The mix of applications, which is played on this drive, too.
+    /// The mix of applications, which is also replayed on this drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixOption>,
-    /// What each drive made of it.
+    /// The result of each drive.
     #[serde(default, rename = "drive", skip_serializing_if = "Vec::is_empty")]
     pub drives: Vec<DriveOption>,
 }
@@ -45,38 +45,39 @@ pub struct RecordingOption {
     pub digest: String,
     /// How long it took.
     pub elapsed_ns: u64,
-    /// Whether the recording knows the ends of its I/Os; otherwise each program is taken to do one after the other.
+    /// Whether the recording has completion times; otherwise each program is taken to run one I/O after the
+    /// other.
     pub knows_ends: bool,
 }
 
-/// A drive, and how long the work was waited for on it.
+/// A drive, and the waiting for the work on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveOption {
-    /// As tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// What it is to the question.
+    /// Its role in the comparison.
     pub role: Role,
-    /// Whether it has fewer addresses than were recorded, so that all of them were brought closer together.
+    /// Whether it has fewer addresses than were recorded, so that they were scaled down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_scaled: bool,
-    /// How full it was, in percent, where that is known.
+    /// How full it was, in percent, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_percent: Option<f64>,
-    /// How long the work was waited for; unknown where a recording does not say.
+    /// The waiting for the work; `None` if a recording does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
 }
 
-/// What a drive is to the question.
+/// The role of a drive in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The drive that is checked, as it is.
+    /// The drive under test, as it is.
     Now,
-    /// The same on its first day: what a fix could bring back.
+    /// The same drive when new: what a fix could restore.
     AsNew,
-    /// One to replace it by.
+    /// A possible replacement.
     Candidate,
 }
 
@@ -99,12 +100,12 @@ impl UpgradeOptions {
         }
     }
 
-    /// The drive in this role that came first, as far as it is known how long was waited for it.
+    /// The first drive in this role whose waiting is known.
     fn waits_of(&self, role: Role) -> Option<&Waits> {
         self.drives.iter().find(|drive| drive.role == role).and_then(|drive| drive.waits.as_ref())
     }
 
-    /// The candidates, least waited for first.
+    /// The candidates, shortest waiting first.
     fn candidates(&self) -> Vec<(&DriveOption, &Waits)> {
         let known = self.drives.iter().filter(|drive| drive.role == Role::Candidate);
         let mut known: Vec<(&DriveOption, &Waits)> =
@@ -113,12 +114,13 @@ impl UpgradeOptions {
         known
     }
 
-    /// How long the work took with its pauses, where that is known.
+    /// Time of the work including pauses, if known.
     fn elapsed(&self) -> Option<Nanos> {
         self.recording.as_ref().map(|recording| Nanos(recording.elapsed_ns))
     }
 
-    /// The answer, from what was played on this drive where a mix was. `fix` is what would fix it, if that was found.
+    /// The answer; with a mix, from its replay on this drive. `fix` is what would fix this drive, if that was
+    /// found.
     pub(super) fn judge(&self, segments: &[Segment], fix: Option<&str>, findings: &mut Findings) {
         let mut options = self.clone();
         if let Some(mix) = &self.mix {
@@ -132,7 +134,7 @@ impl UpgradeOptions {
         if let Some(first) = answers.first() {
             findings.summary = wording::upgrade_summary(&findings.summary, &first.answer);
         }
-        // The summary says all that there is to say of a single candidate.
+        // For a single candidate the summary says everything.
         if answers.len() > 1 {
             let mut listed: Vec<String> = answers.iter().map(|answer| answer.id.clone()).collect();
             listed.dedup();
@@ -144,6 +146,6 @@ impl UpgradeOptions {
 }
 
 impl DriveOption {
-    /// What tables call the drive that is checked.
+    /// The drive under test in tables.
     pub const THIS_DRIVE: &str = "this drive";
 }

@@ -8,7 +8,7 @@ use likenew_core::units::Nanos;
 use likenew_diagnosis::{FoundCause, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, lowercase_first};
 
-/// What a drive without a reference is called.
+/// The name of a drive without a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A disk that a hypervisor or a cloud provides.
@@ -30,9 +30,9 @@ impl Subject {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shortfall {
     pub(super) metric: Metric,
-    /// What was measured.
+    /// The measured value.
     pub(super) value: f64,
-    /// Of the reference.
+    /// Share of the reference.
     pub(super) share: Measured,
     pub(super) reference: Reference,
 }
@@ -92,16 +92,16 @@ fn with_share(answer: Answer, share: Measured) -> Answer {
     answer.estimate(share.value, share.low, share.high, "1")
 }
 
-/// How large something is that no metric shows.
+/// Size of a symptom that no metric shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Magnitude {
-    /// Reads after a pause take so many times as long as others.
+    /// Latency of reads after a pause over that of others.
     AfterPause(f64),
-    /// So much of the time the drive answers nothing.
+    /// Share of the time in stalls.
     Stalled(f64),
-    /// The fastest reads over what the link carries.
+    /// The fastest reads over the speed of the link.
     OverLink(f64),
-    /// Sectors that did not read back as they were written.
+    /// Sectors that read back wrong.
     WrongSectors(u64),
 }
 
@@ -134,7 +134,7 @@ pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
     (format!("By design, {words}."), Answer::info(SLOW, SPEED, format!("by design, {words}")))
 }
 
-/// `origin` is what every metric was compared with, where that is one thing.
+/// `origin` is the reference of all metrics, if they have the same one.
 pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer) {
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
@@ -191,7 +191,7 @@ pub(super) fn give_rated_speeds() -> Action {
     Action::new("give_rated", "Or give its rated speeds: --advertised read=550MB/s,write=520MB/s")
 }
 
-/// `compared` is whether no metric was below a reference.
+/// `compared` is whether every metric reached its reference.
 pub(super) fn worth_a_look_headline(
     symptoms: &[Symptom],
     compared: bool,
@@ -214,7 +214,7 @@ pub(super) fn worth_a_look_headline(
     (summary, Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; {titles}")))
 }
 
-/// Something endangers a drive: said after how slow it is, or before how fast.
+/// A cause that endangers the drive: said after a speed problem, or first if there is none.
 pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> String {
     let statement = &found.statement;
     if is_slow {
@@ -256,7 +256,7 @@ pub(super) fn virtual_disk(provider: &str) -> String {
 
 // Causes
 
-/// `is_only` is whether no other cause was found, so that nobody asks what it causes.
+/// `is_only` is whether no other cause was found, so that none competes with it.
 pub(super) fn cause(found: &FoundCause, standing: Standing, is_only: bool) -> Answer {
     let text = format!("{} ({} likely)", found.statement, Share(found.chance));
     let question = match found.explains.first().filter(|_| !is_only) {
@@ -306,7 +306,7 @@ pub(super) fn by_design(found: &FoundCause) -> Answer {
     Answer::info(cause_id(found), "By design", found.statement.clone())
 }
 
-// What is open
+// Open symptoms
 
 pub(super) const CAUSE_UNDECIDED: &str = "cause_undecided";
 pub(super) const WORTH_A_LOOK: &str = "worth_a_look";
@@ -317,7 +317,7 @@ pub(super) fn also_slow(of: &Shortfall) -> Answer {
     with_share(answer, of.share)
 }
 
-/// `is_headline` is whether it is the metric of the headline.
+/// `is_headline` is whether this is the metric of the headline.
 pub(super) fn cause_of_shortfall(
     metric: Metric,
     rivals: &[(&'static str, f64)],
@@ -327,7 +327,8 @@ pub(super) fn cause_of_shortfall(
         Some(rivals) => format!("unknown; candidates: {rivals}"),
         None => "unknown; no known cause fits".into(),
     };
-    let question = if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
+    let question =
+        if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
         CAUSE_UNDECIDED.to_owned()
     } else {
@@ -355,9 +356,9 @@ fn list_rivals(rivals: &[(&'static str, f64)]) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-// What it is compared with
+// References
 
-/// Where the references of one kind come from.
+/// The source of references of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     Baseline { date: Option<&'a str> },
@@ -401,7 +402,7 @@ pub(super) fn checks_vary(factor: f64) -> String {
     )
 }
 
-/// `heading` is that of the references, where there are any.
+/// `heading` names the references, if there are any.
 pub(super) fn table(heading: Option<&str>) -> OverviewTable {
     OverviewTable::new(["", "now"].into_iter().chain(heading))
 }
@@ -423,7 +424,7 @@ pub(super) struct Rated {
     pub(super) advertised: f64,
 }
 
-/// What the check found, then what an upgrade comes to.
+/// The result of the check, then that of the upgrade.
 pub(super) fn upgrade_summary(check: &str, upgrade: &str) -> String {
     format!("{check} Upgrade: {upgrade}.")
 }
@@ -441,7 +442,7 @@ pub(super) fn rated_share(of: &[Rated]) -> Answer {
     Answer::info("rated_share", "Share of rated speed", each.collect::<Vec<_>>().join(", "))
 }
 
-/// `zeros` is what zeros get, `yours` what the user's files compress to and get.
+/// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.
 pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<(f64, f64)>) -> String {
     let (name, zeros) = (capitalize(metric.words()), metric.format_value(zeros));
     match yours {
@@ -476,7 +477,7 @@ pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
     )
 }
 
-/// `new_is_known` is whether it is known what a new one does.
+/// `new_is_known` is whether the speed of a new drive is known.
 pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> String {
     let (name, lost) = (capitalize(metric.words()), Share(lost));
     if new_is_known {
@@ -488,14 +489,14 @@ pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> Stri
 
 // Is a new drive worth it?
 
-/// What waiting is compared on.
+/// The work that waiting is compared on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work<'a> {
     /// A recorded day of this length.
     Recording(Nanos),
     /// Published I/O of these applications.
     Applications(&'a str),
-    /// Nothing named.
+    /// The same work, without a name.
     Same,
 }
 
@@ -509,7 +510,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a drive is worth its place.
+/// Whether a drive is worth its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     Yes,
@@ -550,7 +551,7 @@ pub(super) fn recording_without_latencies() -> &'static str {
     "The recording does not say how long its I/Os took."
 }
 
-/// `busy_ns` is given where writes add to what is waited for.
+/// `busy_ns` is given if writes add to the waiting.
 pub(super) fn waited_now(work: Work<'_>, blocking_ns: f64, busy_ns: Option<f64>) -> String {
     format!("This drive {}: {}.", work.words(), waiting(blocking_ns, busy_ns))
 }
@@ -773,7 +774,7 @@ mod tests {
         );
         assert_eq!(
             answer(upgrade("fast", Worth::Yes, 2340e9, Work::Recording(Nanos::from_secs(8 * 3600)))),
-            "Upgrade: fast pays off: it saves 39 min 0 s of waiting in the recorded 8 h 0 min"
+            "Upgrade: fast pays off: it saves 39 min of waiting in the recorded 8 h"
         );
         assert_eq!(
             old_data(24, 20, (30, 300), 0.52),

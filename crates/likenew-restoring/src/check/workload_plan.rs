@@ -1,6 +1,5 @@
-//! What is done in a check, in order: what is cheap and safe first. Whether a step is taken depends on the drive
-//! and on what came before it, so
-//! that a run that goes on takes the same steps.
+//! The steps of a check: cheap and safe ones first. Whether a step runs depends on the drive and on earlier
+//! results, so a resumed run takes the same steps.
 
 use std::ops::Range;
 
@@ -19,30 +18,33 @@ use likenew_core::workload::{Stream, Workload};
 
 use super::check_options::CheckOptions;
 
-/// Places of the map, and what is read at each.
+/// Regions of the map.
 pub(super) const PLACES: usize = 24;
 pub(super) const PLACE_BYTES: u64 = 8 << 20;
+/// Time limit of one region. Chosen: 24 of them take 10 s, and a drive is at full speed after a tenth of it.
 pub(super) const PLACE_TIME: Nanos = Nanos::from_millis(400);
-/// So many of the slowest regions are read again, and of what was written.
+/// How many of the slowest regions are read again, and as many of what was written.
 pub(super) const REPEATS: usize = 4;
-/// What is read and written sequentially, and at which depth.
+/// Block and queue depth of sequential I/O.
 pub(super) const BLOCK: u32 = 512 << 10;
 pub(super) const DEPTH: u32 = 4;
-/// A small I/O, how many there are, and how long they may take.
+/// Small I/Os: bytes and number.
 pub(super) const SMALL: u32 = 4096;
 pub(super) const SMALLS: u64 = 1024;
+/// Their time limit. Chosen: slow drives finish some hundreds of them.
 pub(super) const SMALL_TIME: Nanos = Nanos::from_millis(1500);
 const SMALL_SAMPLES: u32 = 4096;
-/// Nothing more is begun after this much time, unless it is thorough: what matters most came first, and the last
-/// step may take some seconds.
+/// Time after which no step starts, unless the check is thorough. Chosen: a minute with the last step, which
+/// may take some seconds; the most important steps come first.
 const TIME: Nanos = Nanos::from_secs(46);
-/// In which what others do is counted, before anything else is done.
+/// Idle time before everything else, in which I/O of other programs is counted. Chosen: two seconds show
+/// regular I/O.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
-/// Fewer pieces of old files say nothing.
+/// Fewer pieces of old files show nothing.
 const OLD_PIECES_LEAST: usize = 3;
 
-/// Names of its workloads.
+/// Names of the workloads.
 pub(super) const QUIET: &str = "idle before start";
 pub(super) const PLACE: &str = "region";
 pub(super) const PLACE_REPEAT: &str = "region again";
@@ -70,11 +72,11 @@ pub(super) const ZEROS: &str = "zeros";
 pub(super) const AFTER_ZEROS: &str = "writes after zeros";
 pub(super) const SLOW_WRITES: &str = "writes at half the rate";
 
-/// The course of one plan on one drive.
+/// The plan of one run on one drive.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) options: &'a CheckOptions,
     pub(super) evidence: &'a Evidence,
-    /// What may be written, if anything.
+    /// The region that may be written, if any.
     pub(super) area: Option<Range<u64>>,
 }
 
@@ -83,7 +85,7 @@ impl<'a> WorkloadPlan<'a> {
         let geometry = &evidence.geometry;
         let area = options.obstacle(evidence).is_none().then(|| {
             let length = options.area_of(evidence);
-            // What lies at the end of a drive is written last, so that it is free more often than not.
+            // The end of a drive is written last, so it is free more often than not.
             let end = geometry.capacity - geometry.capacity % CheckOptions::AREA_STEP;
             if evidence.identity.kind == Kind::Folder { 0..length.min(end) } else { end - length..end }
         });
@@ -97,8 +99,8 @@ impl<'a> WorkloadPlan<'a> {
         if looks == 0 {
             return Step::Probe(Probe::Facts);
         }
-        // A step is only advised if the state of the drive allows it. Runs of earlier versions have not asked, and
-        // go on without.
+        // A step is advised only if the state of the drive allows it. Runs of earlier versions have no such
+        // probe and continue without it.
         let is_asked =
             self.evidence.observations.iter().any(|observation| observation.probe == Probe::Feasibility);
         if !is_asked && self.evidence.segments.is_empty() {
@@ -108,7 +110,7 @@ impl<'a> WorkloadPlan<'a> {
             return self.last(looks);
         }
         let quiet = || self.unless_run(QUIET, || Workload::rest(QUIET_TIME));
-        // Of a folder nothing can be read before something was written into it.
+        // In a folder nothing can be read before something was written.
         let first =
             || self.area.as_ref().filter(|_| self.is_folder()).and_then(|area| self.first_writes(area));
         let reads = || self.reads().or_else(|| self.load());
@@ -127,7 +129,7 @@ impl<'a> WorkloadPlan<'a> {
         self.last(looks)
     }
 
-    /// What does not belong to the diagnosis, and how it is in the end.
+    /// Last steps, outside of the diagnosis.
     fn last(&self, looks: usize) -> Step {
         let start = self.area.as_ref().map_or(0, |area| area.start);
         let mix = self.options.upgrade.as_ref().and_then(|upgrade| upgrade.mix.as_ref());
@@ -138,13 +140,13 @@ impl<'a> WorkloadPlan<'a> {
         }
     }
 
-    /// Of a folder, once something was written to hold them against.
+    /// In a folder, once there is new data to compare old files with.
     fn looks_for_old_files(&self) -> bool {
         let asked = self.evidence.observations.iter().any(|observation| observation.probe == Probe::OldFiles);
         self.is_folder() && self.written_range().is_some() && !asked
     }
 
-    /// How many pieces of old files there are to be read.
+    /// Number of pieces of old files to read.
     pub(super) fn old_pieces(&self) -> usize {
         let found = self.evidence.observations.iter().find_map(|observation| match &observation.result {
             ProbeResult::OldFiles(found) => Some(found.ages_s.len()),
@@ -153,7 +155,7 @@ impl<'a> WorkloadPlan<'a> {
         found.filter(|count| *count >= OLD_PIECES_LEAST).unwrap_or(0)
     }
 
-    /// Time of the drive so far, looks included, as they may wait for it.
+    /// Time of the drive until now, probes included, because they may wait for it.
     fn elapsed(&self) -> Nanos {
         let ran = self.evidence.segments.iter().map(Segment::elapsed);
         let looked = self
@@ -168,7 +170,7 @@ impl<'a> WorkloadPlan<'a> {
         self.evidence.segment_named(name)
     }
 
-    /// This workload, unless it was run.
+    /// This workload, unless it has run.
     pub(super) fn unless_run(&self, name: &str, make: impl FnOnce() -> Workload) -> Option<Workload> {
         self.segment(name).is_none().then(|| Workload { name: name.to_owned(), ..make() })
     }
@@ -177,12 +179,12 @@ impl<'a> WorkloadPlan<'a> {
         self.evidence.identity.kind == Kind::Folder
     }
 
-    /// What is there to be read: of a folder what was written into it, as whole blocks.
+    /// The region that can be read; in a folder what was written, in whole blocks.
     pub(super) fn readable(&self) -> Option<Range<u64>> {
         if self.is_folder() { self.written_range() } else { Some(0..self.evidence.geometry.capacity) }
     }
 
-    /// What was written sequentially, as far as it got.
+    /// What was written sequentially.
     pub(super) fn written_range(&self) -> Option<Range<u64>> {
         let area = self.area.as_ref()?;
         let bytes = self.segment(WRITES)?.bytes(Op::Write).min(area.end - area.start);
@@ -194,7 +196,7 @@ impl<'a> WorkloadPlan<'a> {
         start..(start + PLACE_BYTES).min(self.evidence.geometry.capacity)
     }
 
-    /// Small I/Os anywhere in a region, of which some are kept one by one.
+    /// Random small I/Os in a region; some are kept as samples.
     pub(super) fn small(&self, op: Op, region: Range<u64>, depth: u32, until: Until) -> Workload {
         let block = SMALL.max(self.evidence.geometry.block);
         let place = AccessPattern::Random(Region::bytes(region));
@@ -202,13 +204,13 @@ impl<'a> WorkloadPlan<'a> {
         Workload { samples: SMALL_SAMPLES, ..Workload::new("", until, vec![stream]) }
     }
 
-    /// What is written to be found again.
+    /// Content that can be identified when read back.
     pub(super) fn stamp_class(&self) -> DataClass {
         DataClass::Stamped(Stamp { key: self.evidence.plan.seed, pass: 1 })
     }
 }
 
-/// A region read or written once in order, or for a time.
+/// Reads or writes a region once sequentially, or for a time.
 pub(super) fn in_order(op: Op, region: Range<u64>, time: Nanos) -> Workload {
     let bytes = region.end - region.start;
     let block = BLOCK.min(1 << bytes.trailing_zeros().min(31));
@@ -222,7 +224,7 @@ pub(super) fn in_order(op: Op, region: Range<u64>, time: Nanos) -> Workload {
     Workload::new("", Until { elapsed: Some(time), ..Until::bytes(bytes) }, vec![stream])
 }
 
-/// Starts of regions at even distances.
+/// Starts of evenly spaced regions.
 pub(super) fn places_of(region: &Range<u64>, block: u32) -> Vec<u64> {
     let last = (region.end - region.start).saturating_sub(PLACE_BYTES);
     let grain = u64::from(BLOCK.max(block));
@@ -237,7 +239,7 @@ pub(super) fn places_of(region: &Range<u64>, block: u32) -> Vec<u64> {
 /// Small writes are shifted by multiples of a sector, in bytes, up to a small I/O.
 const SECTOR: u64 = 512;
 
-/// By how many bytes small writes are shifted on a drive with such blocks; 0 is where they should be fastest.
+/// Shifts of small writes in bytes for a drive with this block; 0 is where they should be fastest.
 pub(super) fn shifts(block: u32) -> impl Iterator<Item = u64> {
     let can = u64::from(block) <= SECTOR;
     (0..u64::from(SMALL)).step_by(SECTOR as usize).filter(move |_| can)

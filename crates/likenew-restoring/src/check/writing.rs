@@ -1,5 +1,5 @@
-//! What is written in a check: on and on in order, read again; small ones, shifted and not; after a rest, after
-//! TRIM, and zeros.
+//! The writes of a check: long sequential ones, read again; small ones, aligned and shifted; after idle time,
+//! after TRIM, and with zeros.
 
 use std::ops::Range;
 
@@ -22,28 +22,34 @@ use super::workload_plan::{
     places_of, shifts,
 };
 
-/// After writes, and after TRIM.
+/// Idle time after writes. Chosen: what a quick check can afford.
 const REST: Nanos = Nanos::from_secs(3);
+/// Idle time after TRIM, which starts work in the drive. Chosen: longer than `REST` for that.
 const REST_LONG: Nanos = Nanos::from_secs(5);
+/// Idle time of a thorough check. Chosen: firmware starts idle garbage collection within it.
 const REST_THOROUGH: Nanos = Nanos::from_secs(120);
-/// How long a file system may take to pass on what was deleted.
+/// Time limit for the file system to send TRIM for deleted files. Chosen: some send it seconds later.
 const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
-/// The windows along the writes, of which there are about so many.
+/// Approximate number of windows along the writes.
 const WINDOWS: u64 = 128;
-/// Of the area, what is written again is this part.
+/// One part in this many of the area is written again.
 const PART: u64 = 4;
-/// Sequential writes take no longer than this, so that a slow drive is not written to for minutes.
+/// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
+/// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
-/// What was written is looked for elsewhere by reads that lie closer than it is long, if there are no more of them
-/// than this.
+/// Distance of the reads that search for written data elsewhere, as a share of its length; and the most
+/// reads, beyond which it is not searched for. Chosen: just below 1, so that no gap is left.
 const ELSEWHERE_SHARE: f64 = 0.9;
 const ELSEWHERE_MAX: u64 = 1 << 14;
+/// Time limit of those reads. Chosen: what a quick check can afford.
 const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
 /// Of each shift there are fewer small writes, since there are several shifts.
 const SHIFTED_WRITES_COUNT: u64 = 96;
+/// Time limit of the writes of one shift. Chosen: nine of them take 4.5 s.
 const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
-/// Of a hard disk, which seeks for each: nine times as many and their flushes have to fit.
+/// Writes of one shift on a hard disk, which seeks for each: nine times as many and their flushes have to
+/// fit.
 const SHIFTED_OF_ARM: u64 = 40;
 
 impl WorkloadPlan<'_> {
@@ -69,19 +75,19 @@ impl WorkloadPlan<'_> {
         let step = self
             .unless_run(AFTER_TRIM, || Workload::rest(self.rest(REST_LONG)))
             .or_else(|| again(TRIMMED_WRITES, DataClass::Random))
-            // Between two of the same, so that what has changed meanwhile is not taken for what data does.
+            // Between two writes of the same data, so that a drift is not taken for an effect of the data.
             .or_else(|| again(ZEROS, DataClass::Zero))
             .or_else(|| again(AFTER_ZEROS, DataClass::Random))
             .or_else(|| self.at_half_rate(area));
         step.map(Step::Run)
     }
 
-    /// The whole area once, in order.
+    /// Writes the whole area once, sequentially.
     pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
         self.unless_run(WRITES, || self.write(area, area.end - area.start, self.stamp_class()))
     }
 
-    /// One pass in order with a flush at its end; `length` is what a whole pass has.
+    /// One sequential pass with a flush at its end; `length` is that of a whole pass.
     fn write(&self, region: &Range<u64>, length: u64, data: DataClass) -> Workload {
         let mut workload = in_order(Op::Write, region.clone(), self.write_time());
         workload.flush = true;
@@ -90,7 +96,7 @@ impl WorkloadPlan<'_> {
         workload
     }
 
-    /// Reads what was written sequentially, as far as it got.
+    /// Reads what was written sequentially.
     fn new_data_reads(&self) -> Option<Workload> {
         let written = self.written_range()?;
         let places = places_of(&written, self.evidence.geometry.block);
@@ -110,9 +116,9 @@ impl WorkloadPlan<'_> {
             })
     }
 
-    /// Whether what was written lies somewhere else as well: a drive that holds less than it says goes round, and
-    /// one place then
-    /// answers for two. Nothing but reads; a disk is too slow for so many of them, and no such disk was ever met.
+    /// Whether written data also appears elsewhere: a drive that is smaller than it reports wraps around, and
+    /// one place answers for two. Uses reads only. Disks are too slow for so many, and no counterfeit disk is
+    /// known.
     fn unwritten_reads(&self, area: &Range<u64>) -> Option<Workload> {
         let below = 0..area.start;
         let block = SMALL.max(self.evidence.geometry.block);
@@ -131,21 +137,22 @@ impl WorkloadPlan<'_> {
         })
     }
 
-    /// Small writes where they should be fastest, and shifted by every number of sectors, as one of them fits the
-    /// drive's own blocks.
+    /// Small writes at aligned addresses, and shifted by every number of sectors, because one of the shifts
+    /// fits the drive's blocks.
     fn small_writes(&self, part: &Range<u64>) -> Option<Workload> {
         let small = |region: Range<u64>, ops: u64, time: Nanos| {
             let until = Until { elapsed: Some(time), ..Until::ops(ops) };
             Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
         };
         self.unless_run(SMALL_WRITES, || small(part.clone(), SMALLS, SMALL_TIME)).or_else(|| {
-            // Not shifted twice, before and after all others, as a drive may wake up or tire meanwhile.
+            // The aligned ones twice, before and after all others, because a drive may wake up or slow down
+            // in between.
             let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
             let last =
                 shifts(self.evidence.geometry.block).take(1).map(|shift| (shift, ALIGNED_REPEAT.to_owned()));
             all.chain(last).find_map(|(shift, name)| {
                 self.unless_run(&format!("{SHIFTED_WRITES} {name}"), || {
-                    // The start of the zone shifts every address.
+                    // The start of the region shifts every address.
                     let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
                     small(
                         region,
@@ -171,7 +178,7 @@ impl WorkloadPlan<'_> {
         })
     }
 
-    /// By its access time; also while that is unknown.
+    /// From its access time; true while that is unknown.
     fn is_disk(&self) -> bool {
         CheckResults::new(self.evidence).access().is_none_or(|access| access >= ARM_NS)
     }

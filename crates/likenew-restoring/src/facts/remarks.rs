@@ -1,4 +1,4 @@
-//! What stands out among facts by itself. No cause is concluded from it.
+//! Unusual facts. No cause is concluded from them.
 
 use likenew_core::facts::{Counts, Drive, DriveKind, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::units::Nanos;
@@ -6,25 +6,27 @@ use serde::Serialize;
 
 use super::wording;
 
-/// Something worth a look.
+/// Something unusual.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Remark {
-    /// Whose it is: a layer, a drive, a mount point.
+    /// The layer, drive or mount point.
     pub(super) subject: String,
-    /// What stands out of it, read after its name; without a full stop.
+    /// What is unusual about it, put after its name, without a full stop.
     pub(super) words: String,
 }
 
-/// A link that carries less than this share of what it could is worth a look: less would be within what encodings differ by.
+/// Speed of a link over what both ends support, as a ratio, below which it gets a remark. Chosen: encodings
+/// of one link speed differ by up to 5%.
 const LINK_SHARE: f64 = 0.95;
-/// From here on a file system is called nearly full, and a drive's endurance nearly used, in percent.
+/// Percent from which a file system is nearly full, and a drive's endurance nearly used. Chosen: a tenth is
+/// left.
 const FULL_PERCENT: f64 = 90.0;
-/// From here on I/O of other programs disturbs a measurement, in bytes a second.
+/// Bytes a second from which I/O of other programs disturbs a measurement.
 const OTHERS_BYTES_PER_S: u64 = 1_000_000;
 /// High-speed USB 2, in bits a second (USB 2.0, §5.3).
 const USB2_BITS_PER_S: u64 = 480_000_000;
 
-/// Everything that stands out, from the folder down to the drives.
+/// Everything unusual, from the folder down to the drives.
 pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     let mut all = Vec::new();
     if let Some(system) = &facts.file_system {
@@ -64,7 +66,7 @@ fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>
     }
 }
 
-/// The lowest layer that blocks TRIM. Where it is a drive whose bridge announces none, that is said of it anyway.
+/// The lowest layer that blocks TRIM. A drive whose bridge announces none is reported in any case.
 fn trim_remarks(layer: &Layer, all: &mut Vec<Remark>) {
     if !layer.kind.is_bottom() {
         all.push(remark(&layer.name, wording::layer_blocks_trim(layer.kind.words())));
@@ -73,7 +75,7 @@ fn trim_remarks(layer: &Layer, all: &mut Vec<Remark>) {
     }
 }
 
-/// Whether the kernel sends it no TRIM because nothing announces that it would take any.
+/// Whether the kernel sends no TRIM because the drive does not announce support.
 fn is_unprovisioned(layer: &Layer) -> bool {
     layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled")
 }
@@ -192,7 +194,7 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
 /// A sentence about one number.
 type Sentence<T> = fn(T) -> String;
 
-/// Times that it was slowed down for, by itself or by the limits of a cloud.
+/// Time for which the drive was throttled, by itself or by a cloud limit.
 fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     let counts = &drive.counts;
     let seconds: [(_, Sentence<Nanos>); 3] = [

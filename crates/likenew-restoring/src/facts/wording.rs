@@ -6,7 +6,7 @@ use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
-/// What stands out, for the summary.
+/// Unusual facts, for the summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unusual<'a> {
     Nothing,
@@ -14,12 +14,12 @@ pub(super) enum Unusual<'a> {
     Several(usize),
 }
 
-/// What is known of the drives' health, for the summary.
+/// Health of the drives, for the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     /// At least one reports that it is failing.
     Failing,
-    /// All report that they are not.
+    /// All report that they are healthy.
     Sound,
     /// At least one does not report it.
     Unreported,
@@ -82,7 +82,7 @@ pub(super) fn no_drive() -> Answer {
     Answer::unknown(HEALTH, "Drive health", "unknown (no physical drive was found below this target)")
 }
 
-/// `names` of the silent drives, or none of them where all are silent.
+/// `names` of the drives that do not report; empty if none does.
 pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
     let answer = match names {
         [] => format!("not reported ({reason})"),
@@ -124,7 +124,7 @@ pub(super) fn compresses() -> String {
     "the file system compresses data, so the drive receives fewer bytes than programs write".into()
 }
 
-/// `reason` is why the timer does not cover it, or none where no timer is enabled.
+/// `reason` is why the timer does not cover it; `None` if no timer is enabled.
 pub(super) fn no_trim_sent(reason: Option<&str>) -> String {
     let reason = reason.unwrap_or("no fstrim timer is enabled");
     format!("the drive receives no TRIM: mounted without discard, and {reason}")
@@ -280,7 +280,7 @@ pub(super) fn other_io(read: u64, written: u64) -> String {
 
 // Overview
 
-/// What the first screen says of a drive; parts that are not known are left out.
+/// A drive on the first screen; unknown parts are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DriveLine {
     pub(super) name: String,
@@ -359,7 +359,10 @@ mod tests {
             "Drive health is not reported by sda (it takes root). Nothing unusual."
         );
         let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
-        assert_eq!(summary(&failing, Health::Failing, Unusual::Several(3), 0, 9), "sda reports that it is failing.");
+        assert_eq!(
+            summary(&failing, Health::Failing, Unusual::Several(3), 0, 9),
+            "sda reports that it is failing."
+        );
         assert_eq!(failing.evidence, ["sda: it is read-only."]);
     }
 

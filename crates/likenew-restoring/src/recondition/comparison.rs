@@ -1,19 +1,24 @@
-//! The same check before and after a step: by how much each metric has changed, and whether that is more than measuring
-//! twice would give.
+//! The same check before and after a step: how much each metric changed, and whether that is more than
+//! repeating the check would give.
 
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
 use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
+
+use super::rewrite::Rewriting;
 use crate::check::Check;
 
-/// What is compared.
+/// A measure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     /// A metric of the check.
     Metric(Metric),
-    /// Data that was there before, read sequentially.
+    /// Sequential reads of old data.
     OldData,
+    /// The same places rewritten, before and after all was.
+    Rewriting,
 }
 
 impl Measure {
@@ -21,6 +26,7 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.words(),
             Self::OldData => "sequential read of old data",
+            Self::Rewriting => "rewriting in place",
         }
     }
 
@@ -29,24 +35,25 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.plural(),
             Self::OldData => "sequential reads of old data",
+            Self::Rewriting => "sustained writes in place",
         }
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.unit(),
-            Self::OldData => "bytes/s",
+            Self::OldData | Self::Rewriting => "bytes/s",
         }
     }
 
     pub(super) fn format_value(self, value: f64) -> String {
         match self {
             Self::Metric(metric) => metric.format_value(value),
-            Self::OldData => Rate(value).to_string(),
+            Self::OldData | Self::Rewriting => Rate(value).to_string(),
         }
     }
 
-    /// What a symptom is seen in.
+    /// The measure that shows a symptom.
     fn for_symptom(symptom: Symptom) -> Option<Self> {
         Some(match symptom {
             Symptom::Below(metric) => Self::Metric(metric),
@@ -56,7 +63,7 @@ impl Measure {
         })
     }
 
-    /// What shows whether causes are gone.
+    /// The measures that show whether causes are gone.
     pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for symptom in causes.iter().flat_map(|found| &found.explains) {
@@ -66,37 +73,49 @@ impl Measure {
     }
 }
 
-/// One of them, before and after.
+/// One measure, before and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) measure: Measure,
     pub(super) before: Measured,
     pub(super) after: Measured,
-    /// What it should be, where that is known.
+    /// Its goal, if known.
     pub(super) reference: Option<Goal>,
 }
 
-/// What a metric should be, in its unit.
+/// The goal of a metric, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Goal {
     pub(super) value: f64,
-    /// The share of it that is still as it should be.
+    /// Share of it from which the goal counts as reached.
     pub(super) least: f64,
-    /// What "97% of" is followed by.
+    /// The words after "97% of".
     pub(super) words: &'static str,
 }
 
 impl Change {
+    /// By the probes of a rewriting, which wrote the same places in both passes.
+    pub(super) fn of_rewriting(rewriting: &Rewriting) -> Option<Self> {
+        let (before, after) = rewriting.probes_before_and_after()?;
+        let measured = |speeds: &[f64]| {
+            let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
+            let interval = window_interval(speeds, CONFIDENCE_95)?;
+            Some(Measured::new(mean, interval.low.max(0.0), interval.high))
+        };
+        let (before, after) = (measured(&before)?, measured(&after)?);
+        Some(Self { measure: Measure::Rewriting, before, after, reference: None })
+    }
+
     pub(super) fn ratio(&self) -> Measured {
         self.after.divide_by(self.before)
     }
 
-    /// Whether it surely became faster: all of its range lies above "no change".
+    /// Whether it became faster beyond doubt: its whole interval is above "no change".
     pub(super) fn is_certain(&self) -> bool {
         self.ratio().low > 1.0
     }
 
-    /// Whether it is as it should be again, where that is known.
+    /// Whether it reached its goal; `None` if that is unknown.
     pub(super) fn is_restored(&self) -> Option<bool> {
         self.reference.map(|goal| self.after.value >= goal.value * goal.least)
     }
@@ -110,7 +129,7 @@ pub(super) enum Effect {
     Undecided,
 }
 
-/// With this probability something is so.
+/// Probability, in 0..1, from which a change is certain. Chosen: the usual 95%.
 const SURE: f64 = 0.95;
 
 impl Effect {
@@ -123,8 +142,8 @@ impl Effect {
         }
     }
 
-    /// By what should show it: something has to be faster by more than `noticeable`. Where nobody knows what should show it, one figure of many is
-    /// faster by chance, so that nothing may be slower at all.
+    /// From the measures that should show it: one has to be faster by more than `noticeable`. If none is
+    /// known, one of many is faster by chance, so nothing may be slower.
     pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
         let faster = |change: &&Change| change.ratio().chance_above(noticeable);
         let is_faster = changes.iter().any(|change| faster(change) >= SURE);
@@ -140,8 +159,8 @@ impl Effect {
     }
 }
 
-/// The change that is told: of those that surely became faster the one with the largest lower end, so that no credit is quoted with a range
-/// that holds "no change"; where none did, the largest.
+/// The change to report: of the certain ones, that with the largest lower end, so that no success is quoted
+/// with a range that includes "no change"; otherwise the largest.
 pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'a Change> {
     let by = |change: &Change| match change.ratio() {
         ratio if change.is_certain() => (true, ratio.low),
@@ -153,7 +172,7 @@ pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Opti
     })
 }
 
-/// Everything that both checks have measured.
+/// Every measure that both checks have.
 pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
     let of = |evidence: &Evidence| check.with_diagnosis(evidence, |case, _| measures(check, evidence, case));
     let (before, after) = (of(before), of(after));
@@ -183,7 +202,8 @@ fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBe
     metrics.chain(old).collect()
 }
 
-/// Old data is as it should be from this share of what fresh data does: it is no symptom below 1.5 times.
+/// Speed of old data over that of fresh data, as a ratio, from which it is healthy: the diagnosis sees no
+/// symptom below 1.5 times the time.
 const FRESH_LEAST: f64 = 1.0 / 1.5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! TRIM for what no partition of the disk below a folder covers: it becomes spare for everything that is written.
+//! TRIM for the parts of the disk that no partition covers: they become spare for all writes.
 
 use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
@@ -10,7 +10,7 @@ use super::wording;
 pub(super) struct DiscardUnused;
 
 impl ReconditionStep for DiscardUnused {
-    /// Only its owner knows that it holds nothing.
+    /// Only the owner knows that it holds nothing.
     fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
         let unused = context.feasibility.and_then(|feasibility| feasibility.unused_bytes.get());
         Some(wording::owner_must_agree(unused))

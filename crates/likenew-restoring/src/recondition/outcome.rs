@@ -1,4 +1,4 @@
-//! What each step did and changed, and what all of them came to.
+//! What each step did and changed, and the overall result.
 
 use likenew_core::answer::{Answer, Loss};
 use likenew_core::fix::FixReport;
@@ -10,21 +10,24 @@ use likenew_core::units::Nanos;
 use super::comparison::{Change, Effect, largest};
 use super::overwrite::{is_steady, passes};
 use super::recondition_step::StepName;
+use super::rewrite::{RewritePass, Rewriting};
 use super::wording::{self, Restoration, StepLine};
 
 /// A step that was run, and the checks around it.
 pub(super) struct StepOutcome<'a> {
     pub(super) name: StepName,
     pub(super) evidence: &'a Evidence,
-    /// Everything that was measured before and after.
+    /// All measures before and after.
     pub(super) changes: Vec<Change>,
-    /// Those of them that should show it.
+    /// Those that should show an effect.
     pub(super) metrics_showing: Vec<Change>,
     pub(super) effect: Effect,
-    /// What is known of the drive and speaks against the step, without forbidding it.
+    /// Facts about the drive that speak against the step without forbidding it.
     pub(super) warnings: Vec<String>,
-    /// Why what was measured is not certain, beyond its intervals.
+    /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
+    /// How the rewriting of everything went, if it is that.
+    pub(super) rewriting: Option<Rewriting>,
 }
 
 impl StepOutcome<'_> {
@@ -47,23 +50,28 @@ impl StepOutcome<'_> {
     fn actions_done(&self) -> Vec<String> {
         let mut all = results(self.name, &fix_reports(self.evidence).collect::<Vec<_>>());
         let speeds = self.pass_speeds();
-        if !speeds.is_empty() {
+        if let Some(rewriting) = self.rewriting.as_ref().filter(|rewriting| !rewriting.passes.is_empty()) {
+            all.extend(wording::passes_rewritten(&speeds, rewriting.end));
+            all.extend(rewriting.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
+        } else if !speeds.is_empty() {
             all.push(wording::passes_written(&speeds, is_steady(&speeds)));
         }
         all
     }
 
     fn pass_speeds(&self) -> Vec<f64> {
-        passes(self.evidence).filter_map(Segment::bytes_per_s).collect()
+        let rewritten = self.rewriting.iter().flat_map(|rewriting| &rewriting.passes);
+        let overwritten = passes(self.evidence).filter_map(Segment::bytes_per_s);
+        overwritten.chain(rewritten.filter_map(RewritePass::bytes_per_s)).collect()
     }
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
-        let by_passes = wording::after_passes(
-            self.name,
-            passes(self.evidence).count(),
-            self.pass_speeds().last().copied(),
-        );
+        let count = match &self.rewriting {
+            Some(rewriting) => rewriting.whole_passes(),
+            None => passes(self.evidence).count(),
+        };
+        let by_passes = wording::after_passes(self.name, count, self.pass_speeds().last().copied());
         let result = by_passes.unwrap_or_else(|| self.answer().answer);
         let passes_written = passes(self.evidence).map(|pass| pass.total().bytes);
         let written =
@@ -73,14 +81,14 @@ impl StepOutcome<'_> {
         StepLine { step: self.name, result, cost: Some((Nanos(elapsed), written)) }
     }
 
-    /// Whether all that should show it is as it should be; nothing where nobody knows what it should be.
+    /// Whether all measures that should show it reached their goals; `None` if no goal is known.
     fn is_restored(&self) -> Option<bool> {
         let back: Vec<bool> = self.metrics_showing.iter().filter_map(Change::is_restored).collect();
         (!back.is_empty()).then(|| back.iter().all(|is_restored| *is_restored))
     }
 }
 
-/// What all steps came to.
+/// The result of all steps.
 pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
     let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
     match taken {
@@ -113,7 +121,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
     let restoration = match (most.is_certain(), most.is_restored()) {
-        // What may be no change at all is no success, however many steps there were.
+        // A change within the error is no success, however many steps there were.
         (false, _) => Restoration::Undecided,
         (true, None) => Restoration::Faster,
         (true, Some(true)) => Restoration::Restored,
@@ -122,7 +130,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     Some(wording::result(restoration, most, loses))
 }
 
-/// A step that has done nothing to the drive: it was refused, or found nothing to do.
+/// A step that did nothing to the drive: it was refused, or found nothing to do.
 pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&str>) -> Answer {
     if let Some(reason) = refused {
         return wording::step_refused(name, reason);
@@ -136,13 +144,13 @@ pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&
     wording::skips(fix_reports.into_iter()).into_iter().fold(answer, Answer::caveat)
 }
 
-/// What became slower most, if anything surely did.
+/// The measure that slowed down most, if any did beyond doubt.
 fn most_slowed(changes: &[Change]) -> Option<&Change> {
     let most = changes.iter().min_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
     (most.ratio().high < 1.0).then_some(most)
 }
 
-/// What came of the fixes of a step.
+/// The results of the fixes of a step.
 fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     let mut all = Vec::new();
     let sum = |of: fn(&FixReport) -> u64| fix_reports.iter().map(|report| of(report)).sum::<u64>();
@@ -150,7 +158,7 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
         (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.elapsed.0)));
     if written > 0 {
         all.push(wording::rewritten(written, elapsed));
-    } else if step == StepName::Refresh && !fix_reports.is_empty() {
+    } else if matches!(step, StepName::Refresh | StepName::Rewrite) && !fix_reports.is_empty() {
         all.push(wording::nothing_rewritten(elapsed));
     } else if step == StepName::Format && !fix_reports.is_empty() {
         all.push(wording::formatted(elapsed));
@@ -165,7 +173,7 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     all
 }
 
-/// What became of the fixes of a step.
+/// The reports of the fixes of a step.
 pub(super) fn fix_reports(evidence: &Evidence) -> impl Iterator<Item = &FixReport> {
     evidence.observations.iter().filter_map(|observation| match &observation.result {
         ProbeResult::FixReport(report) => Some(report),
@@ -180,7 +188,7 @@ mod tests {
     use super::super::comparison::Measure;
     use super::*;
 
-    /// Something that went from 10 a second to this many times as much, for what it is worth.
+    /// A change from 10 per second by this ratio, whatever the metric.
     fn change(metric: Metric, ratio: f64, low: f64, high: f64) -> Change {
         Change {
             measure: Measure::Metric(metric),
@@ -205,6 +213,7 @@ mod tests {
             effect: Effect::classify(&changes.iter().collect::<Vec<_>>(), 1.1, true),
             warnings: Vec::new(),
             caveat: None,
+            rewriting: None,
         };
         let both = [of(StepName::Trim), of(StepName::Overwrite)];
         assert_eq!(both[0].effect, Effect::Yes);

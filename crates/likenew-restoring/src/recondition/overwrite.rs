@@ -1,7 +1,8 @@
-//! Space is overwritten sequentially, again and again, until its speed no longer changes: what restores a drive that takes
-//! no TRIM.
+//! Overwrites space sequentially, again and again, until its speed no longer changes: this restores a drive
+//! that takes no TRIM.
 //!
-//! The way of "Reconditioning a solid state drive" (2009–2010): one huge file over all free space, whose erase blocks go stale as wholes.
+//! The method of "Reconditioning a solid state drive" (2009–2010): one huge file over all free space, whose
+//! erase blocks go stale as wholes.
 
 use std::ops::Range;
 
@@ -20,19 +21,20 @@ use likenew_stats::approach::approach;
 use super::recondition_step::{ReconditionStep, StepContext, StepName, rest};
 use super::wording;
 
-/// What is free.
+/// Overwrites free space.
 pub(super) struct Overwrite;
-/// Everything.
+/// Overwrites everything.
 pub(super) struct OverwriteAll;
 
-/// How it is written: deep enough to keep a drive busy.
+/// Block and queue depth of the writes: deep enough to keep a drive busy.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
-/// Windows along a pass.
+/// Windows of a pass.
 const WINDOWS: u64 = 128;
-/// A pass that leaves less than this to go, as a share of where it leads, is the last.
+/// Gain left after a pass, as a share of the speed it converges to, below which it is the last. Chosen: 1% is
+/// not worth a pass.
 const REMAINING_GAIN_MIN: f64 = 0.01;
-/// How long a file system may take to pass on what was deleted.
+/// Time limit for the file system to send TRIM for deleted files. Chosen: some send it seconds later.
 const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
 
 impl ReconditionStep for Overwrite {
@@ -61,14 +63,14 @@ impl ReconditionStep for OverwriteAll {
     }
 }
 
-/// The passes of a step, in order.
+/// The passes of a step, in the order they ran.
 pub(super) fn passes(done: &Evidence) -> impl Iterator<Item = &Segment> {
     done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
 }
 
 const PASS: &str = ": pass ";
 
-/// Whether so many passes, at these speeds where they measured any, were enough, by where the speeds lead.
+/// Whether this many passes were enough, judged by the speed that they converge to, if any measured one.
 fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
     passes >= most as usize || is_steady(speeds)
 }
@@ -87,7 +89,7 @@ fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Rang
         bytes: space.end - space.start,
         wait: RELEASE_WAIT,
     });
-    // Some file systems never write in place, so each pass of a folder begins with its files deleted.
+    // Some file systems never write in place, so each pass in a folder begins by deleting the files.
     if context.is_folder() && released < count {
         return Some(release);
     }
@@ -124,7 +126,7 @@ mod tests {
         assert!(is_enough(&[39.5, 75.2, 75.3], 8));
         assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");
         assert!(is_enough(&[10.0, 20.0], 2) && !is_enough(&[10.0, 20.0, 29.0], 8));
-        // By the step alone, 3 %, this would not be over; by where it leads it is.
+        // The last gain, 3%, is not below the limit; the gain that is left is.
         assert!(is_enough(&[40.0, 70.0, 79.0, 79.6], 8));
     }
 

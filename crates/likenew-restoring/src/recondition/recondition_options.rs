@@ -12,7 +12,8 @@ use crate::check::CheckOptions;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::wording::out_of_range;
 
-/// What a drive erases when it formats itself. A format that erases nothing promises nothing, and is none of these.
+/// What a drive erases when it formats itself. A format that erases nothing guarantees nothing, so it is not
+/// one of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Erase {
@@ -33,36 +34,39 @@ impl Erase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReconditionOptions {
-    /// The step that is run whatever the diagnosis says; otherwise the first that can help, and the next one where it did
-    /// not.
+    /// The step to run whatever the diagnosis says; otherwise the first that can help, and the next one if it
+    /// did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepName>,
-    /// Overwriting passes at most, should the speed go on changing.
+    /// Most overwriting passes, if the speed keeps changing.
     pub passes: u32,
-    /// How long the drive is left idle after a step, to finish what that set off.
+    /// Idle time after a step, for the drive to finish its work.
     #[serde(with = "duration_text")]
     pub rest: Nanos,
-    /// Where no file of the owner lies, on a target that is no folder.
+    /// A region without files of the owner, on a target other than a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<Region>,
-    /// Bytes of temporary files in a folder at most.
+    /// Most bytes of temporary files in a folder.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub space: Option<u64>,
-    /// The journal of a refresh of a whole device, where the owner named one.
+    /// The journal for refreshing a whole device, if the owner named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// Most bytes per second that `rewrite` writes.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub rate: Option<u64>,
     /// What a drive erases when it formats itself.
     #[serde(skip_serializing_if = "Erase::is_user_data")]
     pub erase: Erase,
-    /// Whether nothing is done but finding out which steps are possible.
+    /// Whether to find out which steps are possible, and do nothing else.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// How it is measured before and after.
+    /// The check before and after.
     pub check: CheckOptions,
 }
 
 impl Default for ReconditionOptions {
-    /// As many passes as DiskTester's users were told to make at most, and half a minute of rest.
+    /// As many passes as DiskTester's users were told to make at most, and half a minute of idle time.
     fn default() -> Self {
         Self {
             step: None,
@@ -71,6 +75,7 @@ impl Default for ReconditionOptions {
             free: None,
             space: None,
             journal: None,
+            rate: None,
             erase: Erase::default(),
             dry_run: false,
             check: CheckOptions::default(),
@@ -79,7 +84,9 @@ impl Default for ReconditionOptions {
 }
 
 impl ReconditionOptions {
-    /// More passes than this wear a drive for nothing.
+    /// Least rate, in bytes per second: below it, a chunk would be in flight for longer than a stop may take.
+    const RATE_MIN: u64 = 1 << 20;
+    /// More passes than this wear out a drive for nothing.
     const PASSES_MAX: u32 = 100;
 
     /// From a plan's options.
@@ -98,6 +105,9 @@ impl ReconditionOptions {
     pub(super) fn check(&self) -> Result<(), String> {
         if !(1..=Self::PASSES_MAX).contains(&self.passes) {
             return Err(out_of_range("passes", self.passes, 1, Self::PASSES_MAX));
+        }
+        if self.rate.is_some_and(|rate| rate < Self::RATE_MIN) {
+            return Err(wording::rate_too_low(Self::RATE_MIN));
         }
         if self.check.upgrade.is_some() {
             return Err(wording::no_upgrade());

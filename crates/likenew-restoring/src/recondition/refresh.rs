@@ -1,4 +1,4 @@
-//! Slow old data is rewritten in place: flash cells with fresh charge are read without retries.
+//! Rewrites slow old data in place: flash cells with fresh charge are read without retries.
 
 mod trial;
 
@@ -24,17 +24,20 @@ use trial::{Trial, subtract, trial};
 pub(super) struct Refresh;
 
 const SURVEY: &str = "survey";
-/// Bytes of small reads at QD1, which show retries best: deeper queues and read-ahead hide them behind the link.
+/// Bytes of small reads at QD1, which show retries best: deeper queues and read-ahead hide them behind the
+/// link.
 const BLOCK: u32 = 4096;
-/// Reads at even distances that stand for a window, windows at most, and bytes of a window at least.
+/// Evenly spaced reads per window, most windows, and fewest bytes of a window.
 const PER_WINDOW: u64 = 16;
 const WINDOWS: u64 = 1024;
 const WINDOW_LEAST: u64 = 4 << 20;
-/// A window is slow whose reads take so many times as long as those of fresh data, which scatter by some percent.
+/// Latency of a window over that of fresh data, as a ratio, from which it is slow. Chosen: fresh data
+/// scatters by some percent.
 const SLOW: f64 = 1.5;
-/// A file is slow that is read in order at less than this share of what fresh data does.
+/// Rate of sequential reads of a file over that of fresh data, as a ratio, below which the file is slow.
+/// Chosen: above the spread between files.
 const FILE_SLOW: f64 = 0.75;
-/// Bytes that are rewritten before the run may be stopped.
+/// Bytes that are rewritten before the run can be stopped.
 const REFRESH_BATCH_BYTES: u64 = 1 << 30;
 
 impl ReconditionStep for Refresh {
@@ -65,7 +68,7 @@ impl ReconditionStep for Refresh {
         }
         let windows = windows(survey, &context.in_use());
         let (pieces, attempted_pieces) = match context.fresh_small_ns {
-            // Nobody knows before how much of it is slow.
+            // It is not known beforehand how much of it is slow.
             _ if survey.is_dry_run() => (vec![whole_piece(&context.in_use())], 0),
             Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
             None => match trial(&windows, &done.segments, ends(done))? {
@@ -97,12 +100,12 @@ fn files(context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
     rest(context, done, StepName::Refresh).filter(|_| was_fixed(done))
 }
 
-/// Bytes of addresses in a window.
+/// Bytes of one window.
 fn window(used: &Range<u64>) -> u64 {
     ((used.end - used.start) / WINDOWS).max(WINDOW_LEAST).next_multiple_of(PER_WINDOW * u64::from(BLOCK))
 }
 
-/// Small reads at even distances over everything that may hold files.
+/// Evenly spaced small reads over everything that may hold files.
 fn survey(used: &Range<u64>) -> Workload {
     reads(SURVEY, used, window(used) / PER_WINDOW)
 }
@@ -117,7 +120,7 @@ fn reads(name: &str, used: &Range<u64>, step: u64) -> Workload {
     }
 }
 
-/// A part of the addresses, and how long reads of it take.
+/// A range of addresses, and the latency of its reads.
 #[derive(Clone, Copy)]
 struct Window {
     offset: u64,
@@ -135,9 +138,9 @@ fn whole_piece(used: &Range<u64>) -> AddressRange {
     AddressRange { offset: used.start, bytes: used.end - used.start }
 }
 
-/// What was read, in order.
+/// The windows of a survey, by address.
 fn windows(survey: &Segment, used: &Range<u64>) -> Vec<Window> {
-    // Windows that became too many were joined by twos.
+    // When there are too many windows they are joined in pairs.
     let joined = survey.gigabytes.width / (PER_WINDOW * u64::from(BLOCK));
     let width = window(used) * joined.max(1);
     let windows = survey.gigabytes.cells.iter().enumerate().filter_map(|(index, cell)| {
@@ -148,7 +151,8 @@ fn windows(survey: &Segment, used: &Range<u64>) -> Vec<Window> {
     windows.filter(|window| window.bytes > 0).collect()
 }
 
-/// How long reads of a window took but for the longest one, which may have waited for somebody else; nothing where none was read.
+/// Mean latency of reads of a window without the longest one, which another program may have delayed; `None`
+/// if none was read.
 fn latency_ns(cell: &Cell) -> Option<f64> {
     match cell.ios {
         0 => None,
@@ -157,7 +161,7 @@ fn latency_ns(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// Windows whose reads take longer than this, neighbours joined.
+/// Windows with a longer latency than this, neighbors joined.
 fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<AddressRange> {
     let mut pieces: Vec<AddressRange> = Vec::new();
     for Window { offset, bytes, .. } in windows.iter().filter(|window| window.latency_ns > longer_than_ns) {
@@ -169,7 +173,7 @@ fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<AddressRange> {
     pieces
 }
 
-/// The same pieces in portions of so much at most.
+/// The same pieces in portions of at most this many bytes.
 fn portions(pieces: &[AddressRange]) -> impl Iterator<Item = Vec<AddressRange>> {
     let mut all: Vec<Vec<AddressRange>> = Vec::new();
     let mut room = 0;

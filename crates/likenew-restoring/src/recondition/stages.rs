@@ -1,4 +1,4 @@
-//! The evidence of a recondition, taken apart: checks, and steps between them.
+//! Splits the evidence of a recondition into checks and the steps between them.
 
 use likenew_core::fix::{Fix, FixEnd};
 use likenew_core::io::Op;
@@ -10,9 +10,9 @@ use super::recondition_step::StepName;
 
 /// A part of the evidence, as if it were all.
 pub(super) enum Stage {
-    /// A check. Several of one run are asked the same.
+    /// A check. All checks of a run are the same.
     Check(Evidence),
-    /// What a step has done.
+    /// The evidence of a step.
     ReconditionStep(StepName, Evidence),
 }
 
@@ -28,15 +28,16 @@ impl Stage {
     }
 }
 
-/// Nothing yet of the same plan on the same drive.
+/// Empty evidence of the same plan on the same drive.
 pub(super) fn empty_evidence(evidence: &Evidence) -> Evidence {
     Evidence::new(evidence.plan.clone(), evidence.identity.clone(), evidence.geometry.clone())
 }
 
-/// Its parts in order. A step is recognized by its name and ends where a check begins, which asks for facts first.
+/// The stages in the order they ran. A step is recognized by the names of its workloads, and ends where a
+/// check begins, which asks for facts first.
 pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
-    // What forbids each step was asked before anything; the first check knows it, too.
+    // Feasibility comes before everything; the first check needs it, too.
     let mut feasibility: Option<Observation> = None;
     for past_step in evidence.history() {
         match past_step {
@@ -71,14 +72,21 @@ pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     stages
 }
 
-/// Whether a step has changed anything on the drive: written to it, or sent TRIM. What was refused or found nothing to do is
-/// credited with nothing, whatever is measured afterwards.
+/// Whether a step changed the drive: wrote to it, or sent TRIM. A step that was refused or found nothing to
+/// do gets no credit, whatever is measured afterwards.
 pub(super) fn has_run(step: &Evidence) -> bool {
     let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
     let has_fixed = |observation: &Observation| match (&observation.probe, &observation.result) {
-        (Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }), ProbeResult::FixReport(report)) => {
-            report.bytes_written > 0
-        }
+        // Zeros are dealt with, and not written.
+        (
+            Probe::Fix(
+                Fix::Refresh { .. }
+                | Fix::RefreshFiles { .. }
+                | Fix::Rewrite { .. }
+                | Fix::RewriteFiles { .. },
+            ),
+            ProbeResult::FixReport(report),
+        ) => report.bytes_written > 0,
         // A format reports no bytes.
         (Probe::Fix(Fix::Format { .. }), ProbeResult::FixReport(report)) => report.end == FixEnd::Complete,
         (_, ProbeResult::FixReport(report)) => report.bytes > 0 || report.bytes_written > 0,

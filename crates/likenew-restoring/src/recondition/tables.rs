@@ -2,7 +2,6 @@
 
 use likenew_core::findings::{Findings, Row};
 use likenew_core::procedure::Evidence;
-use likenew_core::segment::Segment;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed_over_bytes;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
@@ -12,6 +11,7 @@ use super::comparison::Change;
 use super::outcome::{StepOutcome, fix_reports};
 use super::overwrite::passes;
 use super::recondition_step::{StepContext, StepName};
+use super::rewrite::Rewriting;
 use super::wording;
 use crate::command::likenew;
 
@@ -40,7 +40,7 @@ struct StepRow {
     elapsed_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct PassRow {
     step: &'static str,
     pass: usize,
@@ -61,7 +61,7 @@ struct StepPlanRow {
     not_run_reason: Option<String>,
 }
 
-/// What each step has done: bytes that it was done for, and bytes that it has written.
+/// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let of = |taken: &StepOutcome<'_>| {
         let fix_reports = || fix_reports(taken.evidence);
@@ -105,27 +105,44 @@ fn change_row(name: StepName, change: &Change) -> ChangeRow {
     }
 }
 
-/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, of which a slow
-/// one counts for less than the time that it took.
-pub(super) fn pass_rows(name: StepName, evidence: &Evidence) -> Vec<Row> {
-    let of = |(index, segment): (usize, &Segment)| {
-        let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
+/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
+/// which a slow one counts for less than its time.
+pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Evidence) -> Vec<Row> {
+    let overwritten = passes(evidence).map(|segment| PassRow {
+        step: name.text(),
+        pass: 0,
+        bytes_per_s: segment.bytes_per_s(),
+        bytes: segment.total().bytes,
+        elapsed_ns: segment.elapsed().0,
+        latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
+        ..PassRow::default()
+    });
+    let overwritten = overwritten.zip(passes(evidence).map(speed_over_bytes));
+    let rewriting = Rewriting::of_step(context, name, evidence);
+    let rewritten = rewriting.into_iter().flat_map(|rewriting| rewriting.passes).map(|pass| {
+        let row = PassRow {
+            step: name.text(),
+            bytes_per_s: pass.bytes_per_s(),
+            bytes: pass.bytes,
+            elapsed_ns: pass.elapsed_ns,
+            ..PassRow::default()
+        };
+        (row, pass.points())
+    });
+    let with_interval = |(index, (pass, points)): (usize, (PassRow, Vec<[f64; 2]>))| {
+        let speeds: Vec<f64> = points.into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE_95);
         row(PassRow {
-            step: name.text(),
             pass: index + 1,
-            bytes_per_s: segment.bytes_per_s(),
             bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
             bytes_per_s_high: interval.map(|interval| interval.high),
-            bytes: segment.total().bytes,
-            elapsed_ns: segment.elapsed().0,
-            latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
+            ..pass
         })
     };
-    passes(evidence).enumerate().map(of).collect()
+    overwritten.chain(rewritten).enumerate().map(with_interval).collect()
 }
 
-/// All steps, and why those were not run that were not.
+/// All steps, and why some were not run.
 pub(super) fn step_plan_rows(
     context: &StepContext<'_>,
     attempts: &[(StepName, Option<&str>)],
@@ -173,7 +190,7 @@ pub(super) fn not_run_reason(
     }
 }
 
-/// Puts tables where there is something in them.
+/// Adds the tables that have rows.
 pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'static str, Vec<Row>)>) {
     for (name, rows) in tables {
         if !rows.is_empty() {

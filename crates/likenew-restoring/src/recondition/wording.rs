@@ -10,17 +10,18 @@ use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::comparison::{Change, Effect};
 use super::recondition_step::StepName;
+use super::rewrite::RewriteEnd;
 
 // The result
 
-/// What all steps together came to.
+/// The result of all steps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restoration {
-    /// Everything is as it should be again.
+    /// Every measure reached its goal.
     Restored,
-    /// Something became faster, and nobody knows what it should be.
+    /// Some measure became faster, and its goal is unknown.
     Faster,
-    /// Something became faster, and is not yet as it should be.
+    /// Some measure became faster without reaching its goal.
     PartlyRestored,
     /// Nothing became faster.
     NoChange,
@@ -28,7 +29,7 @@ pub(super) enum Restoration {
     Undecided,
 }
 
-/// After steps, by their most certain change, with what they have lost together.
+/// From the most certain change of all steps, with their total loss.
 pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (String, Answer) {
     let (change_text, lost) = (short_change(change), lost(loses));
     let answer = full_change(change);
@@ -103,7 +104,7 @@ pub(super) fn not_begun() -> (String, Answer) {
     ("Nothing was measured or done yet.".into(), Answer::unknown(RESULT, "Effect", "not measured yet"))
 }
 
-/// A step that was asked for is not possible.
+/// A named step is not possible.
 pub(super) fn nothing_done(reason: &str) -> (String, Answer) {
     (format!("Nothing was done: {reason}."), Answer::unknown(RESULT, "Nothing was done", reason))
 }
@@ -112,13 +113,22 @@ pub(super) fn run_was_stopped() -> String {
     "the run was stopped before the step".into()
 }
 
-/// Only what erases can help.
-pub(super) fn only_lossy(actions: Vec<Action>) -> (String, Answer) {
-    let answer = Answer::problem(RESULT, "Restored", "nothing; only steps that erase the drive can help");
-    ("No fix keeps your data. Steps that can help erase the drive.".into(), Answer { actions, ..answer })
+/// Only what erases can help, and why what keeps everything cannot.
+pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
+    let (summary, answer) = match why_not_rewritten {
+        Some(reason) => (
+            format!("No fix keeps your data: {reason}. Steps that can help erase the drive."),
+            format!("nothing; only steps that erase the drive can help: {reason}"),
+        ),
+        None => (
+            "No fix keeps your data. Steps that can help erase the drive.".into(),
+            "nothing; only steps that erase the drive can help".into(),
+        ),
+    };
+    (summary, Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
 }
 
-/// What helps is nothing that a step can do.
+/// No step can help, only the user.
 pub(super) fn only_by_hand(actions: Vec<Action>) -> (String, Answer) {
     let answer = Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow");
     (
@@ -180,7 +190,7 @@ pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
     (format!("Possible here, gentlest first: {}. Nothing was done.", list(&names)), answer)
 }
 
-/// What the drive could do by itself, and is never asked to.
+/// A step that the drive supports and that has to be run by hand.
 pub(super) fn manual_step(step: &ManualStep) -> Answer {
     let name = match step.action {
         ActionKind::AtaSecureErase => "ATA secure erase",
@@ -194,7 +204,7 @@ pub(super) fn manual_step(step: &ManualStep) -> Answer {
 
 // Steps
 
-/// A step that has changed something on the drive, measured before and after.
+/// A step that changed the drive, measured before and after.
 pub(super) fn step_measured(
     step: StepName,
     effect: Effect,
@@ -245,26 +255,28 @@ fn noun(step: StepName) -> &'static str {
         StepName::DiscardUnused => "TRIM of unpartitioned space",
         StepName::Refresh => "Rewriting old data",
         StepName::Overwrite => "Overwriting free space",
+        StepName::Rewrite => "Rewriting all data",
         StepName::Discard => "Erasing with TRIM",
         StepName::OverwriteAll => "Overwriting everything",
         StepName::Format => "Format by the drive",
     }
 }
 
-/// What a step does, as an instruction.
+/// A step as an instruction.
 pub(super) fn instruction(step: StepName) -> &'static str {
     match step {
         StepName::Trim => "send TRIM for all free space",
         StepName::DiscardUnused => "send TRIM for what no partition covers",
         StepName::Refresh => "rewrite slow old data in place",
         StepName::Overwrite => "overwrite free space until another pass changes nothing",
+        StepName::Rewrite => "rewrite all data in place, in address order",
         StepName::Discard => "erase everything with TRIM",
         StepName::OverwriteAll => "overwrite everything until another pass changes nothing",
         StepName::Format => "have the drive format itself",
     }
 }
 
-/// What a step loses, as a table has it.
+/// What a step loses, in a table.
 pub(super) fn destroys(step: StepName) -> &'static str {
     match step {
         StepName::DiscardUnused => "what no partition covers",
@@ -295,11 +307,30 @@ pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
     let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
     let end =
         if is_steady { "another one would change less than 1%" } else { "no more were allowed (--passes)" };
-    format!(
-        "{} at {}; {end}.",
-        capitalize(&count(speeds.len() as u64, "pass").replace("passs", "passes")),
-        list.join(", ")
-    )
+    format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", "))
+}
+
+/// The passes of a rewriting, and why there were no more.
+pub(super) fn passes_rewritten(speeds: &[f64], end: RewriteEnd) -> Option<String> {
+    if speeds.is_empty() {
+        return None;
+    }
+    let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
+    let end = match end {
+        RewriteEnd::Unfinished => "not finished yet",
+        RewriteEnd::Complete => "what was fast already was left as it was",
+        RewriteEnd::NoGain => "stopped, because writing became no faster",
+        RewriteEnd::Failed => "ended early",
+    };
+    Some(format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", ")))
+}
+
+fn passes(count_of: usize) -> String {
+    count(count_of as u64, "pass").replace("passs", "passes")
+}
+
+pub(super) fn speed_along_pass(first: f64, last: f64) -> String {
+    format!("Along the first pass, writing went from {} to {}.", Rate(first), Rate(last))
 }
 
 pub(super) fn rewritten(written: u64, elapsed: Nanos) -> String {
@@ -322,7 +353,7 @@ pub(super) fn counted(discarded: u64, device: &str) -> String {
     format!("The kernel counted {} of discards at {device}.", Size(discarded))
 }
 
-/// What reads show of a drive that was to hold nothing any more.
+/// Result of reading a drive that should be empty.
 pub(super) fn read_back(counts: ReadBackCounts) -> String {
     let ReadBackCounts { same, blank, changed, unreadable, empty } = counts;
     let nonempty = same + blank + changed + unreadable;
@@ -345,7 +376,7 @@ pub(super) fn read_back(counts: ReadBackCounts) -> String {
     format!("Of {} sampled places that had held data, {}.", Number(nonempty as f64), parts.join(", "))
 }
 
-/// What was not done, each reason once.
+/// Reasons for skipped work, each once.
 pub(super) fn skips<'a>(fix_reports: impl Iterator<Item = &'a FixReport>) -> Vec<String> {
     let mut all = FixReport::default();
     fix_reports.flat_map(|report| &report.skips).for_each(|left| all.skip(left.bytes, &*left.reason));
@@ -369,14 +400,20 @@ pub(super) fn virtual_disk(by: &str, noticeable: f64) -> String {
 
 /// The speed of passes, for the first screen.
 pub(super) fn after_passes(step: StepName, passes: usize, last: Option<f64>) -> Option<String> {
-    let passes = count(passes as u64, "pass").replace("passs", "passes");
-    let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
-    matches!(step, StepName::Overwrite | StepName::OverwriteAll).then(|| format!("{passes}{last}"))
+    let passes = self::passes(passes);
+    match step {
+        StepName::Overwrite | StepName::OverwriteAll => {
+            let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
+            Some(format!("{passes}{last}"))
+        }
+        StepName::Rewrite => last.map(|last| format!("{} after {passes}", Rate(last))),
+        _ => None,
+    }
 }
 
 // Before and now
 
-/// The summary of the check before, whose problem is none of what is now.
+/// The summary of the check before; its problem is no problem of the result.
 pub(super) fn before(summary: &str) -> Answer {
     Answer::info("before", "Before", summary.trim_end_matches('.'))
 }
@@ -420,6 +457,14 @@ pub(super) fn image_would_grow(by: &str) -> String {
     format!("on a virtual disk ({by}) the image would grow to its full size for good")
 }
 
+pub(super) fn host_decides(by: &str) -> String {
+    format!("on a virtual disk ({by}) the host decides where rewritten data lies")
+}
+
+pub(super) fn hard_disk_gains_nothing() -> String {
+    "a hard disk writes in place; rewriting all data gains nothing".into()
+}
+
 pub(super) fn folder_is_full() -> String {
     "too little is free above the reserve; delete something first".into()
 }
@@ -434,7 +479,7 @@ pub(super) fn folder_is_read_only() -> String {
 pub(super) struct StepLine {
     pub(super) step: StepName,
     pub(super) result: String,
-    /// Time and bytes written, of a step that was run.
+    /// Time and bytes written, for a step that was run.
     pub(super) cost: Option<(Nanos, u64)>,
 }
 
@@ -461,7 +506,7 @@ pub(super) fn plan_table(lines: Vec<(StepName, String, Option<u64>)>) -> Overvie
     table
 }
 
-pub(super) const PASSES_TITLE: &str = "Speed along each overwriting pass";
+pub(super) const PASSES_TITLE: &str = "Speed along each pass";
 pub(super) const PASSES_AXIS: &str = "written in this pass";
 
 pub(super) fn pass_name(number: usize) -> String {
@@ -472,6 +517,10 @@ pub(super) fn pass_name(number: usize) -> String {
 
 pub(super) fn no_upgrade() -> String {
     "check.upgrade: belongs to likenew check, not to recondition".into()
+}
+
+pub(super) fn rate_too_low(least: u64) -> String {
+    format!("rate: at least {} a second", Size(least))
 }
 
 pub(super) const RESULT: &str = "result";

@@ -1,4 +1,4 @@
-//! Does TRIM reach the flash? The first step that decides, decides.
+//! Does TRIM reach the flash? The first step that decides it gives the answer.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
@@ -11,7 +11,7 @@ use super::wording::{self, Doubt};
 use super::worth::{Gain, Worth};
 use crate::command::likenew;
 
-/// What is said first, and every answer, most important first.
+/// The headline, and every answer, most important first.
 pub(super) fn conclude(
     options: &TrimOptions,
     evidence: &Evidence,
@@ -87,7 +87,7 @@ fn doubt<'e>(evidence: &Evidence, trim_evidence: &TrimEvidence<'e>) -> Doubt<'e>
     }
 }
 
-/// What limits the answer, and what can be done.
+/// Adds the limits of the answer, and actions.
 fn advise(
     mut answer: Answer,
     options: &TrimOptions,

@@ -1,27 +1,28 @@
-//! What freed blocks turned out to hold.
+//! The content of freed blocks.
 
 use likenew_core::trim::Content;
 
-/// What freed blocks hold.
+/// The content of freed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing is known: another file has taken the place, or the drive refused to read it.
+    /// Unknown: another file has taken the place, or the drive refused to read it.
     Nothing,
     /// Zeros.
     Zeros,
     /// 0xFF.
     Ones,
-    /// In part zeros or 0xFF, in part what had been there.
+    /// Partly zeros or 0xFF, partly the old data.
     Partly,
-    /// What had been there.
+    /// The old data.
     OldData,
-    /// Neither.
+    /// Something else.
     Other,
 }
 
-/// Nearly all of something is at least this share of it: the edges of a drive's TRIM units may stay.
+/// Share of the freed bytes from which all of them count as trimmed. Chosen: the edges of TRIM units may keep
+/// their data.
 const NEARLY_ALL: f64 = 0.9;
-/// Less than this share of it is an accident of the edges.
+/// A smaller share than this is only the edges. Chosen: the complement of `NEARLY_ALL`.
 const A_PART: f64 = 0.1;
 
 impl Outcome {
@@ -43,7 +44,7 @@ impl Outcome {
         }
     }
 
-    /// Whether something below the file system has obeyed.
+    /// Whether a layer below the file system has obeyed.
     pub(super) fn is_trimmed(self) -> bool {
         matches!(self, Self::Zeros | Self::Ones | Self::Partly)
     }

@@ -1,4 +1,4 @@
-//! Layers as rows, and what was timed as series.
+//! Layers as rows, and latencies as charts.
 
 use likenew_core::findings::{Findings, Line, Row, Series, Shape};
 use likenew_core::trim::Layer;
@@ -34,10 +34,10 @@ pub(super) fn layer_row(layer: &Layer) -> Row {
     })
 }
 
-/// The shares of reads at which their latencies are drawn, in percent.
+/// Percentiles at which latencies are drawn.
 const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
 
-/// Draws what there is to see.
+/// Draws the charts that have data.
 pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: Option<&Worth<'_>>) {
     let lines: Vec<Line> = [(wording::WITHOUT, false), (wording::WITH, true)]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What the probes found, step by step.
+//! The results of the probes, step by step.
 
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
@@ -9,15 +9,15 @@ use serde::Serialize;
 
 use super::outcome::Outcome;
 
-/// A probe's answer, or why there is none.
+/// A probe's result, or why there is none.
 pub(super) type ProbeAnswer<'e, T> = Option<Result<&'e T, &'e str>>;
 
-/// What is known from probes.
+/// What the probes found.
 pub(super) struct TrimEvidence<'e> {
     pub(super) path: ProbeAnswer<'e, TrimPath>,
     pub(super) claims: ProbeAnswer<'e, TrimCapabilities>,
     pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
-    /// Why TRIM could not be sent, as the last who tried says.
+    /// Why TRIM could not be sent, from the last attempt.
     refusal: Option<&'e str>,
 }
 
@@ -32,17 +32,18 @@ pub(super) struct TrimStep {
     pub(super) decisive: bool,
 }
 
-/// Latency of reads of kept blocks over that of freed ones, with the interval of that.
+/// Latency of kept blocks over that of freed ones, with its interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     pub(super) ratio: f64,
     pub(super) interval: Option<Interval>,
 }
 
-/// A drive that answers from its mapping table, without its flash, is at least so much faster. Reads in either half
-/// alternate, so nothing else makes such a difference.
+/// Latency of kept blocks over that of freed ones, as a ratio, from which the drive answers from its mapping
+/// table. Chosen: reads in both halves alternate, so nothing else makes such a difference.
 const FASTER: f64 = 1.25;
-/// A drive that counts at least this share of what was freed as free again has received TRIM.
+/// Share of the freed bytes that the drive must count as free to have received TRIM. Chosen: allocation units
+/// and other writes take some of them.
 const FREED_SHARE_MIN: f64 = 0.8;
 
 impl<'e> TrimEvidence<'e> {
@@ -72,7 +73,7 @@ impl<'e> TrimEvidence<'e> {
             match (&observation.probe, &observation.result) {
                 (_, ProbeResult::TrimReadBack(result)) => result.sent.refusal.as_deref(),
                 (_, ProbeResult::Released(sent)) => sent.refusal.as_deref(),
-                // A dry run does not know what would be answered.
+                // A dry run has no answers.
                 _ => None,
             }
         });
@@ -92,7 +93,7 @@ impl<'e> TrimEvidence<'e> {
         }
     }
 
-    /// The layer that TRIM does not get past.
+    /// The layer that blocks TRIM.
     pub(super) fn blocked_by(&self) -> Option<&'e Layer> {
         self.path?.ok()?.blocked_by()
     }
@@ -106,7 +107,7 @@ impl<'e> TrimEvidence<'e> {
         matches!(self.path, Some(Ok(TrimPath { rotates: Some(true), .. })))
     }
 
-    /// Whether the drive itself says that it knows no TRIM.
+    /// Whether the drive itself reports no TRIM support.
     pub(super) fn has_no_trim(&self) -> bool {
         matches!(self.claims, Some(Ok(TrimCapabilities { trims: Some(false), .. })))
     }
@@ -116,13 +117,13 @@ impl<'e> TrimEvidence<'e> {
         self.refusal
     }
 
-    /// What freed blocks hold, at the last reading.
+    /// The content of freed blocks at the last reading.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         let result = self.read_back?.ok()?;
         result.released_half_later.as_ref().or(result.released_half.as_ref()).map(Outcome::from_content)
     }
 
-    /// Whether the drive promised zeros and shows the old data.
+    /// Whether the drive announced zeros and returns the old data.
     pub(super) fn violates_claim(&self) -> bool {
         let promised = matches!(
             self.claims,
@@ -133,7 +134,7 @@ impl<'e> TrimEvidence<'e> {
         promised && was_sent && self.outcome() == Some(Outcome::OldData)
     }
 
-    /// Kept bytes that are no longer what was written there.
+    /// Kept bytes that no longer hold what was written.
     pub(super) fn lost_bytes(&self) -> u64 {
         let kept = self.read_back.and_then(|result| result.ok()?.kept_half);
         kept.map_or(0, |kept| kept.known_bytes() - kept.pattern_bytes)
@@ -145,7 +146,7 @@ impl<'e> TrimEvidence<'e> {
         let numbers = |ns: &[u64]| ns.iter().map(|ns| *ns as f64).collect::<Vec<f64>>();
         let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
         let ratio = median(&kept)? / median(&released)?;
-        // Each holds what it promises with half of the risk, so that both together do with all of it (Bonferroni).
+        // Each interval takes half of the risk, so both together hold with the full confidence (Bonferroni).
         let each = 1.0 - (1.0 - CONFIDENCE_95) / 2.0;
         let interval = median_interval(&kept, each).zip(median_interval(&released, each));
         let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
@@ -155,12 +156,12 @@ impl<'e> TrimEvidence<'e> {
         ratio.is_finite().then_some(Timing { ratio, interval })
     }
 
-    /// Whether freed blocks are read faster than anything but the mapping table explains.
+    /// Whether freed blocks read faster than anything but the mapping table explains.
     pub(super) fn answers_from_map(&self) -> bool {
         self.timing().and_then(|timing| timing.interval).is_some_and(|interval| interval.low > FASTER)
     }
 
-    /// Whether the drive counts what was freed as free again.
+    /// Whether the drive counts the freed bytes as free.
     pub(super) fn frees_allocation(&self) -> bool {
         let Some(Ok(result)) = self.read_back else { return false };
         let Some(allocated) = &result.allocated else { return false };
@@ -180,7 +181,7 @@ impl<'e> TrimEvidence<'e> {
     }
 }
 
-/// What the last probe of a kind found.
+/// The last result of a kind of probe.
 pub(super) fn probe_result<'e, T>(
     evidence: &'e Evidence,
     of: impl Fn(&'e ProbeResult) -> Option<T>,

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::wording;
 
-/// What is freed and read back is a multiple of this, in bytes.
+/// Bytes to free and read back are a multiple of this.
 pub const SIZE_STEP: u64 = 1 << 20;
-/// The halves of the space in which the effect of TRIM is measured are multiples of this, in bytes.
+/// Each half of the space for measuring the effect is a multiple of this, in bytes.
 pub const HALF_STEP: u64 = 1 << 20;
 const SIZE_MAX: u64 = 64 << 30;
 const PROBES_MAX: u32 = 65_536;
@@ -18,19 +18,21 @@ const PROBES_MAX: u32 = 65_536;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrimOptions {
-    /// Bytes that are written, freed and read back; as many again are kept beside them.
+    /// Bytes to write, free and read back; as many again are kept beside them.
     #[serde(with = "size_text")]
     pub size: u64,
-    /// How long to wait for a file system that sends TRIM by itself, and for a drive that obeys only in idle time.
+    /// Longest wait for a file system that sends TRIM by itself, and for a drive that obeys only in idle
+    /// time.
     #[serde(with = "duration_text")]
     pub wait: Nanos,
-    /// Single 4K reads that are timed in freed blocks, and as many in kept ones.
+    /// Number of 4K reads timed in freed blocks, and as many in kept ones.
     pub probes: u32,
-    /// Whether the addresses of the temporary file may be read from the device below it.
+    /// Whether the temporary file's addresses may be read from the device below it.
     pub raw: bool,
-    /// Whether to measure what TRIM is worth.
+    /// Whether to measure the effect of TRIM.
     pub worth: bool,
-    /// Bytes of address space for that: random writes go over one half, and the other is deleted. Everything by default.
+    /// Bytes of address space for that: random writes go over one half, and the other is deleted. Everything
+    /// by default.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub space: Option<u64>,
     /// Time of each pass.
@@ -85,15 +87,15 @@ impl TrimOptions {
         Ok(())
     }
 
-    /// Bytes of either half, where there are so many in all.
+    /// Bytes of each half.
     pub(super) fn half(&self, capacity: u64) -> u64 {
-        // A folder is laid out as its plan says; what no plan says is all of a drive that has a capacity of its own.
+        // A folder's layout follows the plan; otherwise it is the drive's whole capacity.
         let space = self.space.unwrap_or(if capacity == u64::MAX { 2 * HALF_STEP } else { capacity });
         let half = space / 2;
         half - half % HALF_STEP
     }
 
-    /// How the reading back is asked for.
+    /// The settings for reading back.
     pub(super) fn read_back(&self, seed: u64) -> ReadBack {
         let Self { size: bytes, wait, probes, raw, .. } = *self;
         ReadBack { seed, bytes, wait, probes, raw }

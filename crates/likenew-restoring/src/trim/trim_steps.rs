@@ -1,11 +1,11 @@
-//! The steps as a table: what was asked, what was answered, and what that rests on.
+//! The steps as a table: question, answer and evidence.
 
 use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording;
 use super::worth::Worth;
 
 impl TrimEvidence<'_> {
-    /// Every step that was taken.
+    /// Every step taken.
     pub(super) fn steps(&self, worth: Option<&Worth<'_>>) -> Vec<TrimStep> {
         let steps = [
             self.capability(),

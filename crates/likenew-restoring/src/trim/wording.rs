@@ -35,7 +35,7 @@ pub(super) fn stops_at(layer: &Layer) -> (String, Answer) {
     (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
 }
 
-/// The last layer of all, which is the drive.
+/// The lowest layer, which is the drive.
 pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
     let summary = format!("TRIM stops at the drive itself: {} does not accept it.", layer.name);
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
@@ -75,22 +75,22 @@ pub(super) fn not_needed() -> (String, Answer) {
     ("TRIM is not needed: this is a hard disk, which overwrites in place.".into(), answer)
 }
 
-/// Why it is not known whether TRIM arrives.
+/// Why it is unknown whether TRIM arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt<'a> {
-    /// Nothing was looked at yet.
+    /// No probe has run yet.
     NotBegun,
-    /// Nothing was written, so only what the system says is known.
+    /// Nothing was written, so only the system's own information is known.
     OnlyInspected,
-    /// The file system or the drive refused to send it.
+    /// The file system or the drive refused TRIM.
     NotSent(&'a str),
     /// Freed blocks could not be read from the device.
     NotRead(&'a str),
-    /// Freed blocks still hold what had been there.
+    /// Freed blocks still hold the old data.
     OldData,
     /// Freed blocks hold other data.
     OtherData,
-    /// TRIM was sent, and no step proves anything.
+    /// TRIM was sent, and no step proves its effect.
     NoProof,
 }
 
@@ -178,9 +178,9 @@ pub(super) fn damaged_neighbors(bytes: u64) -> (String, Answer) {
     (summary, answer)
 }
 
-// What it is worth
+// Effect of TRIM
 
-/// What a comparison of random writes with and without TRIM came to.
+/// The result of random writes with and without TRIM.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Comparison {
     pub(super) ratio: f64,
@@ -305,7 +305,7 @@ pub(super) fn sent(report: &TrimReport) -> String {
 pub(super) fn sent_evidence(report: &TrimReport) -> String {
     let mut parts = vec![format!("{} freed", Size(report.bytes))];
     parts.extend(report.accepted_bytes.map(|bytes| format!("{} accepted", Size(bytes))));
-    // A file system that does it by itself has begun before anybody looked at a clock.
+    // A file system that sends TRIM by itself started before any clock.
     if matches!(report.means, TrimMethod::Fitrim | TrimMethod::Command) && report.bytes > 0 {
         let per_gib = Nanos((report.elapsed.0 as f64 / report.bytes as f64 * f64::from(1 << 30)) as u64);
         parts.push(format!("in {}, {per_gib} per GiB", report.elapsed));
@@ -500,7 +500,10 @@ mod tests {
             remedy: Some("open it with --allow-discards".into()),
         };
         let (summary, answer) = stops_at(&layer);
-        assert_eq!(summary, "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it.");
+        assert_eq!(
+            summary,
+            "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it."
+        );
         assert_eq!(answer.actions[0].why, "Open it with --allow-discards");
     }
 }

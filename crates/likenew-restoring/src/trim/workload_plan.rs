@@ -1,4 +1,4 @@
-//! What to probe and to run, in which order.
+//! The probes and workloads, and their order.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -15,41 +15,41 @@ use super::trim_evidence::TrimEvidence;
 use super::trim_options::TrimOptions;
 use super::wording;
 
-/// Bytes of a random write: what a file system and most drives map.
+/// Bytes of a random write: the unit of file systems and of most mapping tables.
 const BLOCK: u32 = 4096;
-/// Bytes of one of the writes that fill a half, and how many are in flight.
+/// Bytes of one sequential write that fills a half, and the queue depth.
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 8;
-/// Random writes before a pass that follows a change go on until they have moved as much as their half holds, but not longer than so
-/// many passes.
+/// Random writes before a pass that follows a change continue until they have moved as much as their half
+/// holds, or for this many passes.
 const SETTLE_PASSES: u64 = 4;
 
-/// Probes that come first; then the effect is measured.
+/// The first probes; the effect is measured after them.
 const PROBES: usize = 4;
 
-/// One step of measuring what TRIM is worth.
+/// One step of measuring the effect of TRIM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Writes one half of the space.
+    /// Fills one half of the space.
     Fill(Half),
     /// Deletes the other half and sends TRIM for it.
     Release,
-    /// Random writes that are not counted.
+    /// Random writes that do not count.
     Settle,
-    /// Random writes that are.
+    /// Random writes that count.
     Measure { trimmed: bool },
 }
 
 /// A half of the space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
-    /// Random writes go over it.
+    /// The half for random writes.
     Used,
-    /// It is deleted.
+    /// The half that is deleted.
     Deleted,
 }
 
-/// The course of one plan on one drive.
+/// The plan of one run on one drive.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a TrimOptions,
     /// Bytes of a half.
@@ -57,7 +57,7 @@ pub(super) struct WorkloadPlan<'a> {
 }
 
 impl<'a> WorkloadPlan<'a> {
-    /// Refuses a space that the drive does not have.
+    /// Refuses a space larger than the drive.
     pub(super) fn new(options: &'a TrimOptions, evidence: &Evidence) -> Result<Self, String> {
         let capacity = evidence.geometry.capacity;
         let half = options.half(capacity);
@@ -67,17 +67,17 @@ impl<'a> WorkloadPlan<'a> {
         Ok(Self { options, half })
     }
 
-    /// Bytes that are freed when the effect of TRIM is measured.
+    /// Bytes freed when the effect of TRIM is measured.
     pub(super) fn half(&self) -> u64 {
         self.half
     }
 
-    /// Whether anything is measured.
+    /// Whether the effect is measured.
     pub(super) fn measures(&self) -> bool {
         self.options.worth
     }
 
-    /// What comes next: step by step until one ends it, then what TRIM is worth.
+    /// The next step: probes until one ends the search, then the effect of TRIM.
     pub(super) fn next(&self, trim_evidence: &TrimEvidence<'_>, evidence: &Evidence) -> Step {
         let taken = evidence.observations.len();
         if taken == 0 {
@@ -96,7 +96,7 @@ impl<'a> WorkloadPlan<'a> {
             return Step::Probe(Probe::TrimReadBack(self.options.read_back(evidence.plan.seed)));
         }
         if taken < PROBES {
-            // A layer may learn only by the first TRIM that what is below it takes none.
+            // A layer may learn only from the first TRIM that the one below it takes none.
             return Step::Probe(Probe::TrimPath);
         }
         if !self.options.worth || trim_evidence.refusal().is_some() {
@@ -115,8 +115,8 @@ impl<'a> WorkloadPlan<'a> {
         }
     }
 
-    /// Every step of measuring what TRIM is worth. Without, with, with, without, and so on: a drift that is steady falls on both
-    /// alike, and what is given up is written again only half as often as it is measured.
+    /// Every step of measuring the effect. Without, with, with, without, and so on: a steady drift affects
+    /// both alike, and the deleted half is refilled only half as often.
     fn acts(&self) -> impl Iterator<Item = Act> {
         let cells = (0..2 * self.options.passes).map(|cell| matches!(cell % 4, 1 | 2));
         let mut before = None;
@@ -129,7 +129,7 @@ impl<'a> WorkloadPlan<'a> {
         std::iter::once(Act::Fill(Half::Used)).chain(acts)
     }
 
-    /// The passes that were measured: whether TRIM had been sent, and what came of it.
+    /// The measured passes, and whether TRIM had been sent.
     pub(super) fn passes<'e>(&self, evidence: &'e Evidence) -> Vec<(bool, &'e Segment)> {
         let runs = self.acts().filter(|act| *act != Act::Release);
         let measured = runs.zip(&evidence.segments).filter_map(|(act, segment)| match act {
@@ -139,7 +139,7 @@ impl<'a> WorkloadPlan<'a> {
         measured.collect()
     }
 
-    /// A pass ends by its time, and writes no more than its half holds.
+    /// A pass ends by its time, and writes at most what its half holds.
     fn pass(&self) -> Until {
         Until { elapsed: Some(self.options.time), bytes: Some(self.half), ops: None }
     }
@@ -196,7 +196,7 @@ mod tests {
             (1, 3, 2)
         );
         assert_eq!(count(Act::Settle), 5);
-        // Each change is followed by a settling.
+        // Each change is followed by writes that do not count.
         for pair in acts.windows(2) {
             let changes = matches!(pair[0], Act::Release | Act::Fill(Half::Deleted));
             assert_eq!(changes, pair[1] == Act::Settle, "{pair:?}");

@@ -1,4 +1,4 @@
-//! What TRIM is worth: random writes with it over random writes without.
+//! The effect of TRIM: random writes with it over random writes without.
 
 use likenew_core::answer::Answer;
 use likenew_core::findings::Row;
@@ -16,10 +16,10 @@ use likenew_procedure_support::rows::{LatencyColumns, row};
 
 use crate::command::likenew;
 
-/// A smaller ratio than this counts as no difference.
+/// Ratio of the two speeds below which there is no difference. Chosen: less is not worth setting TRIM up for.
 const RATIO_INSIGNIFICANT: f64 = 1.05;
-/// Where at least this share of the medium is freed, a drive that obeys TRIM has so much more room that its random writes
-/// gain from it, unless it never had to collect garbage.
+/// Share of the medium that must be freed for a drive that obeys TRIM to gain. Chosen: a quarter multiplies
+/// the spare of any drive; only one that never had to collect garbage gains nothing.
 const MUCH: f64 = 0.25;
 
 /// Whether random writes gain from TRIM.
@@ -29,11 +29,11 @@ pub(super) enum Gain {
     Faster,
     /// They are not.
     None,
-    /// What was measured does not decide it.
+    /// The measurements do not decide it.
     Undecided,
 }
 
-/// What was measured.
+/// The measurements.
 pub(super) struct Worth<'e> {
     passes: Vec<(bool, &'e Segment)>,
     measured: bool,
@@ -65,7 +65,7 @@ struct PassRow {
     latency: LatencyColumns,
 }
 
-/// Passes that did not fail.
+/// Passes without errors.
 fn measured_passes(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
     passes.retain(|(_, segment)| segment.measurement_error().is_none());
     passes
@@ -98,7 +98,7 @@ impl<'e> Worth<'e> {
         }
     }
 
-    /// Speeds of the passes with or without, in bytes a second.
+    /// Speeds of the passes with or without TRIM, in bytes a second.
     pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
         let of = self.passes.iter().filter(|(with, _)| *with == trimmed);
         of.filter_map(|(_, segment)| segment.bytes_per_s()).collect()
@@ -112,15 +112,15 @@ impl<'e> Worth<'e> {
     }
 
     fn interval(&self) -> Option<Interval> {
-        // What could not be sent made no difference, whatever was measured.
+        // TRIM that could not be sent makes no difference.
         let sent = self.refusal.is_none();
         let interval =
             sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE_95)).flatten();
-        // No speed is negative, whatever a few passes that scatter leave possible.
+        // Speeds are never negative, even if the interval of a few passes is.
         interval.map(|interval| Interval { low: interval.low.max(0.0), ..interval })
     }
 
-    /// Whether random writes gain from it.
+    /// Whether random writes gain from TRIM.
     pub(super) fn gain(&self) -> Gain {
         match self.interval() {
             Some(interval) if interval.low > RATIO_INSIGNIFICANT => Gain::Faster,
@@ -129,7 +129,7 @@ impl<'e> Worth<'e> {
         }
     }
 
-    /// Whether so much was freed that a drive that obeys TRIM shows it.
+    /// Whether enough was freed for a drive that obeys TRIM to show it.
     pub(super) fn frees_enough(&self) -> bool {
         self.released_share.is_some_and(|share| share >= MUCH)
     }
@@ -157,7 +157,7 @@ impl<'e> Worth<'e> {
         })
     }
 
-    /// Whether it is worth anything, if that was asked and could be measured.
+    /// Whether TRIM has an effect, if that was to be measured and could be.
     pub(super) fn answer(&self, options: &TrimOptions, evidence: &Evidence) -> Option<Answer> {
         let comparison = self.comparison();
         if !self.measured || (comparison.is_none() && self.refusal.is_none()) {

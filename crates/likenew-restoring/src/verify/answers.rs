@@ -1,4 +1,4 @@
-//! What a verification concludes: whether the capacity is real, and whether what was written is what was read.
+//! The result of a verification: whether the capacity is real, and whether data reads back as it was written.
 
 use likenew_core::answer::Answer;
 use likenew_core::damage::{Damage, DamagedRange};
@@ -14,7 +14,7 @@ use super::wording::{self, Doubt, Subject};
 use super::workload_plan::WorkloadPlan;
 use crate::command::{likenew, loss_of_writing};
 
-/// What is said first, and every answer, most important first.
+/// The headline, and every answer, most important first.
 pub(super) struct Conclusion {
     pub(super) summary: String,
     pub(super) answers: Vec<Answer>,
@@ -22,7 +22,7 @@ pub(super) struct Conclusion {
     pub(super) total: Damage,
 }
 
-/// What a verification rests on, and what it is about.
+/// The subject and the evidence of a verification.
 struct Case<'a> {
     workload_plan: &'a WorkloadPlan<'a>,
     evidence: &'a Evidence,
@@ -30,11 +30,11 @@ struct Case<'a> {
     total: Damage,
     first: Option<&'a DamagedRange>,
     subject: Subject,
-    /// What the subject claims to hold.
+    /// The capacity that the subject reports.
     claimed: u64,
 }
 
-/// Out of everything that was found.
+/// From everything that was found.
 pub(super) fn conclude(
     workload_plan: &WorkloadPlan<'_>,
     evidence: &Evidence,
@@ -96,7 +96,7 @@ impl Case<'_> {
         (summary, vec![capacity, integrity])
     }
 
-    /// The size at which addresses wrap around, or from which on nothing is there: not damage here and there.
+    /// The size at which addresses wrap around or storage ends; scattered damage gives none.
     fn counterfeit_limit(&self) -> Option<u64> {
         let most = self.capacity.holds_at_most_bytes?;
         let ends_there = self.first.is_some_and(|first| first.from >= most);
@@ -139,7 +139,7 @@ impl Case<'_> {
         }
     }
 
-    /// Why a drive without any damage is not known to hold everything.
+    /// Why a drive without damage may still not hold everything.
     fn capacity_doubt(&self) -> Option<Doubt> {
         let (plan, layout) = (self.workload_plan, &self.workload_plan.layout);
         if plan.next.is_some() || plan.reads().next().is_none() {
@@ -149,13 +149,13 @@ impl Case<'_> {
         self.unread().or((self.subject == Subject::Beginning).then_some(part)).or_else(|| self.memory())
     }
 
-    /// Why what was compared may not be what the drive holds.
+    /// Why the data compared may not come from the medium.
     fn integrity_doubt(&self) -> Option<Doubt> {
         let is_unfinished = self.workload_plan.next.is_some() && !self.workload_plan.layout.options.quick;
         self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
     }
 
-    /// What could not be read was not compared either.
+    /// Data that could not be read was not compared.
     fn unread(&self) -> Option<Doubt> {
         let plan = self.workload_plan;
         let asked: u64 = plan
@@ -170,12 +170,12 @@ impl Case<'_> {
         (compared < asked).then(|| Doubt::Unread { bytes: asked - compared })
     }
 
-    /// Why what was read may have come from memory rather than from where it was written to.
+    /// Why the data may have come from a cache instead of the medium.
     fn memory(&self) -> Option<Doubt> {
         if self.evidence.geometry.clock == Clock::Virtual {
             return None;
         }
-        // Where direct I/O is refused, the drive says so among its caveats.
+        // If direct I/O is refused, a caveat of the target says so.
         if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains("through the page cache")) {
             return Some(Doubt::PageCache);
         }

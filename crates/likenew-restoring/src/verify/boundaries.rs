@@ -1,8 +1,8 @@
-//! The sizes that drives are made in: where a drive that is smaller than it claims gives itself away.
+//! The usual sizes of drives, at which a drive that is smaller than it claims gives itself away.
 
-/// Places that begin at 0 and at every size that drives are made in, powers of two and the makers' decimal sizes, and the
-/// last place of all: addresses that wrap around at such a size meet the first place. Ascending, multiples of `step`, and
-/// none overlaps another.
+/// Addresses of probes at 0, at every usual size of drives (powers of two and decimal sizes), and at the end.
+/// If addresses wrap around at such a size, the probe there meets the first one. Ascending, multiples of
+/// `step`, without overlaps.
 pub(super) fn boundary_offsets(span: u64, block: u64, step: u64) -> Vec<u64> {
     let last = (span - block) - (span - block) % step;
     let binary = (0..64).map_while(|doublings| 1u64.checked_shl(doublings));

@@ -1,4 +1,4 @@
-//! How much the drive holds, from what single blocks and whole passes have shown.
+//! How much the drive holds, from probes and whole passes.
 
 use likenew_core::damage::Kind;
 use likenew_core::io::Op;
@@ -13,27 +13,28 @@ use super::workload_plan::WorkloadPlan;
 /// The row of the table `capacity`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Capacity {
-    /// What the target says it has.
+    /// The capacity that the target reports.
     pub(super) announced_bytes: u64,
-    /// From the first address on, what was written as a whole and read back.
+    /// Bytes from the first address that were written completely and read back.
     pub(super) read_back_bytes: u64,
-    /// Of that, what was as it had been written.
+    /// Of those, bytes that read back as written.
     pub(super) intact_bytes: u64,
-    /// Of that, what was something else.
+    /// Of those, bytes that read back wrong.
     pub(super) damaged_bytes: u64,
-    /// It holds this at least.
+    /// Lower bound of the capacity.
     pub(super) holds_at_least_bytes: u64,
-    /// It holds no more than this, if a limit was found.
+    /// Upper bound of the capacity, if one was found.
     pub(super) holds_at_most_bytes: Option<u64>,
-    /// Addresses go round at this, if they do: the target's own, or those of the device below its file system.
+    /// Size at which addresses wrap around, if they do: the target's own, or those of the device below its
+    /// file system.
     pub(super) wraps_at_bytes: Option<u64>,
-    /// What of the device below the file system has shown that.
+    /// The evidence for that from the device below the file system.
     #[serde(skip)]
     pub(super) device_wrap: Option<DeviceWrap>,
 }
 
 impl Capacity {
-    /// Of everything that was found.
+    /// From everything that was found.
     pub(super) fn from_evidence(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Self {
         let searched =
             workload_plan.history.iter().any(|(task, _)| task.is_probe()) && !workload_plan.layout.is_folder;
@@ -57,7 +58,7 @@ impl Capacity {
         let wraps = match by_extents {
             Some(by_extents) => by_extents.map(|wrap| wrap.at),
             None if workload_plan.layout.is_folder => None,
-            // What holds more than that does not go round there.
+            // A drive that holds more does not wrap around there.
             None => own_addresses.filter(|wrap| intact <= *wrap),
         };
         let limits = [wraps, known.absent_from, (whole && lost > 0).then(|| checked - lost)];
@@ -76,7 +77,7 @@ impl Capacity {
     }
 }
 
-/// The divisor of all distances that the passes have shown.
+/// The common divisor of all distances found in the passes.
 fn wrapped_in_passes(workload_plan: &WorkloadPlan<'_>) -> Option<u64> {
     let reads = workload_plan
         .history

@@ -20,11 +20,11 @@ pub(super) struct DamageRow {
     first_bytes: String,
 }
 
-/// What the probes, and each pass, found wrong.
+/// Damage found by the probes and by each pass.
 pub(super) struct DamageSummary {
-    /// Of the probes and spot checks.
+    /// Damage in probes and spot checks.
     pub(super) probe_damage: Damage,
-    /// Of each pass.
+    /// Damage in each pass.
     pub(super) passes: Vec<(u32, Damage)>,
 }
 
@@ -34,7 +34,7 @@ impl DamageSummary {
         for (task, segment) in &workload_plan.history {
             let Some(damage) = segment.damage.clone() else { continue };
             match task {
-                // Rounds read what they expect not to find.
+                // Rounds read blocks that they expect to be missing.
                 Task::NarrowStep(_, NarrowStep::Read) => {}
                 Task::Part { pass, .. } => match found.passes.last_mut() {
                     Some((last, all)) if last == pass => all.merge(damage),
@@ -46,10 +46,10 @@ impl DamageSummary {
         found
     }
 
-    /// All of it, as one.
+    /// The total damage.
     pub(super) fn total(&self) -> Damage {
         let mut total = self.probe_damage.clone();
-        // Ranges of several passes are not one range.
+        // Ranges of several passes are separate.
         total.ranges.clear();
         total.unlisted_bytes = 0;
         for (_, damage) in &self.passes {
@@ -58,7 +58,7 @@ impl DamageSummary {
         total
     }
 
-    /// Every range: of the passes where there were any, otherwise of what was found early.
+    /// Every range: of the passes if there were any, otherwise of what was found early.
     fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
         let probe_damage =
             self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));

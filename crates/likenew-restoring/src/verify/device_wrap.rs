@@ -1,6 +1,7 @@
-//! At how many bytes the addresses of the device below a file system go round, by where the file system has put the files.
+//! The size at which the addresses of the device below a file system wrap around, from where the file system
+//! put the files.
 //!
-//! A file's own addresses say nothing of that: two pieces that lie side by side in a file may lie anywhere on the device.
+//! A file's own addresses do not show it: neighboring pieces of a file may be anywhere on the device.
 
 use std::ops::Range;
 
@@ -9,19 +10,19 @@ use likenew_core::extents::ExtentMap;
 
 use super::narrowing::divisor;
 
-/// At how many bytes the device's addresses go round, and how many bytes have shown it.
+/// The size at which the device's addresses wrap around, and the bytes that show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DeviceWrap {
     pub(super) at: u64,
     pub(super) evidence_bytes: u64,
 }
 
-/// Fewer bytes than this that were found at another place are not believed: a single write may have gone astray.
+/// Fewer misplaced bytes than this are not believed: a single write may have gone astray.
 const SHOWN_LEAST: u64 = 64 << 10;
-/// One in so many bytes may contradict, as a memory may have answered for the device.
+/// One in this many bytes may contradict, because a cache may have answered for the device.
 const CONTRADICTED_SHARE: u64 = 20;
 
-/// Bytes that were read as they were written for `label`.
+/// Bytes that read back as written for `label`.
 #[derive(Clone, Copy)]
 struct MisplacedRange {
     at: u64,
@@ -29,8 +30,8 @@ struct MisplacedRange {
     bytes: u64,
 }
 
-/// By the ranges that were read one after the other, with nothing written between, and what was found wrong in them. None where
-/// what was found does not agree with one number.
+/// From the ranges that were read, with no writes in between, and the damage found in them. `None` if the
+/// damage does not agree with a single size.
 pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) -> Option<DeviceWrap> {
     let misplaced: Vec<MisplacedRange> =
         read.iter().flat_map(|(ranges, damage)| misplaced_ranges(ranges, damage)).collect();
@@ -40,7 +41,7 @@ pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) 
             let label = elsewhere.label + (here.offset - elsewhere.at);
             for there in map.pieces(label, here.bytes) {
                 let place = here.device_offset + (there.offset - label);
-                // Two places of the file that are one on the device: the map is not that of what was read.
+                // Two addresses of the file are one on the device, so the map does not fit what was read.
                 let distance = Some(place.abs_diff(there.device_offset)).filter(|distance| *distance > 0)?;
                 at = divisor(at, distance);
                 evidence_bytes += there.bytes;
@@ -54,7 +55,7 @@ pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) 
     agrees.then_some(DeviceWrap { at, evidence_bytes })
 }
 
-/// What ranges hold: what was written, but for what was found to be something else.
+/// The content of ranges: as written, except for the damage.
 fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRange> {
     let elsewhere = damage.ranges.iter().filter(|damaged| damaged.kind == Kind::Wrapped);
     let mut misplaced: Vec<MisplacedRange> = elsewhere
@@ -63,7 +64,7 @@ fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRang
             Some(MisplacedRange { at: damaged.from, label, bytes: damaged.to - damaged.from })
         })
         .collect();
-    // What is damaged and not listed, or could not be read, may lie anywhere.
+    // Damage that is not listed, or bytes that could not be read, may be anywhere.
     let asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     if damage.unlisted_bytes > 0 || damage.checked_bytes != asked {
         return misplaced;
@@ -82,9 +83,9 @@ fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRang
     misplaced
 }
 
-/// Bytes that would lie at the same place of the device as others that hold something else, if its addresses went round there.
+/// Bytes that would share a place of the device with other data, if its addresses wrapped around there.
 fn contradictions(map: &ExtentMap, misplaced: &[MisplacedRange], wrap: u64) -> u64 {
-    // Where it starts and ends on the device, and how far its label is from there.
+    // Start and end on the device, and the distance of the label.
     let mut places: Vec<(u64, u64, u64)> = Vec::new();
     for misplaced in misplaced {
         for piece in map.pieces(misplaced.at, misplaced.bytes) {
@@ -121,7 +122,7 @@ mod tests {
     const STAMP: Stamp = Stamp { key: 1, pass: 1 };
     const PIECE: u64 = 64 << 10;
 
-    /// Files in pieces at these places of the device, in order of the files' addresses.
+    /// Files in pieces at these places of the device, by address in the file.
     fn map(places: &[u64]) -> ExtentMap {
         let extents = places.iter().zip((0..).step_by(PIECE as usize));
         ExtentMap::new(
@@ -131,7 +132,7 @@ mod tests {
         )
     }
 
-    /// What is read of all pieces after `write` has said which piece each of them holds.
+    /// What reading all pieces finds; `holds` says which piece each of them contains.
     fn read(pieces: u64, holds: impl Fn(u64) -> u64) -> Damage {
         let mut damage = Damage::default();
         let mut sector = [0; SECTOR];
@@ -164,7 +165,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
 
-        /// Pieces anywhere on a device that goes round: what is said is where it does, or a multiple of it.
+        /// Pieces anywhere on a device that wraps around: the result is that size or a multiple of it.
         #[test]
         fn pieces_anywhere_tell_where_the_device_goes_round(
             order in Just((0..512u64).collect::<Vec<_>>()).prop_shuffle(),
@@ -180,7 +181,7 @@ mod tests {
             prop_assert_eq!(found.at, real * PIECE);
         }
 
-        /// Pieces that hold any others: nothing is named, as no number explains them.
+        /// Pieces that hold any others: no size explains them, so none is named.
         #[test]
         fn disorder_names_nothing(
             order in Just((0..256u64).collect::<Vec<_>>()).prop_shuffle(), pieces in 64usize..200, seed in any::<u64>(),

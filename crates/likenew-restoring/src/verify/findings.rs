@@ -1,4 +1,4 @@
-//! Everything that a verification has found: answers, tables and a series.
+//! The findings of a verification: answers, tables and a series.
 
 use likenew_core::answer::Standing;
 use likenew_core::findings::Findings;
@@ -15,7 +15,7 @@ use super::workload_plan::WorkloadPlan;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rows::row;
 
-/// From what was done, however little it is.
+/// From the evidence, however little it is.
 pub(super) fn findings(
     options: &VerifyOptions,
     workload_plan: &WorkloadPlan<'_>,
@@ -32,8 +32,8 @@ pub(super) fn findings(
     let rows = parts::rows(workload_plan);
     let speeds = parts::speeds(workload_plan, &rows);
     findings.overview = Overview {
-        // The summary says what the first one does; the other says more only where data is damaged or in doubt, and the capacity
-        // is in doubt only where an address did not answer.
+        // The summary contains the first one. The other adds something only if data is damaged or in doubt, and
+        // the capacity is in doubt only if an address did not answer.
         answers: answers
             .iter()
             .skip(1)

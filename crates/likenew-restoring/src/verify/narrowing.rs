@@ -1,36 +1,36 @@
-//! From the few places where something was wrong to what the drive really has: at how many bytes its addresses go round,
-//! and where they end.
+//! From the few places where something was wrong to the drive's real capacity: the size at which its
+//! addresses wrap around, and where they end.
 
 use likenew_core::damage::{DamagedRange, Kind};
 use likenew_core::segment::Segment;
 
 use super::task::{NarrowStep, Round, Task, VerifyLayout};
 
-/// What single blocks have shown.
+/// The result of single blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeSummary {
-    /// The distances between the address that a block was written for and the one where it was found have this as their
-    /// greatest common divisor: addresses go round there, or at a part of it.
+    /// The greatest common divisor of the distances between a block's address and where it was found:
+    /// addresses wrap around there, or at a part of it.
     pub(super) wraps_at: Option<u64>,
-    /// Blocks that were there, up to the end of the furthest one before the first that was not, on the first round of the
-    /// addresses.
+    /// End of the last block that was there before the first one that was not, before any wrap.
     pub(super) present_until: u64,
-    /// From here on no block was there, if the drive ends somewhere.
+    /// Address from which no block was there, if the drive ends somewhere.
     pub(super) absent_from: Option<u64>,
 }
 
-/// So many blocks have to be missing at the end of a drive before it is said to end.
+/// This many blocks have to be missing at the end of a drive before it counts as its end.
 const MISSING_LEAST: usize = 3;
-/// Where a drive seems to end, one in so many blocks beyond may still be there: a cache may have answered.
+/// One in this many blocks beyond the end may still be there: a cache may have answered.
 const THERE_SHARE: usize = 20;
-/// Places that are tried at once, so that each round leaves a sixteenth.
+/// Places tried at once, so that each round leaves a sixteenth.
 const PLACES: u64 = 15;
 const ROUNDS_MAX: u32 = 16;
-/// A drive that goes round at `n` bytes and is found to go round at a multiple of it is asked for these parts of that.
+/// A drive that wraps around at `n` bytes and is found to do so at a multiple of it is tested for these
+/// parts.
 const PARTS: [u64; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 
 impl ProbeSummary {
-    /// Out of everything that single blocks were read for.
+    /// From every single block that was read.
     pub(super) fn from_probes(layout: &VerifyLayout, history: &[(Task, &Segment)]) -> Self {
         let reads: Vec<&(Task, &Segment)> = history
             .iter()
@@ -40,7 +40,7 @@ impl ProbeSummary {
         let wraps_at = wraps_at(reads.iter().map(|(_, segment)| *segment));
         let round = wraps_at.unwrap_or(layout.span);
         let (mut there, mut gone) = (Vec::new(), Vec::new());
-        // Places that were read to find the first block there were never written, so that nothing can be missing from them.
+        // Places read to find the first block there were never written, so nothing can be missing from them.
         let asked_back =
             |task: &Task| !matches!(task, Task::NarrowStep(round, _) if round.writes != round.read);
         for (_, segment) in reads.iter().filter(|(task, _)| asked_back(task)) {
@@ -50,7 +50,7 @@ impl ProbeSummary {
                 match found {
                     None => there.push(sample.offset % round + sample.bytes()),
                     Some(range) if range.kind != Kind::Wrapped => gone.push(range.from % round),
-                    // What lies there was written by this run, so there is something.
+                    // This run wrote what is there, so the place exists.
                     Some(_) => {}
                 }
             }
@@ -66,7 +66,8 @@ impl ProbeSummary {
     }
 }
 
-/// At how many bytes the addresses go round, by all sectors that were found elsewhere; a multiple of it where few were.
+/// The size at which addresses wrap around, from all sectors found elsewhere; a multiple of it if there were
+/// few.
 pub(super) fn wraps_at<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<u64> {
     segments.flat_map(ranges).filter_map(displacement).reduce(divisor)
 }
@@ -75,7 +76,7 @@ fn ranges(segment: &Segment) -> impl Iterator<Item = &DamagedRange> {
     segment.damage.iter().flat_map(|damage| &damage.ranges)
 }
 
-/// How far the sector lies from where it was written for.
+/// Distance of a sector from the address it was written for.
 fn displacement(range: &DamagedRange) -> Option<u64> {
     let address = range.content.address.filter(|_| range.kind == Kind::Wrapped)?;
     Some(range.from.abs_diff(address))
@@ -86,7 +87,7 @@ pub(super) fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// The next round, if one would still tell something.
+/// The next round, if it would show more.
 pub(super) fn next_round(layout: &VerifyLayout, history: &[(Task, &Segment)]) -> Option<Round> {
     let rounds: Vec<&Round> = history
         .iter()
@@ -100,7 +101,7 @@ pub(super) fn next_round(layout: &VerifyLayout, history: &[(Task, &Segment)]) ->
         return None;
     }
     let now = ProbeSummary::from_probes(layout, history);
-    // A part of what was known last time has been asked for, unless the last round was the one that found it.
+    // The parts of a size found last time have been tested, unless the last round found it.
     let asked = |wrap: u64| {
         rounds.iter().any(|round| round.flushed_below == 0 && round.read == parts_of(wrap, layout))
     };
@@ -121,7 +122,7 @@ pub(super) fn next_round(layout: &VerifyLayout, history: &[(Task, &Segment)]) ->
     })
 }
 
-/// Where the first block would be found again if the drive went round at a part of this.
+/// Where the first block would be found again if the drive wrapped around at a part of this size.
 fn parts_of(wrap: u64, layout: &VerifyLayout) -> Vec<u64> {
     let block = layout.options.block;
     let fits =
@@ -130,7 +131,7 @@ fn parts_of(wrap: u64, layout: &VerifyLayout) -> Vec<u64> {
     exact.filter(fits).collect()
 }
 
-/// Places evenly between what is there and what is not; none where a block fills it.
+/// Evenly spaced places between what is there and what is not; none if one block fills the gap.
 fn offsets_between(present_until: u64, absent_from: u64, layout: &VerifyLayout) -> Vec<u64> {
     let block = layout.options.block;
     let room = absent_from.saturating_sub(present_until);

@@ -1,4 +1,4 @@
-//! The passes, part by part: how fast each was, and what was wrong in it.
+//! The passes, part by part: speed and damage.
 
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::Op;
@@ -95,7 +95,7 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
         let point = |row: &PartRow| Some([row.offset_bytes as f64, row.bytes_per_s?]);
         Line::new(wording::line_name(op, pass, passes), points.filter_map(point).collect())
     };
-    // The first and the last pass say how it changed.
+    // The first and the last pass show the change.
     let shown = if passes > 1 { vec![1, passes] } else { vec![1] };
     let lines = shown.into_iter().flat_map(|pass| [line(Op::Write, pass), line(Op::Read, pass)]);
     Series::new(wording::SPEED_TITLE, Shape::Line, axis("address", "bytes"), speed())

@@ -9,24 +9,24 @@ use likenew_core::quantity::{Number, Rate, Share, Size};
 use super::capacity::Capacity;
 use super::device_wrap::DeviceWrap;
 
-/// Why a drive without any damage is not known to hold everything.
+/// Why a drive without damage may still not hold everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// Only probes were written.
     ProbesOnly,
     /// The run ended before everything was read back.
     Unfinished,
-    /// So many bytes could not be read.
+    /// Bytes that could not be read.
     Unread { bytes: u64 },
     /// Only the beginning of the drive was written.
     PartOnly { span: u64, capacity: u64 },
     /// Reads went through the page cache.
     PageCache,
-    /// Less was written than the drive's own memory may hold.
+    /// Less was written than the drive's cache may hold.
     DriveCache { span: u64, cache: u64 },
 }
 
-/// What the capacity is said of.
+/// The subject of the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A whole drive.
@@ -157,12 +157,12 @@ pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (S
     (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
 }
 
-/// What nobody knows yet, before anything was read back.
+/// The summary before anything was read back.
 pub(super) fn nothing_read_back() -> String {
     "Nothing was read back yet, so nothing is known of the capacity.".into()
 }
 
-/// The reason for a doubt, in one sentence.
+/// Adds the reason for a doubt, in one sentence.
 fn explain(answer: Answer, doubt: Doubt) -> Answer {
     match doubt {
         Doubt::ProbesOnly => answer.caveat("A few intact blocks prove nothing about all the others."),
@@ -250,7 +250,7 @@ fn kind_evidence(kind: Kind, total: &Damage) -> String {
     }
 }
 
-/// Of the bits of sectors that are wrong, the share that differs.
+/// The share of wrong bits in damaged sectors.
 fn wrong_bit_share(total: &Damage) -> f64 {
     total.wrong_bits as f64 / (8.0 * total.wrong_bytes as f64)
 }
@@ -320,7 +320,7 @@ pub(super) fn damage_table(total: &Damage) -> OverviewTable {
     table
 }
 
-/// Mean speed, slowest part and where that begins, of each operation.
+/// For each operation, mean speed, slowest part and its address.
 pub(super) fn speed_table(rows: &[(Op, f64, f64, u64)]) -> OverviewTable {
     let mut table = OverviewTable::new(["", "mean", "slowest part", "at offset"]);
     for (op, mean, slowest, offset) in rows {

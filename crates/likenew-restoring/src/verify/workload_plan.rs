@@ -1,4 +1,4 @@
-//! What is done in which order. Everything follows from the settings and from what was found so far.
+//! The order of tasks, which follows from the settings and the findings up to now.
 
 use std::ops::Range;
 
@@ -16,20 +16,20 @@ use super::boundaries::boundary_offsets;
 use super::narrowing::next_round;
 use super::task::{Task, VerifyLayout};
 
-/// What was done, and what comes next.
+/// The tasks done, and the next one.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) layout: VerifyLayout,
     pub(super) history: Vec<(Task, &'a Segment)>,
     pub(super) next: Option<Task>,
 }
 
-/// Whether anything of what was read was not what had been written.
+/// Whether any data read back wrong.
 pub(super) fn is_damaged(segment: &Segment) -> bool {
     segment.damage.as_ref().is_some_and(|damage| damage.bytes() > 0)
 }
 
 impl<'a> WorkloadPlan<'a> {
-    /// From the start through everything that was done.
+    /// From the start through everything done.
     pub(super) fn walk(options: &VerifyOptions, span: u64, evidence: &'a Evidence) -> Self {
         let geometry = &evidence.geometry;
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
@@ -42,8 +42,8 @@ impl<'a> WorkloadPlan<'a> {
         Self { history: walk.history, next: walk.next, layout }
     }
 
-    /// Whether it would tell something where the file system has put the files. Not after an interruption: they were
-    /// made again then, in other places.
+    /// Whether it helps to know where the file system put the files. Not after an interruption, because new
+    /// files are in other places.
     pub(super) fn asks_for_extents(&self, evidence: &Evidence) -> bool {
         let has_file_system = matches!(evidence.identity.kind, Kind::Folder | Kind::File);
         let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
@@ -52,7 +52,7 @@ impl<'a> WorkloadPlan<'a> {
         has_file_system && wrapped && same_files && !asked
     }
 
-    /// Where the file system has put the files, as far as it was asked and says so.
+    /// Where the file system put the files, if it says so.
     pub(super) fn extents(evidence: &Evidence) -> Option<&ExtentMap> {
         evidence.observations.iter().find_map(|observation| match &observation.result {
             ProbeResult::Extents(map) => Some(map),
@@ -60,7 +60,7 @@ impl<'a> WorkloadPlan<'a> {
         })
     }
 
-    /// What was read back in the last pass of which anything was, and what was found there; of the probes where no pass was read.
+    /// The ranges of the last pass that was read, and the damage there; of the probes if no pass was read.
     pub(super) fn last_read(&self) -> Vec<(Vec<Range<u64>>, &'a Damage)> {
         let last = self.reads().map(|(pass, ..)| pass).max();
         let passes = self
@@ -88,7 +88,7 @@ impl<'a> WorkloadPlan<'a> {
         self.parts_of(Op::Read)
     }
 
-    /// Pass, part and record of everything that the passes wrote, or read.
+    /// Pass, part and record of everything that the passes wrote or read.
     pub(super) fn parts_of(&self, which: Op) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
         self.history.iter().filter_map(move |(task, segment)| match task {
             Task::Part { op, pass, part } if *op == which => Some((*pass, *part, *segment)),
@@ -104,7 +104,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The record of this task, or none if it is the next one.
+    /// The record of this task, or `None` if it is the next one.
     fn take(&mut self, task: Task) -> Option<&'a Segment> {
         match self.segments.next() {
             Some(segment) => {
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends early where something is still to be done.
+    /// Ends early if a task is left to do.
     fn verify_all(&mut self, layout: &VerifyLayout) -> Option<()> {
         let options = &layout.options;
         if options.probes > 0 && !options.read_only && self.probes(layout)? && !options.full {
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Whether a few blocks were enough to find something.
+    /// Whether the probes found damage.
     fn probes(&mut self, layout: &VerifyLayout) -> Option<bool> {
         for op in [Op::Write, Op::Read] {
             for task in [Task::Boundaries(op), Task::Scattered(op)] {
@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         if !self.history.iter().any(|(_, segment)| is_damaged(segment)) {
             return Some(false);
         }
-        // Rounds ask by addresses, and a folder's are not those of the drive.
+        // Rounds need addresses of the drive, which a folder's are not.
         while let Some(round) = next_round(layout, &self.history).filter(|_| !layout.is_folder) {
             for step in round.steps() {
                 self.take(Task::NarrowStep(round.clone(), *step))?;
@@ -162,8 +162,8 @@ impl<'a> Walk<'a> {
         Some(true)
     }
 
-    /// How many parts were written that are to be read back: all of them, unless a spot check has found damage. Then a
-    /// folder's are counted as far as they were written, and a drive has said enough.
+    /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
+    /// written parts are read, and a drive has shown enough.
     fn write(&mut self, layout: &VerifyLayout, pass: u32) -> Option<u32> {
         for part in 0..layout.parts() {
             self.take(Task::Part { op: Op::Write, pass, part })?;

@@ -12,9 +12,9 @@ use super::VerifyOptions;
 use super::task::{NarrowStep, Task, VerifyLayout};
 use super::wording;
 
-/// Random reads of a spot check of what was written so far.
+/// Random reads of a spot check.
 const SPOT_CHECK_READS: u64 = 32;
-/// Writes that push a small cache's content out.
+/// Writes that push out a small cache's content.
 const CACHE_FILL_WRITES: u64 = 64;
 /// Stamps of probes have pass 0, those of rounds a pass above this.
 const ROUNDS: u32 = 1 << 16;
@@ -29,7 +29,7 @@ impl VerifyLayout {
         Stream::closed(Mix::Only(op), self.options.block as u32, place, depth, self.stamp_class(pass))
     }
 
-    /// The blocks at these places, all at once, each I/O kept.
+    /// All blocks at these addresses at once, with a sample of each.
     fn at(&self, name: String, op: Op, places: &[u64], pass: u32) -> Workload {
         let block =
             |place: &u64| AccessPattern::Sequential(Region::bytes(*place..place + self.options.block));

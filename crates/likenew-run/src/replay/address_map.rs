@@ -44,7 +44,7 @@ impl AddressMap {
         self.region.clone()
     }
 
-    /// The whole blocks that stand for a recorded range; nothing for a flush.
+    /// The whole blocks for a recorded range; nothing for a flush.
     pub(crate) fn spot(&self, op: Op, offset: u64, length: u64) -> Spot {
         if op == Op::Flush {
             return Spot::default();
@@ -57,7 +57,7 @@ impl AddressMap {
         let start = offset - offset % self.block;
         let end = (offset.saturating_add(length)).max(start + 1).checked_next_multiple_of(self.block);
         let length = end.map_or(size, |end| (end - start).min(size));
-        // What would reach beyond the end ends there.
+        // A range that would reach beyond the end is cut there.
         Spot { offset: self.region.start + start.min(size - length), length }
     }
 

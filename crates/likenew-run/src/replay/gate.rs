@@ -1,25 +1,27 @@
-//! Holds an I/O back until everything that had ended before it in the recording has ended here.
+//! Holds an I/O back until everything that ended before it in the recording has ended in the replay.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use likenew_core::units::Nanos;
 
-/// I/Os that have left here and had not ended there are so many at most. Of more, the one that ended first there is taken to
-/// have ended.
+/// I/Os that have left in the replay and had not ended in the recording, at most. Of more, the first to end
+/// in the recording is assumed to have ended.
 const WINDOW: usize = 1 << 16;
 
 /// What the next I/O of a recording has to wait for, in constant memory.
 ///
-/// I/Os come in the order in which they left there, so all that had ended before one of them has left here already.
+/// I/Os come in the order of the recording, so all that had ended there before one of them have left here
+/// already.
 pub(crate) struct Gate {
-    /// When I/Os ended there that had not ended when the latest looked at left, and their places in `entries`.
+    /// When I/Os ended in the recording that were in flight there when the latest one left, and their places
+    /// in `entries`.
     ends: BinaryHeap<Reverse<(Nanos, u32)>>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// Ended there, and in flight here.
+    /// Ended in the recording, and in flight in the replay.
     blocking_count: usize,
-    /// The latest end there, and the latest end here, of what had ended.
+    /// The latest end in the recording and in the replay, of what had ended.
     recording_end: Nanos,
     replay_end: Nanos,
 }
@@ -30,7 +32,7 @@ struct Entry {
     ended_in_replay: Option<Nanos>,
 }
 
-/// An open gate: since when it would be, and how much later the I/O left there.
+/// An open gate: since when it is open, and how much later the I/O left in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GateOpening {
     pub(crate) since: Nanos,

@@ -1,4 +1,4 @@
-//! Writes down what became of a recording's I/Os, beside what the recording says of them.
+//! Records the results of a recording's I/Os, next to what the recording says of them.
 
 use likenew_core::busy::BusyTime;
 use likenew_core::io::Op;
@@ -12,17 +12,17 @@ use super::ticket::Ticket;
 /// Width of the windows along the recording's time.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// The books of one replay; memory does not grow with its length.
+/// Counters of one replay; memory does not grow with its length.
 pub(crate) struct Ledger {
     replay_record: ReplayRecord,
     tallies: Vec<[Option<ReplayTally>; Op::ALL.len()]>,
     /// By stream, of all together, and in the end of all reads and flushes.
     busy: Vec<BusyBoth>,
-    /// Whose I/Os are in the batch that leaves, and what they do.
+    /// Streams and operations of the I/Os in the batch that leaves.
     leaving: Vec<(u16, Op)>,
 }
 
-/// The time with something in flight, here and there.
+/// The time with something in flight, in the replay and in the recording.
 struct BusyBoth {
     replay_busy: BusyTime,
     /// In the recording: until when it is covered, and how much is.

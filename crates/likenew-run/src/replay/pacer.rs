@@ -7,7 +7,7 @@ use likenew_core::units::Nanos;
 use super::gate::Gate;
 use super::timeline::{Moment, Timeline};
 
-/// Says of one I/O after the other when it is due.
+/// Says when each I/O is due, one after the other.
 pub(crate) struct Pacer {
     rule: Rule,
     timeline: Timeline,
@@ -28,17 +28,17 @@ enum Rule {
 /// One application that does one I/O after the other.
 #[derive(Clone, Copy)]
 struct SerialClient {
-    /// When its last one left there, and was due here.
+    /// When its last one left in the recording, and was due in the replay.
     at: Nanos,
     due: Nanos,
-    /// Until when that one took here; never while it is in flight.
+    /// When that one ended in the replay; never while it is in flight.
     done: Nanos,
 }
 
 /// When an I/O leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DueTime {
-    /// As soon as there is room.
+    /// As soon as a slot is free.
     AtOnce,
     /// Then.
     At(Nanos),
@@ -87,7 +87,7 @@ impl Pacer {
         matches!(self.rule, Rule::Fast)
     }
 
-    /// Goes on to the next I/O of the recording.
+    /// Moves to the next I/O of the recording.
     pub(crate) fn moment(&mut self, io: &TraceIo) -> Moment {
         self.timeline.moment(io)
     }

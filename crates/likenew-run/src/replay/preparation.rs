@@ -1,4 +1,4 @@
-//! Writes everything that a recording touches once, so that its reads meet data.
+//! Writes everything that a recording touches once, so that its reads find data.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use super::address_map::{AddressMap, Spot};
 use crate::io_source::{Departure, IoSource};
 
-/// Parts of the region that are told apart: a bit each, 16 MiB in all where I/Os are no shorter than a part.
+/// Parts of the region that are tracked: one bit each, 16 MiB in all where no I/O is shorter than a part.
 const PARTS_MAX: u64 = 1 << 27;
 
 /// The touched parts of the region, in order of addresses.
@@ -45,7 +45,7 @@ impl Preparation {
         let size = end - start;
         let block = u64::from(geometry.block);
         let part = size.div_ceil(PARTS_MAX).next_multiple_of(block).min(replay_spec.length_max);
-        // No part lies in two files.
+        // No part spans two files.
         let whole = |boundary: u64| (start | boundary).is_multiple_of(part) || boundary >= end;
         let part = if geometry.boundary.is_none_or(whole) { part } else { block };
         let parts = size.div_ceil(part);

@@ -1,4 +1,4 @@
-//! The course of a recording: its I/Os, one after the other, each when its pace says so.
+//! A recording as a source of I/Os: one after the other, each when its pace says so.
 
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::lab_error::LabError;
@@ -15,10 +15,11 @@ use super::pacer::{DueTime, Pacer};
 use super::ticket::Ticket;
 use crate::io_source::{Departure, IoSource};
 
-/// On a wall clock the last stretch before a departure is not slept but looked through: a sleeper is woken too late.
+/// On a wall clock the last stretch before a departure is polled and not slept. Chosen: more than a sleeper
+/// usually wakes up late.
 const AWAKE: Nanos = Nanos::from_micros(200);
 
-/// A recording that is carried out.
+/// A recording that is replayed.
 pub(crate) struct Recording {
     source: Box<dyn TraceSource>,
     is_ended: bool,
@@ -26,13 +27,13 @@ pub(crate) struct Recording {
     map: AddressMap,
     pacer: Pacer,
     ledger: Ledger,
-    /// What is on its way, in no order; the next that leaves is at `head`, and places that nothing takes are in `free`.
+    /// Tickets in no order; the next that leaves is at `head`, and unused places are in `free`.
     tickets: Vec<Ticket>,
     free: Vec<usize>,
     head: Option<usize>,
     depth: u32,
     in_flight: u32,
-    /// When there was last as much in flight as may be.
+    /// When the maximum was last in flight.
     full_until: Nanos,
     reads_only: bool,
     trims: bool,
@@ -70,12 +71,12 @@ impl Recording {
         self
     }
 
-    /// What became of it.
+    /// Its results.
     pub(crate) fn into_record(self) -> ReplayRecord {
         self.ledger.into_record()
     }
 
-    /// The next I/O of the recording that is carried out.
+    /// The next I/O of the recording that is replayed.
     fn next(&mut self) -> Result<Option<usize>, LabError> {
         while !self.is_ended {
             let Some(io) = self.source.next_io().map_err(LabError::Unsuitable)? else {
@@ -131,7 +132,7 @@ impl Recording {
     }
 }
 
-/// Whether an I/O goes elsewhere than it went, or moves more or less.
+/// Whether an I/O goes to another address than recorded, or moves more or fewer bytes.
 fn is_fitted(io: &TraceIo, spot: Spot) -> bool {
     io.op != Op::Flush && (io.offset, io.length) != (spot.offset, spot.length)
 }
@@ -211,7 +212,7 @@ impl IoSource for Recording {
     }
 }
 
-/// Which stream an application's I/Os are.
+/// The streams of applications.
 struct StreamNames {
     names: Vec<String>,
     /// By the index that the source gives it.
@@ -223,7 +224,7 @@ impl StreamNames {
         Self { names: replay_spec.applications.clone(), streams: Vec::new() }
     }
 
-    /// Those that are not told apart are stream 0.
+    /// The stream of an application; 0 for those that are not distinguished.
     fn stream(&mut self, source: &dyn TraceSource, application: u16) -> u16 {
         let index = usize::from(application);
         if index >= self.streams.len() {

@@ -1,4 +1,4 @@
-//! One I/O of a recording on its way through the target, in as many pieces as it takes.
+//! One I/O of a recording on the target, in as many pieces as it needs.
 
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
@@ -20,13 +20,13 @@ pub(crate) struct Ticket {
     pub(crate) all_left: bool,
     /// Pieces in flight.
     pub(crate) pieces: u32,
-    /// When its pace wanted it to leave, if that has a time.
+    /// When it was due, if its pace sets a time.
     pub(crate) due: Option<Nanos>,
     /// When its first piece left.
     pub(crate) sent: Option<Nanos>,
     /// When the last of the pieces that have ended did.
     pub(crate) done: Nanos,
-    /// How much of its lateness passed with as many I/Os in flight as may be.
+    /// How much of its lateness passed with the maximum of I/Os in flight.
     pub(crate) throttled: Nanos,
 }
 

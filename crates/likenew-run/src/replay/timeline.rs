@@ -3,7 +3,7 @@
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
-/// Follows a recording and takes out of its time what pauses have too much.
+/// Follows a recording and cuts its pauses to their limit.
 pub(crate) struct Timeline {
     idle_max: Nanos,
     /// Until when something was in flight, as far as is known.
@@ -25,7 +25,7 @@ impl Timeline {
         Self { idle_max: idle_max.unwrap_or(Nanos::NEVER), quiet_since: Nanos::ZERO, cut: Nanos::ZERO }
     }
 
-    /// Goes on to the next I/O. Where its latency is not known, it is taken to have ended when it left.
+    /// Moves to the next I/O. If its latency is not known, it counts as ended when it left.
     pub(crate) fn moment(&mut self, io: &TraceIo) -> Moment {
         let cut = io.at.since(self.quiet_since).since(self.idle_max);
         self.cut += cut;

@@ -1,4 +1,4 @@
-//! What compressors make of the generator's data: the share that was asked for, whichever of them looks.
+//! Compressors reach the share that the data generator was asked for, whichever of them is used.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 use likenew_core::io::DataClass;
 use likenew_run::generator::Generator;
 
-/// What a drive compresses at a time, and twice what zip looks back over.
+/// Bytes that a drive compresses at a time, and twice zip's window.
 const UNIT: usize = 4096;
 const PIECE: usize = 64 << 10;
 
@@ -31,7 +31,7 @@ fn deflate(bytes: &[u8]) -> usize {
     encoder.finish().unwrap().len()
 }
 
-/// Compressed length over length; what does not become shorter is stored as it is.
+/// Compressed length over length; incompressible data is stored as it is.
 fn share(bytes: &[u8], at_once: usize, compressed: fn(&[u8]) -> usize) -> f64 {
     let sum: usize = bytes.chunks(at_once).map(|chunk| compressed(chunk).min(chunk.len())).sum();
     sum as f64 / bytes.len() as f64

@@ -1,4 +1,4 @@
-//! The loop, tried on a drive in memory whose every answer is known beforehand.
+//! The loop, on a drive in memory with known latencies.
 
 use std::ops::ControlFlow;
 
@@ -36,7 +36,7 @@ fn run_quietly(mut drive: Memory, workload: &Workload) -> Segment {
 
 #[test]
 fn a_closed_pace_keeps_its_depth_in_flight() {
-    // Little's law, exactly: depth 8 over 4 servers of 10 µs is 400 000 I/Os a second at 20 µs each.
+    // Little's law, exactly: depth 8 over 4 servers of 10 µs gives 400,000 IOPS at 20 µs each.
     let segment = run_quietly(drive(4), &reads("ops = 4000", 8));
     assert_eq!(segment.iops(), Some(400_000.0));
     let total = segment.total();
@@ -66,8 +66,8 @@ fn an_open_pace_is_kept_and_lateness_counts_as_latency() {
     let calm = run_quietly(drive(1), &open(50_000));
     assert_eq!(calm.total().ios, 5_000);
     assert_eq!(calm.total().latency_ns_mean(), 10_000.0);
-    // One server of 10 µs can do 100 000 a second; 200 000 are due, so the queue grows by 1 ms every 2 ms: the last
-    // I/O that was served within 100 ms was due after 50 ms.
+    // One server of 10 µs does 100,000 IOPS; 200,000 are due, so the queue grows by 1 ms every 2 ms: the last
+    // I/O served within 100 ms was due after 50 ms.
     let swamped = run_quietly(drive(1), &open(200_000));
     assert!((swamped.total().latency.max().as_secs_f64() - 0.05).abs() < 0.001);
     assert!((swamped.total().latency_ns_mean() - 25e6).abs() < 0.5e6);
@@ -81,7 +81,7 @@ fn poisson_arrivals_come_at_the_mean_rate_and_bunch() {
             "until = { elapsed = '1s' }\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.open = { per_second = 50000.0, inter_arrival = 'poisson', depth_max = 64 }",
         ),
     );
-    // Standard deviation of the count is √50 000 = 224.
+    // The standard deviation of the count is √50,000 = 224.
     assert!((segment.total().ios as f64 - 50_000.0).abs() < 1_000.0, "{}", segment.total().ios);
 }
 
@@ -185,7 +185,7 @@ fn a_flush_at_the_end_counts() {
     assert_eq!((without.ios(Op::Flush), with.ios(Op::Flush)), (0, 1));
     assert_eq!(with.elapsed(), without.elapsed() + SERVICE);
     assert_eq!((with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum), (10 * 4096, SERVICE.0));
-    // Of what was stopped, nobody waits for it.
+    // After a stop nothing waits for the flush.
     let mut stopped = workload(&text("flush = true\n"));
     stopped.until.ops = Some(1000);
     let ran = run(&mut drive(1), &stopped, &mut || Box::new(StopAfter(5))).unwrap();
@@ -223,14 +223,14 @@ fn who_asks_to_stop_is_heard_and_what_was_in_flight_is_recorded() {
 
 #[test]
 fn busy_time_is_the_time_in_which_anything_was_outstanding() {
-    // 5 000 I/Os of 10 µs each, 20 µs apart, leave the drive idle half of the time.
+    // 5,000 I/Os of 10 µs each, 20 µs apart, leave the drive idle half of the time.
     let calm = workload(
         "until = { elapsed = '100ms' }\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.open = { per_second = 50000.0, depth_max = 4 }",
     );
     let segment = run_quietly(drive(1), &calm);
     assert_eq!((segment.busy, segment.total().ios), (Nanos::from_millis(50), 5_000));
     assert!((segment.busy_bytes_per_s().unwrap() / (4096.0 / 10e-6) - 1.0).abs() < 1e-9);
-    // A closed pace leaves it no rest.
+    // A closed arrival leaves it no idle time.
     let segment = run_quietly(drive(4), &reads("ops = 4000", 8));
     assert_eq!(segment.busy, segment.elapsed());
     assert_eq!(run_quietly(drive(1), &workload("until = { elapsed = '1s' }")).busy, Nanos::ZERO);
@@ -275,7 +275,7 @@ fn streams_that_take_turns_keep_their_proportions_to_the_last_io() {
             assert_eq!(segment.errors(), 0);
         }
     }
-    // All of them together keep four in flight: four servers of 10 µs do 400 000 a second, and no more wait.
+    // Together they keep four in flight: four servers of 10 µs do 400,000 IOPS, and none waits.
     let text = format!("until = {{ ops = 1000 }}\n{}{}", stream("read", 1, ""), stream("write", 1, ""));
     let segment = run_quietly(drive(4), &workload(&text));
     assert_eq!((segment.iops(), segment.total().latency_ns_mean()), (Some(400_000.0), 10_000.0));

@@ -1,4 +1,4 @@
-//! Recordings, replayed on a drive in memory whose every answer is known beforehand.
+//! Traces, replayed on a drive in memory with known latencies.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 const SERVICE: Nanos = Nanos::from_micros(10);
 const MICRO: u64 = 1000;
 
-/// A recording in memory.
+/// A trace in memory.
 struct Listed {
     ios: VecDeque<Result<TraceIo, String>>,
     names: Vec<String>,
@@ -35,7 +35,7 @@ impl TraceSource for Listed {
     }
 }
 
-/// So many microseconds after the start, so many at work.
+/// Departure and latency in microseconds.
 fn io(at: u64, op: Op, offset: u64, length: u64, latency: Option<u64>, application: u16) -> TraceIo {
     let latency = latency.map(Nanos::from_micros);
     TraceIo { at: Nanos::from_micros(at), op, offset, length, latency, application }
@@ -133,7 +133,7 @@ fn recorded_times_are_kept_whatever_the_drive_does() {
     assert_eq!((of_timed.lateness_ns_sum, of_timed.lateness.count()), (0, 4));
     assert_eq!(of_timed.waiting().replayed_ns, (10 + 10 + 19 + 28) * MICRO);
     assert_eq!(of_timed.busy, ReplayPair { replayed_ns: 40 * MICRO, recorded_ns: (5 + 7) * MICRO });
-    // With one in flight at most, the others leave late by the drive's doing, and latency counts from when they were due.
+    // At QD1 the others leave late because of the drive, and latency counts from when they were due.
     let (segment, one_by_one) = replay_record(drive(1), &workload(ReplayTiming::Timed(clocked()), 1), &ios);
     assert_eq!(departures(&segment), [0, 100, 110, 120]);
     assert_eq!(
@@ -161,14 +161,14 @@ fn time_can_be_faster_and_pauses_shorter() {
 
 #[test]
 fn what_depends_on_others_waits_for_them_and_keeps_its_think_time() {
-    // Two at once, one that waited for the first of them alone, and one that waited for all.
+    // Two at once, one that depends on the first of them, and one that depends on all.
     let ios = [read(0, 100), read(0, 300), read(150, 100), read(310, 10)];
     let pace = ReplayTiming::Dependent(clocked());
     let (segment, quick) = replay_record(drive(4), &workload(pace, 8), &ios);
     assert_eq!(departures(&segment), [0, 0, 60, 80]);
     assert_eq!(quick.waiting(), ReplayPair { replayed_ns: 40 * MICRO, recorded_ns: 510 * MICRO });
     assert_eq!(quick.lateness_ns_sum, 0);
-    // A drive that takes longer delays what waits for it, and nothing counts twice.
+    // A slower drive delays what depends on it, and nothing counts twice.
     let slow = Memory::new(1 << 20, Nanos::from_micros(400), 4);
     let (segment, slow) = replay_record(slow, &workload(pace, 8), &ios);
     assert_eq!(departures(&segment), [0, 0, 450, 860]);
@@ -181,7 +181,7 @@ fn without_recorded_ends_each_application_does_one_after_the_other() {
         .map(|(at, application)| io(at, Op::Read, 0, 4096, None, application));
     let pace = ReplayTiming::Dependent(ReplayClock { closed: true, ..clocked() });
     let (segment, replay_record) = replay_record(drive(4), &workload(pace, 8), &ios);
-    // The second was due at 5 and waits for the first; what follows it keeps its distance.
+    // The second was due at 5 and depends on the first; later ones keep their distance.
     assert_eq!(departures(&segment), [0, 10, 10, 35, 36]);
     assert_eq!(
         (replay_record.paired_ios(), replay_record.waiting(), replay_record.lateness_ns_sum),
@@ -301,7 +301,7 @@ prop_compose! {
     }
 }
 
-/// Time in `spans` of which at least one is at work, by looking at every microsecond.
+/// Time in `spans` with at least one I/O, checked for every microsecond.
 fn union(spans: &[(u64, u64)]) -> u64 {
     let end = spans.iter().map(|span| span.1).max().unwrap_or(0);
     (0..end).filter(|now| spans.iter().any(|(from, to)| (from..to).contains(&now))).count() as u64

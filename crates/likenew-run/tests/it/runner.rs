@@ -1,4 +1,4 @@
-//! The conductor, on a procedure that is known beforehand.
+//! The procedure runner, on a known procedure.
 
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
@@ -42,7 +42,7 @@ impl Procedure for FiveTimes {
     }
 }
 
-/// Looks before and after what another procedure runs.
+/// Probes before and after each workload of another procedure.
 struct Looking;
 
 impl Procedure for Looking {
@@ -69,7 +69,7 @@ impl Procedure for Looking {
     }
 }
 
-/// Keeps what it is shown; can be full, or ask to stop, after so many workloads.
+/// Records its calls; can report a full disk, or ask to stop, after this many workloads.
 #[derive(Default)]
 struct RecordingObserver {
     kept: Vec<Segment>,

@@ -1,4 +1,4 @@
-//! A drive that stops answering is given up, and what it did before is kept.
+//! A drive that stops answering is given up, and its earlier results are kept.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use likenew_run::run::run;
 
 const SERVICE: Nanos = Nanos::from_millis(1);
 
-/// On a wall clock that jumps: answers so many I/Os after a millisecond each, and then nothing.
+/// On a wall clock that jumps: answers this many I/Os after a millisecond each, and then none.
 struct Silent {
     geometry: Geometry,
     answers: u64,
@@ -112,7 +112,7 @@ fn reads_at(rest: &str, pace: &str) -> Workload {
     toml::from_str(&text).unwrap()
 }
 
-/// Somebody who asks to stop after so long.
+/// A user who stops the run after this time.
 struct Asks(Nanos);
 
 impl Recorder for Asks {
@@ -142,7 +142,7 @@ fn a_drive_that_hangs_at_the_end_is_given_up() {
     assert!(drive.now >= expected && drive.now < expected + Nanos::from_secs(1), "{}", drive.now);
     assert_eq!(ran.segment.ios(Op::Read), 100);
     let text = hang.to_string();
-    assert!(text.contains("/dev/silent has not answered for 3 min 0 s"), "{text}");
+    assert!(text.contains("/dev/silent has not answered for 3 min"), "{text}");
     assert!(text.contains("read of 4 KiB at offset 409600") && text.contains("and 4 more"), "{text}");
 }
 
@@ -151,7 +151,7 @@ fn a_drive_that_hangs_in_the_middle_is_given_up_whatever_the_limits() {
     for until in ["ops = 1000", "bytes = '1GiB'", "elapsed = '10h'"] {
         let mut drive = Silent::after(100);
         let workload = reads(&format!("until = {{ {until} }}"));
-        // Nobody asks to stop within an hour.
+        // No user stops it within an hour.
         let ran = run(&mut drive, &workload, &mut || Box::new(Asks(Nanos::from_secs(3600)))).unwrap();
         let Some(LabError::Hung(hang)) = ran.lab_error else { panic!("{until}: {:?}", ran.lab_error) };
         assert_eq!((hang.ios.len(), ran.segment.ios(Op::Read)), (8, 100), "{until}");

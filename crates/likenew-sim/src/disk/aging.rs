@@ -1,11 +1,12 @@
-//! Who is served next: whoever the arm reaches soonest, less a credit for having waited.
+//! Which request is served next: the one with the shortest positioning time, less a credit for having waited.
 //!
-//! Serving the shortest positioning time first is what makes a queue worth its while, and starves whoever lies off the
-//! way. Ageing cures that: the effective time is *T_pos − W × T_wait*, the aged shortest positioning time first of
-//! Worthington, Ganger and Patt, "Scheduling Algorithms for Modern Disk Drives", SIGMETRICS 1994, after Jacobson and Wilkes,
-//! "Disk scheduling algorithms based on rotational position", HP Laboratories, 1991. With *W* = 0 nobody's wait counts; with
-//! a great *W* the order is that of arrival. As no positioning takes longer than *C*, a full stroke and a turn, nobody is
-//! overtaken by a request that came *C* / *W* later than itself.
+//! Serving the shortest positioning time first is what makes a queue worthwhile, but starves requests far
+//! from the rest. Aging fixes that: the effective time is *T_pos − W × T_wait*, the aged shortest positioning
+//! time first of Worthington, Ganger and Patt, "Scheduling Algorithms for Modern Disk Drives", SIGMETRICS
+//! 1994, after Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP
+//! Laboratories, 1991. With *W* = 0 no wait counts; with a large *W* the order is that of arrival. As no
+//! positioning takes longer than *C*, a full stroke and a turn, no request is overtaken by one that came *C*
+//! / *W* later.
 
 use likenew_core::units::Nanos;
 
@@ -16,7 +17,7 @@ pub(super) struct Aging {
 }
 
 impl Aging {
-    /// Each second of waiting outweighs so many milliseconds of positioning.
+    /// Milliseconds of positioning that each second of waiting outweighs.
     pub(super) fn new(per_mille: u32) -> Self {
         Self { per_mille: i64::from(per_mille) }
     }

@@ -1,4 +1,4 @@
-//! The arm of a disk: where its head stands, how long it takes to a sector, and how long a transfer takes.
+//! The arm of a disk: where its head is, how long it takes to a sector, and how long a transfer takes.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::disk_parameters::DiskParameters;
 use super::platters::{Platters, TrackPosition};
 use super::seek_curve::SeekCurve;
 
-/// What a head is to do with sectors. Before it writes it has to stand more still than before it reads, so that data
-/// sheets give separate seek times.
+/// What a head does with sectors. Before a write it has to settle more than before a read, so data sheets
+/// give separate seek times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -55,8 +55,8 @@ impl Arm {
         &self.platters
     }
 
-    /// How long it takes from now until a sector is under its head. A change of track within a transfer that goes on does
-    /// not count: whoever goes on later pays for it as well.
+    /// How long it takes from now until a sector is under its head. A track change within a sequential
+    /// transfer does not count: a request that continues it later would pay for it as well.
     pub(super) fn positioning(&self, sector: u64, access: Access, now: Nanos) -> Nanos {
         let place = self.platters.place(sector);
         let gap = if sector == self.next_sector { place.start - self.media_time } else { 0 };
@@ -83,7 +83,7 @@ impl Arm {
         (from, from + Nanos(self.media_time - first.start))
     }
 
-    /// The head goes on to before this sector, without a seek.
+    /// Moves the head to just before this sector, without a seek.
     pub(super) fn move_to(&mut self, end: u64) {
         let last = self.platters.place(end - 1);
         (self.cylinder, self.head) = (last.cylinder, last.head);

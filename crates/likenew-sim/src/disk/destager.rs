@@ -1,8 +1,8 @@
 //! What goes to the platters, in which order, and where: behind the write cache, and without one.
 //!
-//! A disk whose tracks do not overlap writes every sector at its own place, and whatever the arm reaches soonest first. A
-//! shingled one writes bands that are complete, appends the rest to its persistent cache, and cleans that when there is
-//! nothing else to do, or when it is full and somebody waits.
+//! A disk whose tracks do not overlap writes every sector at its own place, the nearest for the arm first. A
+//! shingled one writes bands that are complete, appends the rest to its persistent cache, and cleans that
+//! when it is idle, or when it is full and a request waits.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use super::disk_parameters::DiskParameters;
 use super::shingles::Shingles;
 use super::write_cache::WriteCache;
 
-/// Sectors of one extent that are written in one go at most, so that room comes back steadily.
+/// Sectors of one extent that are written in one go at most, so that space is freed steadily.
 const DESTAGE_SECTORS_MAX: u64 = 2048;
 
 /// Why something is to be written now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DestageDemand {
-    /// Since when somebody has been waiting for room, or for a flush.
+    /// Since when a request has been waiting for space, or for a flush.
     pub(super) waiting_since: Option<Nanos>,
     /// A write that is not cached finds the persistent cache full.
     pub(super) no_room: bool,
@@ -29,7 +29,7 @@ pub(super) struct DestageDemand {
 }
 
 impl DestageDemand {
-    /// Whether it may not be put off until nobody waits for the arm.
+    /// Whether it may not be put off until the arm is idle.
     pub(super) fn is_pressing(&self) -> bool {
         self.waiting_since.is_some() || self.no_room
     }
@@ -120,7 +120,7 @@ impl Destager {
         }
     }
 
-    /// When a look at [`best`](Self::best) is due though nothing else happens.
+    /// When [`best`](Self::best) must be checked though nothing else happens.
     pub(super) fn next_poll(&self) -> Option<Nanos> {
         let gather = self.shingles.as_ref()?.parameters().gather;
         Some(self.cache.as_ref()?.last_put()? + gather)
@@ -176,7 +176,7 @@ impl Destager {
         }
         let shingles = self.shingles.as_mut()?;
         let gathered = !self.batch.is_empty();
-        // As much of it as there is room for.
+        // As much of it as fits.
         while !self.batch.is_empty() {
             let sectors = self.batch.iter().map(|extent| extent.end - extent.start).sum();
             if let Some(physical) = shingles.append_room(self.batch.len(), sectors) {

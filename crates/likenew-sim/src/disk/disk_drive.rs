@@ -1,9 +1,9 @@
 //! A hard disk: link, firmware, caches, arm and platters, put together.
 //!
-//! A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that are not
-//! cached, wait for the arm. It goes where it can start soonest, turning of the platters included, less a credit for
-//! having waited. Cached writes go to the platters while nobody waits for the arm, and compete with those who do when
-//! there is no room for more or a flush waits.
+//! A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that
+//! are not cached, wait for the arm. It goes where it can start soonest, rotation included, less a credit for
+//! having waited. Cached writes go to the platters while no command waits for the arm, and compete with
+//! waiting ones when the cache is full or a flush waits.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,7 +30,7 @@ use crate::timeline::{Timeline, transfer_time};
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The firmware has read the command in this slot.
+    /// The firmware has decoded the command in this slot.
     Command(u32),
     /// So many sectors more of the write in this slot are in the write cache.
     Arrived(u32, u64),
@@ -61,13 +61,13 @@ pub(crate) struct DiskDrive {
     quiet_since: Nanos,
     /// Waiting for the arm.
     pending: Vec<u32>,
-    /// Writes that wait for room in the cache.
+    /// Writes that wait for space in the cache.
     blocked: VecDeque<u32>,
     /// Flushes that wait for the cache to be destaged up to a mark.
     flushes: VecDeque<(u32, u64)>,
     job: Option<Job>,
     contents: Option<PlainContents>,
-    /// When the next look is due.
+    /// When the next check is due.
     next_poll: Option<Nanos>,
     host_bytes_written: u64,
 }
@@ -119,7 +119,7 @@ impl DiskDrive {
     /// A disk as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such disk.
+    /// A sentence, if these bytes are not such a disk.
     pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
         let saved = postcard::from_bytes::<SavedState>(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
@@ -196,7 +196,7 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Lets writes send their data, in order, as far as there is room for it.
+    /// Lets writes send their data, in order of arrival, as far as it fits.
     fn admit(&mut self, now: Nanos) {
         let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {
@@ -276,7 +276,8 @@ impl DiskDrive {
         }
     }
 
-    /// The request that is served next, among those that can be: its effective positioning time and its place in `pending`.
+    /// The request that is served next, among those that can be: its effective positioning time and its place
+    /// in `pending`.
     fn best_request(&self, now: Nanos) -> Option<(i64, usize)> {
         let costs = self.pending.iter().enumerate().filter_map(|(index, slot)| {
             let request = &self.requests[*slot as usize];
@@ -308,7 +309,7 @@ impl DiskDrive {
         }
     }
 
-    /// When there has been quiet for long enough to clean, if it lasts.
+    /// When the disk will have been idle for long enough to clean, if nothing comes.
     fn cleans_at(&self) -> Option<Nanos> {
         let after = self.destager.cleans_after().filter(|_| self.slots_used == 0)?;
         Some(self.quiet_since + after)

@@ -1,4 +1,4 @@
-//! How a hard disk is built: everything that its mechanism needs to know.
+//! The parameters of a hard disk: everything that its mechanism needs to know.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::shingles::ShingleParameters;
 use crate::host_link::LinkParameters;
 use crate::timeline::{times, transfer_time};
 
-/// How a hard disk is built.
+/// The parameters of a hard disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskParameters {
     /// The cable.
@@ -82,8 +82,9 @@ impl DiskParameters {
         self.head_switch + self.write_seek.track.since(self.read_seek.track)
     }
 
-    /// What it takes to write sectors that fill some sectors of the platters only in part: those are read first, and come by
-    /// again a turn later. Both ends of what is shorter than a track are read in the same pass. A shingled disk gathers them before.
+    /// What it takes to write sectors that fill some sectors of the platters only in part: those are read
+    /// first, and come by again a turn later. Both ends of what is shorter than a track are read in the same
+    /// pass. A shingled disk gathers them before.
     pub(super) fn completing(&self, sectors: &Range<u64>) -> Nanos {
         let parts =
             [sectors.start, sectors.end].into_iter().filter(|end| !end.is_multiple_of(self.physical_sectors));

@@ -1,18 +1,19 @@
 //! The persistent cache of a shingled disk: a log on tracks that do not overlap, and the map of what is newest in it.
 //!
-//! Writes are appended wherever they belong, one record for each part of a band. The log is a ring: its room comes back in
-//! order, when nothing of its oldest record is newest any more. It knows no time.
+//! Writes are appended wherever they belong, one record for each part of a band. The log is a ring: space is
+//! freed from its oldest record on, once none of that record's data is the newest copy any more. It knows no
+//! time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Neighbouring sectors whose newest copy is in the log.
+/// Adjacent sectors whose newest copy is in the log.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Piece {
     sectors: u64,
-    /// Where it lies, counted from the first append on.
+    /// Its position, counted from the first append on.
     position: u64,
     record: u64,
 }
@@ -39,8 +40,8 @@ pub(super) struct MediaCache {
     head: u64,
 }
 
-/// Pieces that one more extent can add to the map at most: itself, and either what is left of an older piece behind it or,
-/// where it crosses the edge of a band, itself once more.
+/// Pieces that one more extent can add to the map at most: itself, and either what is left of an older piece
+/// behind it or, where it crosses the edge of a band, itself once more.
 const PIECES_PER_EXTENT: usize = 2;
 
 impl MediaCache {
@@ -55,8 +56,8 @@ impl MediaCache {
         }
     }
 
-    /// Where on the platters an append of so many extents and sectors would go, if there is room for it. It does
-    /// not reach beyond the end of the ring: rather, what is left there stays empty.
+    /// Where on the platters an append of so many extents and sectors would go, if it fits. It never wraps
+    /// around the end of the ring: the rest there stays empty.
     pub(super) fn room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         let start = self.start_of(sectors);
         let tail = self.records.front().map_or(start, |record| record.position);
@@ -71,12 +72,12 @@ impl MediaCache {
         if in_ring + sectors > self.log_sectors { self.head + self.log_sectors - in_ring } else { self.head }
     }
 
-    /// Begins an append for which there is room; the first `header` sectors of it hold its record.
+    /// Begins an append that fits; the first `header` sectors of it hold its record.
     pub(super) fn begin_append(&mut self, sectors: u64, header: u64) {
         self.head = self.start_of(sectors) + header;
     }
 
-    /// Goes on with it. `logical` lies within one band.
+    /// Continues it. `logical` is within one band.
     pub(super) fn append(&mut self, logical: Range<u64>) {
         self.forget(&logical);
         let (sectors, position) = (logical.end - logical.start, self.head);
@@ -119,7 +120,7 @@ impl MediaCache {
         self.remove(logical, u64::MAX);
     }
 
-    /// What records before this one hold of these sectors, which do not cut pieces, is at home.
+    /// The data of these sectors in earlier records, which do not cut pieces, is at home.
     pub(super) fn forget_before(&mut self, logical: &Range<u64>, record: u64) {
         self.remove(logical, record);
     }

@@ -1,4 +1,4 @@
-//! Where sectors lie on the platters of a disk, and when they pass under a head.
+//! The places of sectors on the platters of a disk, and when they pass under a head.
 //!
 //! Sectors count along a spiral: the tracks of a cylinder head by head, cylinder by cylinder from the outer edge,
 //! in zones whose tracks hold ever fewer sectors. The start of each track is turned against the one before it by
@@ -124,7 +124,7 @@ impl Platters {
         self.cylinders
     }
 
-    /// Where a sector lies.
+    /// The place of a sector.
     pub(crate) fn place(&self, sector: u64) -> TrackPosition {
         let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];

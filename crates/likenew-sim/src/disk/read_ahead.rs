@@ -16,14 +16,15 @@ struct Stream {
     /// When it began, as time and as media time.
     started_at: Nanos,
     began_media: u64,
-    /// It stops here unless somebody follows.
+    /// It stops here unless another read follows.
     limit: u64,
 }
 
-/// Somebody who wants what the head is about to read.
+/// A read of what the head is about to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Follower {
-    /// How long the head reads what nobody asked for before it comes to it; nothing if that comes next or has been read.
+    /// How long the head reads sectors that no read asked for before it comes to it; zero if it comes next or
+    /// has been read.
     pub(super) wait: Nanos,
     /// When it is in memory.
     pub(super) until: Nanos,
@@ -66,7 +67,7 @@ impl ReadAhead {
             || self.stream.as_ref().is_some_and(|stream| covers(&stream.buffered_range(now, platters)))
     }
 
-    /// Somebody took these sectors from memory: a head that still reads on behind them goes on further.
+    /// These sectors were read from memory: a head that still reads ahead behind them continues further.
     pub(super) fn on_taken(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
         let Some(stream) = &mut self.stream else { return };
         if stream.runs(now, platters) && stream.first <= sectors.start && sectors.end <= stream.limit {
@@ -75,7 +76,7 @@ impl ReadAhead {
         }
     }
 
-    /// What it takes to go on reading as far as these sectors, if the head is on its way to them.
+    /// What it takes to read ahead as far as these sectors, if the head is on its way to them.
     pub(super) fn follow(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Follower> {
         let stream = self.stream.as_ref()?;
         if !stream.runs(now, platters) || sectors.start < stream.first || stream.limit < sectors.start {
@@ -99,7 +100,8 @@ impl ReadAhead {
         self.segments.push_back(stream.buffered_range(now, platters));
     }
 
-    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own segment included.
+    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own
+    /// segment included.
     pub(super) fn fit(&mut self, sectors_max: u64) {
         let buffered = |segment: &Range<u64>| segment.end - segment.start;
         let mut sectors = self.segments.iter().map(buffered).sum::<u64>() + self.segment_sectors;

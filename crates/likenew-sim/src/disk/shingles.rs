@@ -1,11 +1,11 @@
-//! The translation layer of a shingled disk that manages itself: which copy of a sector is newest, and where it lies.
+//! The translation layer of a drive-managed shingled disk: which copy of a sector is newest, and where it is.
 //!
-//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can be written
-//! without writing the rest of the band. What fills a whole band is written to its home at once. Everything else goes to
-//! the persistent cache first, a log at the outer tracks, and cleaning brings it home band by band, the band of the oldest
-//! record first: the band is read, what the log has of it is read and merged, and the band is written. So Aghayev and
-//! Desnoyers describe such disks in "Skylight: a window on shingled disk operation", FAST 2015; the order of cleaning is
-//! assumed. It knows no time.
+//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can
+//! be written without writing the rest of the band. What fills a whole band is written to its home at once.
+//! Everything else goes to the persistent cache first, a log at the outer tracks, and cleaning brings it home
+//! band by band, the band of the oldest record first: the band is read, what the log has of it is read and
+//! merged, and the band is written. So Aghayev and Desnoyers describe such disks in "Skylight: a window on
+//! shingled disk operation", FAST 2015; the order of cleaning is assumed. It knows no time.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct ShingleParameters {
     pub log_sectors: u64,
     /// Sectors of a band.
     pub band_sectors: u64,
-    /// Pieces that the map of the persistent cache can tell apart.
+    /// Pieces that the map of the persistent cache can hold.
     pub map_entries: u32,
     /// Sectors that are appended to the log in one go at most.
     pub append_sectors_max: u64,
@@ -139,7 +139,7 @@ impl Shingles {
         self.home(band.start)..self.home(band.end)
     }
 
-    /// Where so many sectors of so many extents can be appended, if the persistent cache has room.
+    /// Where so many sectors of so many extents can be appended, if the persistent cache has space.
     pub(super) fn append_room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         self.cache.room(extents, self.parameters.header_sectors + sectors)
     }

@@ -1,4 +1,5 @@
-//! The write-back cache of a disk: extents that the host was told are written and that the platters do not hold yet.
+//! The write-back cache of a disk: extents that were acknowledged to the host and are not on the platters
+//! yet.
 //!
 //! Extents never overlap: what is written again while it waits replaces what was there, so that the newest copy of a
 //! sector is the only one.
@@ -7,10 +8,10 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
-/// A write comes in by parts of so many sectors at most, so that it needs no more room than there is.
+/// A write comes in by parts of so many sectors at most, so that it fits the free space.
 const PART_SECTORS_MAX: u64 = 2048;
 
-/// Neighbouring sectors that wait to be written.
+/// Adjacent sectors that wait to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) sectors: Range<u64>,
@@ -61,9 +62,9 @@ impl WriteCache {
         self.sectors
     }
 
-    /// Sets room aside for a write whose data is about to come in, if there is any.
+    /// Reserves space for a write whose data is about to come in, if there is any.
     pub(super) fn reserve(&mut self, sectors: &Range<u64>) -> bool {
-        // A write that continues what is here needs no extent of its own.
+        // A write that continues an existing extent needs no new one.
         let needs_extent = !self.extents.iter().any(|extent| touch(&extent.sectors, sectors));
         let extents = self.extents.len() + self.reserved_extents;
         if self.sectors + length(sectors) > self.sectors_max || (needs_extent && extents >= self.extents_max)
@@ -75,7 +76,7 @@ impl WriteCache {
         true
     }
 
-    /// A write for which room was reserved comes in.
+    /// A write for which space was reserved comes in.
     pub(super) fn put(&mut self, sectors: Range<u64>, now: Nanos) {
         self.reserved_extents -= 1;
         self.sequence += 1;

@@ -1,4 +1,4 @@
-//! What maps of whole blocks are, and what their merges cost.
+//! Explains block maps, and what their merges cost.
 
 use super::explanation::LayerBox;
 use super::flash::work_time;

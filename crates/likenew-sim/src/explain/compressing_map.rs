@@ -1,4 +1,4 @@
-//! What a compressing map is.
+//! Explains a compressing map.
 
 use likenew_core::io::DataClass;
 

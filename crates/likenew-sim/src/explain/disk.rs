@@ -1,4 +1,4 @@
-//! A hard disk explained.
+//! Explains a hard disk.
 
 use likenew_core::units::Nanos;
 

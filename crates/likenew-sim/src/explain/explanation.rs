@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use super::value::{Fact, Value, serialize_value};
 use crate::section::SourceEntry;
 
-/// What a drive is made of and what follows from it.
+/// The parts of a drive and the limits that follow from them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Explanation {
     /// As the user typed it.
@@ -20,15 +20,15 @@ pub struct Explanation {
     pub capacity_bytes: u64,
     /// Smallest unit of address.
     pub sector_bytes: u32,
-    /// What it has been through, in words.
+    /// Its past, in words.
     pub state: String,
-    /// What it is made of, from the host to the medium.
+    /// Its layers, from the host to the medium.
     pub layers: Vec<LayerBox>,
     /// How fast it can be at most, before use slows it down.
     pub ceilings: Vec<Ceiling>,
     /// How long some things take.
     pub times: Vec<Fact>,
-    /// What an X-ray of it should find, by the keys of its table; of drives that are drawn.
+    /// What an X-ray of it should find, by the keys of its table; only for generated drives.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<Fact>,
     /// Why it is slower than it could be: names of the causes that are at work, as a diagnosis should give them.
@@ -42,13 +42,13 @@ pub struct Explanation {
 /// A layer of a drive.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct LayerBox {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What it does, in a sentence.
     pub says: String,
     /// Its figures.
     pub facts: Vec<Fact>,
-    /// What of it can be drawn.
+    /// Its picture, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
 }
@@ -59,7 +59,7 @@ impl LayerBox {
     }
 }
 
-/// What of a layer can be drawn.
+/// The picture of a layer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Picture {
@@ -70,7 +70,7 @@ pub enum Picture {
         /// Dies on each.
         dies_per_channel: u32,
     },
-    /// Rates of equal parts of the address space, in order, in bytes a second.
+    /// Rates of equal parts of the address space, ordered by address, in bytes a second.
     BytesPerSByAddress(Vec<f64>),
 }
 
@@ -79,14 +79,14 @@ pub enum Picture {
 pub struct Ceiling {
     /// What is done: `sequential read` …
     pub rate_name: &'static str,
-    /// What the maker or a reviewer says.
+    /// The rated or reviewed speed.
     pub advertised: Option<Value>,
     /// What bounds it; one at least, all in the same unit.
     pub bounds: Vec<Bound>,
 }
 
 impl Ceiling {
-    /// What takes no time bounds nothing.
+    /// A step that takes no time limits nothing.
     pub(crate) fn new(rate_name: &'static str, mut bounds: Vec<Bound>) -> Self {
         bounds.retain(|bound| bound.value.number().is_some_and(f64::is_finite));
         assert!(!bounds.is_empty(), "something bounds everything");
@@ -99,7 +99,7 @@ impl Ceiling {
         self.bounds.iter().min_by(|a, b| key(a).total_cmp(&key(b))).expect("one bound at least")
     }
 
-    /// What is advertised over what can be at most.
+    /// The advertised rate over the ceiling.
     pub fn advertised_share(&self) -> Option<f64> {
         Some(self.advertised.as_ref()?.number()? / self.limit().value.number()?)
     }
@@ -122,9 +122,9 @@ impl Serialize for Ceiling {
 pub struct Bound {
     /// The layer.
     pub bottleneck: String,
-    /// How it comes about.
+    /// How it arises.
     pub method: String,
-    /// At what rate.
+    /// The rate.
     pub value: Value,
 }
 

@@ -1,4 +1,4 @@
-//! A flash drive explained.
+//! Explains a flash drive.
 
 use likenew_core::units::{Nanos, amount};
 
@@ -175,7 +175,7 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
     ceilings
 }
 
-/// What only some drives have.
+/// Layers that only some drives have.
 fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     let mut boxes = Vec::new();
     if let Some(cache) = parameters.map_cache {
@@ -230,7 +230,7 @@ pub(super) fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
     Nanos(nand.page_transfer.0 * u64::from(pages))
 }
 
-/// How long a die takes for work that it is not disturbed in.
+/// How long a die takes for undisturbed work.
 pub(super) fn work_time(nand: &NandParameters, work: &Work) -> Nanos {
     nand.copying_time(work) + Nanos(nand.erase.0 * u64::from(work.erases))
 }

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::spec::{Spec, SpecName};
 use crate::truth::{TrueValue, Truth};
 
-/// One fact for each property of a drive that was drawn; nothing of others.
+/// One fact for each property of a generated drive; nothing for others.
 pub(super) fn explain(spec: &Spec, model: &Model) -> Vec<Fact> {
     if !matches!(spec.drive, SpecName::Generated(_)) {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! What a drive is made of and what follows from it, in words and figures, without making the drive.
+//! Explains the parts of a drive and the limits that follow from them, in words and numbers, without making
+//! the drive.
 
 pub(crate) mod cluster_map;
 pub(crate) mod compressing_map;
@@ -19,7 +20,7 @@ use crate::truth::causes;
 use explanation::{Ceiling, Explanation, LayerBox};
 use value::{Fact, Value};
 
-/// What a kind of drive has to say of itself.
+/// The explanation of one kind of drive.
 struct Parts {
     state: String,
     layers: Vec<LayerBox>,
@@ -55,9 +56,10 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let limit = |rate_name: &str| {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
     };
-    for (name, of) in
-        [("sequential read of the whole drive", SEQUENTIAL_READ), ("sequential write of the whole drive", SEQUENTIAL_WRITE)]
-    {
+    for (name, of) in [
+        ("sequential read of the whole drive", SEQUENTIAL_READ),
+        ("sequential write of the whole drive", SEQUENTIAL_WRITE),
+    ] {
         if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
             && !parts.times.iter().any(|time| time.name == name)
         {
@@ -86,7 +88,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     }
 }
 
-/// What reading a drive in order is limited to, its own link among the limits.
+/// What limits reading a drive sequentially, its own link among the limits.
 pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
     let parts = parts(spec, model);
     let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.rate_name == SEQUENTIAL_READ);
@@ -98,7 +100,7 @@ const SEQUENTIAL_WRITE: &str = "sequential write";
 const RANDOM_READ: &str = "random 4 KiB read";
 const RANDOM_WRITE: &str = "random 4 KiB write";
 
-/// What is said of a new drive.
+/// Published figures of a new drive.
 fn advertised_value(advertised: &RatedSpeeds, rate_name: &str) -> Option<Value> {
     let rate = |bytes_per_s: Option<u64>| bytes_per_s.map(|rate| Value::BytesPerSecond(rate as f64));
     let iops = |iops: Option<u64>| iops.map(|iops| Value::PerSecond(iops as f64));

@@ -1,4 +1,4 @@
-//! What a page map is, and what its collection costs.
+//! Explains a page map, and what its garbage collection costs.
 
 use super::explanation::LayerBox;
 use super::flash::work_time;
@@ -41,7 +41,7 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
     LayerBox::new("translation layer: page map", &says, facts)
 }
 
-/// The block that is collected.
+/// The victim block.
 fn victim(collection: Collection) -> String {
     match collection {
         Collection::Greedy => "its emptiest block".into(),

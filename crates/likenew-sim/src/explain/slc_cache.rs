@@ -1,4 +1,4 @@
-//! What a pseudo-SLC write cache is, and how fast it takes writes.
+//! Explains a pseudo-SLC write cache, and how fast it takes writes.
 
 use likenew_core::units::amount;
 

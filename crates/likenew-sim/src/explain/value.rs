@@ -13,7 +13,7 @@ pub enum Value {
     Bytes(u64),
     /// Bytes a second.
     BytesPerSecond(f64),
-    /// I/Os a second.
+    /// I/Os per second.
     PerSecond(f64),
     /// A time.
     Span(Nanos),
@@ -85,12 +85,13 @@ fn group_thousands(number: u64) -> String {
     rest.fold(digits[..first].to_owned(), |grouped, chunk| format!("{grouped},{chunk}"))
 }
 
-/// A named figure. Serialises to name, value (a whole number where the unit has no parts), unit, and text for people.
+/// A named figure. Serializes to name, value (a whole number where the unit has no parts), unit, and text for
+/// people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// How much.
+    /// Its value.
     pub value: Value,
 }
 

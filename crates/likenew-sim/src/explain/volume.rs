@@ -1,4 +1,4 @@
-//! A network volume explained.
+//! Explains a network volume.
 
 use likenew_core::units::{Nanos, amount};
 

@@ -1,23 +1,24 @@
-//! What is wrong with a drive.
+//! The faults of a drive.
 
 use std::ops::Range;
 
 use likenew_core::units::{Nanos, amount, rate};
 
-/// What is wrong with a drive. Addresses are those that the host uses.
+/// The faults of a drive. Addresses are those that the host uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveFaults {
-    /// Bytes that are really there.
+    /// Bytes that really exist.
     pub real_capacity_bytes: Option<u64>,
-    /// Addresses go round at so many bytes, of which those beyond the real ones are nowhere: writes to them are dropped, and
-    /// reads bring zeros. Equal to the real bytes, or not said, it is what f3 names *wraparound* among the kinds of
-    /// counterfeit flash; as large as the drive says it is, *limbo*; in between, *chain*.
+    /// Addresses wrap around at so many bytes; those beyond the real bytes do not exist: writes to them are
+    /// dropped, and reads return zeros. If it equals the real bytes, or is absent, it is what f3 calls
+    /// *wraparound* among the kinds of counterfeit flash; if it is as large as the reported capacity,
+    /// *limbo*; in between, *chain*.
     pub wrap_bytes: Option<u64>,
     /// Sectors of these bytes are read with flipped bits, the same ones each time, and without an error.
     pub flipped: Vec<Range<u64>>,
     /// Bits that are flipped in each sector of `flipped`.
     pub flipped_bits: u32,
-    /// Each time after so many writes, one is answered and never done.
+    /// After every so many writes, one is answered and never done.
     pub lost_write_every: Option<u64>,
     /// Reads that touch these bytes end in the medium's error, after all retries.
     pub unreadable: Vec<Range<u64>>,
@@ -31,9 +32,9 @@ pub struct DriveFaults {
     pub read_only_after_bytes: Option<u64>,
     /// When the drive stops for a while.
     pub stall: Option<StallParameters>,
-    /// What becomes of TRIM between the host and the drive.
+    /// How TRIM fails between the host and the drive.
     pub trim: Option<TrimDefect>,
-    /// Who else uses the drive.
+    /// I/O of another program.
     pub neighbour: Option<NeighbourParameters>,
     /// Single I/Os that take long.
     pub outliers: Option<OutlierParameters>,
@@ -52,16 +53,16 @@ pub struct NeighbourParameters {
     pub write_percent: u32,
 }
 
-/// Single I/Os that are answered late; the drive serves others meanwhile.
+/// Single I/Os that are answered late; the drive serves others in the meantime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutlierParameters {
     /// One of so many, at random.
     pub every_ios: u64,
-    /// By so much later.
+    /// How much later they end.
     pub span: Nanos,
 }
 
-/// When a drive moves less for a while, as one does that is too hot.
+/// When a drive is slower for a while, as one that is too hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleParameters {
     /// Before each multiple of this.
@@ -89,9 +90,9 @@ impl ThrottleParameters {
 /// What a bridge between the host and a drive does to TRIM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrimDefect {
-    /// It announces none, so that the host sends none.
+    /// It reports none, so that the host sends none.
     Hidden,
-    /// It announces TRIM, answers that it was done, and passes nothing on.
+    /// It reports TRIM, answers that it was done, and passes nothing on.
     Dropped,
 }
 
@@ -118,7 +119,7 @@ impl DriveFaults {
         self.real_capacity_bytes.is_some() || !self.flipped.is_empty() || self.lost_write_every.is_some()
     }
 
-    /// What is wrong, for people, as name and value.
+    /// The faults for people, as name and value.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
         if let Some(bytes) = self.real_capacity_bytes {
@@ -175,8 +176,8 @@ impl DriveFaults {
 }
 
 impl DriveFaults {
-    /// Where an address is, and up to how many of the `length` bytes after it lie behind one another there; it may be
-    /// nowhere.
+    /// Where an address is, and how many of the `length` bytes from it are contiguous there; it may not
+    /// exist.
     pub(crate) fn locate(&self, address: u64, length: u64) -> (Option<u64>, u64) {
         let Some(real) = self.real_capacity_bytes else { return (Some(address), length) };
         let wrap = self.wrap_bytes.unwrap_or(real);

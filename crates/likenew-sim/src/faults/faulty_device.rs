@@ -1,9 +1,10 @@
 //! A drive with faults: another mechanism, and what goes wrong between it and the host.
 //!
-//! The mechanism inside stays as it is and keeps its own time; faults change which of its addresses is meant, how an I/O
-//! ends, what it brings, and how much later. Retries of several I/Os come one after the other. An I/O that goes round the
-//! end of what is really there is done in parts, one after the other. For the time of what is answered and never done, a read
-//! stands in (assumed: it crosses the link with as many bytes, and changes nothing), for a TRIM a flush.
+//! The mechanism inside is unchanged and keeps its own time; faults change which of its addresses is meant,
+//! how an I/O ends, what it returns, and how much later. Retries of several I/Os come one after the other. An
+//! I/O that wraps around the end of the real capacity is done in parts, one after the other. A read takes the
+//! time of what is answered and never done (assumed: it crosses the link with as many bytes, and changes
+//! nothing), a flush that of a TRIM.
 
 use std::ops::Range;
 
@@ -24,8 +25,8 @@ use crate::timeline::{Timeline, times, transfer_time};
 /// All drives with the same faults have them at the same I/Os.
 const SEED: u64 = 1;
 
-/// A drive that is asked to write and may only be read answers after this, and so does what drops TRIM (assumed: a command
-/// without data).
+/// Time in which a read-only drive refuses a write, and in which a dropped TRIM is answered (assumed: a
+/// command without data).
 const REFUSAL: Nanos = Nanos::from_micros(100);
 
 #[derive(Clone, Copy)]
@@ -124,7 +125,7 @@ impl FaultyDevice {
     /// What a drive with faults held when it was saved.
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such drive.
+    /// A sentence, if these bytes are not such a drive.
     pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, String> {
         postcard::from_bytes(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))
@@ -331,14 +332,14 @@ impl Device for FaultyDevice {
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
-    /// A drive that throttles says so, whatever made it do that.
+    /// A drive that throttles reports it, whatever the cause.
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         let inner = self.inner.self_counts(now);
         let throttled = self.parameters.throttle.map(|throttle| throttle.until(now)).or(inner.throttled);
         SelfCounts { throttled, media_errors: inner.media_errors + self.media_errors, ..inner }
     }
 
-    /// The books of the mechanism, with what it was never given.
+    /// Counters of the mechanism, plus what never reached it.
     fn flash_counters(&self) -> FlashCounters {
         let FlashCounters { host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear, .. } =
             self.inner.flash_counters();

@@ -1,4 +1,4 @@
-//! What can be wrong with a drive, around whatever mechanism it has.
+//! Faults of a drive, around whatever mechanism it has.
 
 pub mod drive_faults;
 pub(crate) mod faulty_device;

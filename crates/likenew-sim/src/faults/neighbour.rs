@@ -1,8 +1,9 @@
-//! A neighbour on the same drive: I/Os of another program that go to the same mechanism and take their time there.
+//! I/Os of another program on the same drive, which go to the same mechanism and take their time there.
 //!
-//! They leave at random moments (a Poisson process of a fixed seed), go to random places, and hold slots of their own at the
-//! mechanism, so that the host meets them wherever the mechanism makes one I/O wait for another. At most eight are in flight;
-//! what would leave meanwhile is left out. Where the mechanism keeps bytes its writes are reads, as they are not the host's.
+//! They leave at random moments (a Poisson process of a fixed seed), go to random places, and hold their own
+//! slots at the mechanism, so that the host meets them wherever the mechanism makes one I/O wait for another.
+//! At most eight are in flight; those due while all eight are busy are left out. Where the mechanism keeps
+//! bytes its writes are reads, as they are not the host's.
 
 use likenew_core::counters::Counters;
 use likenew_core::flash_counters::FlashCounters;
@@ -14,9 +15,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::drive_faults::NeighbourParameters;
 use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 
-/// All drives with the same neighbour have it at the same moments.
+/// All drives have the other program's I/O at the same moments.
 const SEED: u64 = 2;
-/// I/Os of the neighbour in flight at most: the first slots of the mechanism.
+/// I/Os of the other program in flight at most: the first slots of the mechanism.
 const SLOTS: u32 = 8;
 
 /// A mechanism that is shared.
@@ -35,7 +36,7 @@ pub(crate) struct Neighbour {
 }
 
 impl Neighbour {
-    /// A neighbour on a mechanism of so many bytes.
+    /// Another program on a mechanism of so many bytes.
     pub(crate) fn new(
         parameters: NeighbourParameters,
         mut inner: Box<dyn Device>,
@@ -86,7 +87,7 @@ impl Neighbour {
         self.inner.accept(&io, now);
     }
 
-    /// Lets the mechanism go on, and tells the host's ends from the neighbour's.
+    /// Advances the mechanism, and separates the host's completions from the other program's.
     fn step_inner(&mut self, done: &mut Vec<Completion>) {
         let mut ended = std::mem::take(&mut self.inner_done);
         self.inner.step(&mut ended);
@@ -146,7 +147,7 @@ impl Device for Neighbour {
         SelfCounts { neighbour_io: inner.neighbour_io.plus(&self.counters), ..inner }
     }
 
-    /// The mechanism's books, which do not tell who has written.
+    /// Counters of the mechanism, which do not show who has written.
     fn flash_counters(&self) -> FlashCounters {
         self.inner.flash_counters()
     }

@@ -1,4 +1,4 @@
-//! A mechanism and the books of what has reached it, as a kernel keeps them for a device.
+//! A mechanism with counters of what has reached it, as a kernel keeps them for a device.
 
 use likenew_core::counters::Counters;
 use likenew_core::io::{Completion, Io};

@@ -1,4 +1,4 @@
-//! The machine in front of a simulated drive, as far as it decides what an I/O meets: its page cache.
+//! The host of a simulated drive, as far as it affects I/O: its page cache.
 
 pub(crate) mod counting_device;
 pub(crate) mod page_cache;

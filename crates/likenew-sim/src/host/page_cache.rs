@@ -1,9 +1,10 @@
 //! The page cache of the host, in front of any mechanism.
 //!
-//! Buffered reads come from memory where it has their pages; the rest is read from the drive and kept. Buffered writes end in
-//! memory; what is dirty is written back in order of addresses when there is much of it, when it has become old, or when a
-//! flush wants it. Direct I/O, and what brings bytes that are kept, goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One
-//! core does all copying. Only which pages are there is known, not what they hold.
+//! Buffered reads come from memory where it has their pages; the rest is read from the drive and kept.
+//! Buffered writes end in memory; what is dirty is written back in order of addresses when there is much of
+//! it, when it has become old, or when a flush wants it. Direct I/O, and what brings bytes that are kept,
+//! goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One core does
+//! all copying. Only which pages are there is known, not what they hold.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -25,7 +26,7 @@ const CARRIERS: u32 = 64;
 enum Event {
     /// The I/O in this slot of the host ends.
     Complete(u32),
-    /// Somebody looks for pages that have been dirty for long.
+    /// The writeback timer checks for pages that have been dirty for long.
     Poll,
 }
 
@@ -62,16 +63,16 @@ pub(crate) struct PageCache {
     in_write_back: u64,
     /// Whether everything dirty is to be written back, however little it is.
     draining: bool,
-    /// What writing back has failed with since the last flush.
+    /// The error of writeback since the last flush, if any.
     failed: Option<Outcome>,
     is_polling: bool,
     /// By slot of the host.
     requests: Vec<Request>,
     cache_ios: Vec<Option<CacheIo>>,
-    /// Carriers without an errand.
+    /// Unused slots of the cache's own I/Os.
     free: Vec<u32>,
     writes: u32,
-    /// Parts of reads that wait for a carrier.
+    /// Parts of reads that wait for such a slot.
     reads: VecDeque<(u32, Range<u64>)>,
     /// Writes that wait until less is dirty, by slot.
     throttled: VecDeque<u32>,
@@ -245,7 +246,7 @@ impl PageCache {
             self.throttled.pop_front();
             self.write(slot, now);
         }
-        // As many carriers stay free as writing back may still want.
+        // As many slots stay free as writeback may still need.
         while self.free.len() > (self.parameters.writes_max - self.writes) as usize {
             let Some((slot, pages)) = self.reads.pop_front() else { break };
             let io = self.io(Op::Read, &pages, DataClass::Zero);

@@ -9,23 +9,26 @@ pub struct PageCacheParameters {
     pub bytes: u64,
     /// Bytes of a page, as on x86-64 and most others.
     pub page_bytes: u32,
-    /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no cache of it holds.
+    /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no
+    /// cache of it holds.
     pub copy_bytes_per_s: u64,
-    /// Time of one I/O besides: the system call and the search for its pages. 500 ns is assumed.
+    /// Further time of one I/O: the system call and the search for its pages. 500 ns is assumed.
     pub call: Nanos,
-    /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead (`read_ahead_kb`, 128 by default).
+    /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead
+    /// (`read_ahead_kb`, 128 by default).
     pub read_bytes_max: u32,
-    /// Writing back joins neighbours up to this: close to `max_sectors_kb`, 1280 by default; 1 MiB is assumed.
+    /// Writeback joins adjacent pages up to this many bytes: close to `max_sectors_kb`, 1280 by default; 1
+    /// MiB is assumed.
     pub write_bytes_max: u32,
     /// I/Os of writing back that are in flight at once; 32 is assumed.
     pub writes_max: u32,
     /// From this share of dirty pages on they are written back (`vm.dirty_background_ratio`, 10 by default).
     pub background_percent: u32,
-    /// From this share on whoever writes has to wait (`vm.dirty_ratio`, 20 by default).
+    /// Share of dirty pages above which a writing program has to wait (`vm.dirty_ratio`, 20 by default).
     pub dirty_percent: u32,
     /// Dirty pages that are older are written back (`vm.dirty_expire_centisecs`, 3000 by default).
     pub expire: Nanos,
-    /// So often somebody looks whether there are any (`vm.dirty_writeback_centisecs`, 500 by default).
+    /// How often writeback checks for dirty pages (`vm.dirty_writeback_centisecs`, 500 by default).
     pub poll_interval: Nanos,
 }
 

@@ -7,13 +7,14 @@ use likenew_core::io::DataClass;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
-/// Pages of a drive by their number. What is clean goes in the order of its last use when memory runs short; what is dirty stays.
+/// Pages of a drive by their number. What is clean goes in the order of its last use when memory runs short;
+/// what is dirty stays.
 pub(crate) struct Pages {
     clean: LruCache<u64, (), FxBuildHasher>,
     dirty: BTreeMap<u64, DataClass>,
     /// How many there is memory for.
     room: usize,
-    /// Where writing back goes on.
+    /// Where writeback continues.
     cursor: u64,
 }
 
@@ -63,7 +64,8 @@ impl Pages {
         self.dirty.len() as u64
     }
 
-    /// The next neighbours, at most `most`, that are dirty with data of one class. They are clean from now on.
+    /// The next adjacent pages, at most `most`, that are dirty with data of one class. They are clean from
+    /// now on.
     pub(crate) fn take_dirty(&mut self, most: u64) -> Option<(Range<u64>, DataClass)> {
         let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.iter().next());
         let (first, data) = next.map(|(page, data)| (*page, *data))?;

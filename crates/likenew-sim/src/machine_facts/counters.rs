@@ -36,7 +36,7 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     facts.others_read_bytes_per_s = rate(neighbour_io.bytes_read, before.bytes_read);
     facts.others_write_bytes_per_s = rate(neighbour_io.bytes_written, before.bytes_written);
     facts.in_flight = fact(0);
-    // What passes no health on passes no counter of its own on, either.
+    // What hides a drive's health hides its counters, too.
     if facts.health.failing.value().is_none() {
         return;
     }

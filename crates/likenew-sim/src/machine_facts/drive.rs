@@ -1,4 +1,4 @@
-//! What a simulated drive says of itself as long as it is open.
+//! What a simulated drive reports of itself while it is open.
 
 use likenew_core::facts::drive::Drive;
 use likenew_core::facts::{
@@ -13,7 +13,7 @@ use crate::situations::{firmware, host_memory, wear};
 
 /// Drives warn below this (usual for NVMe).
 const SPARE_THRESHOLD_PERCENT: f64 = 10.0;
-/// So many bytes of a weak zone have one sector that waits to be given up (assumed), and half as many that were replaced.
+/// Bytes of a slow region per pending sector; half as many sectors were reallocated. Assumed.
 const BYTES_PER_PENDING_SECTOR: u64 = 64 << 20;
 
 /// Everything but what changes.
@@ -77,7 +77,7 @@ fn power(model: &Model, bus: Option<Bus>) -> Power {
     }
 }
 
-/// Memory of the host that its map has, of drives that would like some.
+/// Host memory that its mapping table has, of drives that can use some.
 fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
     let (Mechanism::Flash(before), Mechanism::Flash(now)) = (&own.mechanism, &model.mechanism) else {
         return None;
@@ -92,7 +92,7 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
     })
 }
 
-/// Why there is nothing of a drive's own to read, if there is not.
+/// Why a drive's own data cannot be read, if so.
 fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
     match (&model.mechanism, bus) {
         (Mechanism::Volume(_), _) => Some("a volume has no health of its own"),
@@ -138,7 +138,7 @@ fn pending_sectors(model: &Model) -> u64 {
     ranges.map(|range| (range.end - range.start).div_ceil(BYTES_PER_PENDING_SECTOR)).sum()
 }
 
-/// Counters of its own that stay; the others are read when they are asked for.
+/// The drive's own counters that do not change during a run; the others are read when they are asked for.
 fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     let mut counts = Counts::default();
     if mute(model, bus).is_some() {

@@ -1,4 +1,4 @@
-//! The way to a simulated drive, now and at its best.
+//! The link to a simulated drive, now and at its best.
 
 use likenew_core::facts::{Fact, Hop, Link};
 
@@ -6,7 +6,7 @@ use super::{DRIVE, fact, unknown};
 use crate::model::Model;
 use crate::situations::link_standard::{Bus, LinkStandard};
 
-/// Of the link that the drive hangs on, and of its own.
+/// The link that the drive is connected to, and the drive's own.
 pub(super) fn link(own: &Model, model: &Model) -> Link {
     let parameters = model.mechanism.link();
     let queue_depth = fact(parameters.command_slots.into());
@@ -26,8 +26,8 @@ pub(super) fn link(own: &Model, model: &Model) -> Link {
     }
 }
 
-/// What drive and port could do together. A bridge of USB hides the drive's own link, and is of 5 Gb/s at least (assumed) unless
-/// the drive itself is one of USB 2.0.
+/// What drive and port could do together. A bridge of USB hides the drive's own link, and is of 5 Gb/s at
+/// least (assumed) unless the drive itself is one of USB 2.0.
 fn best(now: LinkStandard, own: Option<LinkStandard>) -> LinkStandard {
     match own {
         Some(own) if own.bus == now.bus => own,

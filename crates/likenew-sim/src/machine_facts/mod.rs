@@ -1,6 +1,6 @@
-//! Facts of a simulated drive: what a machine with such a drive would show of it, of what lies above it and of who else uses it.
-//! What no machine could know stays hidden: a counterfeit announces the capacity that it pretends, a disk that shingles by
-//! itself says nothing of it, and nothing tells what is inside.
+//! Facts of a simulated drive: what a machine with such a drive would show of it, of the layers above it and
+//! of other I/O. What no machine could know stays hidden: a counterfeit reports the capacity that it
+//! pretends, a drive-managed shingled disk does not say that it is one, and nothing shows the internals.
 
 mod counters;
 mod drive;
@@ -18,7 +18,7 @@ use crate::spec::Spec;
 use crate::truth::trims_nothing;
 use likenew_core::facts::Fact;
 
-/// Where everything here comes from.
+/// The origin of all these facts.
 const ORIGIN: &str = "announced by the simulated drive";
 const SILENT: &str = "a simulated drive does not report it";
 /// The drive itself is called so wherever it is spoken of.
@@ -33,7 +33,8 @@ fn unknown<T>(reason: &str) -> Fact<T> {
     Fact::unknown(reason, ORIGIN)
 }
 
-/// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in its situations.
+/// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in
+/// its situations.
 pub(crate) struct StaticFacts {
     facts: Facts,
     /// How long ago the oldest of its data was written when it was opened.
@@ -53,7 +54,8 @@ impl StaticFacts {
     }
 }
 
-/// Everything that is known of a drive now. Others are watched for a while, in which it is left alone.
+/// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
+/// alone.
 pub(crate) fn machine_facts(drive: &mut SimDrive) -> Option<Facts> {
     let StaticFacts { mut facts, age } = drive.static_facts().map(StaticFacts::copy)?;
     let before = drive.self_counts().neighbour_io;

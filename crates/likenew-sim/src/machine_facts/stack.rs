@@ -1,4 +1,4 @@
-//! The layers between the host and a simulated drive, as a kernel tells of them.
+//! The layers between the host and a simulated drive, as a kernel reports them.
 
 use likenew_core::facts::{Fact, Layer, LayerKind};
 use likenew_core::trim::{self, TrimPath};
@@ -10,7 +10,7 @@ use crate::situations::array;
 use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
 
-/// Where a partition begins that is not shifted: usual since Advanced Format.
+/// Start of a partition that is not shifted: usual since Advanced Format.
 const PARTITION_BYTES: u64 = 1 << 20;
 /// The most that one TRIM covers (Linux: `discard_max_bytes` of SATA and NVMe drives is 2 GiB and more).
 const DISCARD_BYTES_MAX: u64 = 2 << 30;
@@ -21,7 +21,7 @@ pub(super) fn layers(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPa
     let mut layers: Vec<Layer> = Vec::new();
     for layer in below {
         let on = layers.last().map(|below| below.name.clone());
-        // A layer passes on no more than what lies below it takes.
+        // A layer passes on no more than the one below it takes.
         let blocked = layers.last().is_some_and(|below| below.takes_trim.value() == Some(&false));
         let layer = Layer { on: on.into_iter().collect(), ..layer };
         layers.push(if blocked { without_trim(layer) } else { layer });
@@ -122,7 +122,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> L
     }
 }
 
-/// Flash hides the pages of its map.
+/// Flash hides its mapping unit.
 fn physical_block_bytes(model: &Model) -> u64 {
     let sector = u64::from(model.sector_bytes);
     match &model.mechanism {

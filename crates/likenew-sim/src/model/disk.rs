@@ -84,7 +84,7 @@ fn read_mechanics(
         zones: section.count("zones", 1..=256)?,
         outer_bytes_per_s: section.integer("outer_bytes_per_s", RATE)?,
         inner_bytes_per_s: section.integer("inner_bytes_per_s", RATE)?,
-        // Long enough for a write that goes on across the change.
+        // Long enough for a write that continues across the change.
         head_skew: head_switch + settle,
         cylinder_skew: read_seek.track.max(head_switch) + settle,
     };

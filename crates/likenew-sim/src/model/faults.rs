@@ -12,7 +12,7 @@ use crate::faults::drive_faults::{
 };
 use crate::section::Section;
 
-/// What a file may say of a span that is much longer than an I/O.
+/// The range of a span in a file that is much longer than an I/O.
 const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
 
 /// Reads the table `[faults]`, every key of which may be absent.

@@ -13,7 +13,7 @@ use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
 
-/// How a flash drive is built, and how it is used before it counts as used.
+/// The parameters of a flash drive, and how much use makes it a used one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashModel {
     /// The mechanism.
@@ -234,7 +234,7 @@ fn build_flash(
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
-/// A page of the map is a part of a chip's page, or as many of them as one operation of a die or gang reads.
+/// A mapping unit is a part of a chip's page, or as many pages as one operation of a die or gang reads.
 fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), String> {
     let (sector, chip_page, row) = (identity.sector_bytes, chips.page_bytes, chips.row_bytes());
     if !page.is_multiple_of(sector) || page / sector > 64 {

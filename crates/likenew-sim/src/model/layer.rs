@@ -16,20 +16,20 @@ use crate::flash::policies::Policies;
 /// Which translation layer a drive has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Layer {
-    /// Any page may be anywhere.
+    /// Page map: any page may be anywhere.
     Page(PageMapParameters),
-    /// As that, of compressed pages.
+    /// The same, with compressed pages.
     Compressing(CompressingParameters),
-    /// Whole blocks have their place.
+    /// Block map: whole blocks have their place.
     Block(ClusterParameters),
-    /// Whole blocks have their place, and some of them a log block.
+    /// BAST: whole blocks have their place, and some of them a log block.
     Bast(BastParameters),
-    /// Whole blocks have their place, and share log blocks.
+    /// FAST: whole blocks have their place, and share log blocks.
     Fast(ClusterParameters),
 }
 
 impl Layer {
-    /// What it is, in words and figures, as a part of a drive.
+    /// What it is, in words and numbers, as a part of a drive.
     pub(crate) fn explain(&self, drive: &FlashModel) -> LayerBox {
         match self {
             Self::Page(page) => explain::page_map::explain(page, drive),
@@ -83,7 +83,7 @@ pub(super) struct Map {
     pub(super) family: Family,
 }
 
-/// What is particular to a family of translation layers.
+/// Parameters of one family of translation layers.
 pub(super) enum Family {
     Page {
         free_blocks_min: u32,

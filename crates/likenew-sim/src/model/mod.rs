@@ -26,7 +26,7 @@ pub use flash::FlashModel;
 pub use layer::Layer;
 pub use reported_models::ReportedModels;
 
-/// What the maker or a reviewer says of a new drive; never used by the simulation.
+/// Rated or reviewed figures of a new drive; never used by the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RatedSpeeds {
     /// Sequential read, bytes per second.
@@ -51,7 +51,7 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// What kind of drive it is, as the `kind` of files spells it.
+    /// Its kind, as files spell it in `kind`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Flash(_) => KINDS[0],
@@ -60,7 +60,7 @@ impl Mechanism {
         }
     }
 
-    /// What lies between it and the host.
+    /// The link between it and the host.
     pub fn link(&self) -> LinkParameters {
         match self {
             Self::Flash(flash) => flash.parameters.link,
@@ -77,7 +77,7 @@ impl Mechanism {
         }
     }
 
-    /// What of its map's cache lies in memory of the host, if it can.
+    /// The part of its mapping cache that is in host memory, if it can be.
     pub fn host_share(&self) -> Option<HostShare> {
         match self {
             Self::Flash(flash) => flash.parameters.map_cache?.host,
@@ -85,12 +85,12 @@ impl Mechanism {
         }
     }
 
-    /// Whether it matters to it what data compresses to.
+    /// Whether its speed depends on how far data compresses.
     pub fn compresses(&self) -> bool {
         matches!(self, Self::Flash(flash) if matches!(flash.layer, Layer::Compressing(_)))
     }
 
-    /// Whether TRIM can be switched on and off: a disk knows none.
+    /// Whether TRIM can be switched on and off: a disk has none.
     pub fn can_trim(&self) -> bool {
         !matches!(self, Self::Disk(_))
     }
@@ -120,17 +120,17 @@ pub struct Model {
     pub capacity_bytes: u64,
     /// Smallest unit of address.
     pub sector_bytes: u32,
-    /// By what it is known, of a drive that was sold.
+    /// How a drive that was sold identifies itself.
     pub reported_models: Option<ReportedModels>,
-    /// What others say of it.
+    /// Its published figures.
     pub advertised: RatedSpeeds,
-    /// How it works.
+    /// Its mechanism.
     pub mechanism: Mechanism,
     /// The standard of its link, where that has a name.
     pub link_standard: Option<LinkStandard>,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Option<DriveFaults>,
-    /// What it meets.
+    /// Its situations.
     pub situations: Situations,
     /// Every value of the file with its source.
     pub sources: Vec<SourceEntry>,
@@ -153,8 +153,9 @@ impl Model {
     /// Reads the text of a drive's file; `file` names it in messages.
     ///
     /// # Errors
-    /// The text is no TOML, has an unknown or missing key, a value out of its range or without a source, or describes
-    /// a drive that cannot be built. The error names file, line, key, what was found and what is allowed.
+    /// The text is not TOML, has an unknown or missing key, a value out of its range or without a source, or
+    /// describes a drive that cannot be built. The error names file, line, key, what was found and what is
+    /// allowed.
     pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
         let mut sources = Vec::new();
         let mut root = Section::parse(Text { file, text })?;
@@ -168,7 +169,7 @@ impl Model {
             None => None,
             Some(section) => Some(finish(section, &mut sources, |section| faults::read(section, &identity))?),
         };
-        // The mechanism is built for what is really there.
+        // The mechanism is built for the real capacity.
         let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
         let capacity_bytes = identity.capacity_bytes;
         let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };

@@ -1,10 +1,10 @@
-//! By what a drive that was sold is known: the models that it reports of itself, and how many bytes.
+//! How a drive that was sold identifies itself: the models that it reports, and how many bytes.
 
 use crate::error::SimError;
 use crate::section::Section;
 
-/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a part of it (HPA); no two that were sold
-/// under one name are so alike.
+/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a
+/// part of it (HPA); no two that were sold under one name are so alike.
 const CAPACITY_PER_MILLE: u64 = 10;
 /// Models that a file may name.
 const PATTERNS_MAX: usize = 16;
@@ -14,7 +14,7 @@ const PATTERNS_MAX: usize = 16;
 pub struct ReportedModels {
     /// Patterns of models: `*` stands for any characters, `?` for one.
     pub patterns: Vec<String>,
-    /// One that was seen.
+    /// A model name that was observed.
     pub example: String,
 }
 
@@ -25,7 +25,7 @@ impl ReportedModels {
             patterns: section.line("models")?.split(',').map(|pattern| pattern.trim().to_owned()).collect(),
             example: section.line("example")?,
         };
-        // What begins with anything would be another maker's as well.
+        // A pattern that begins with `*` would match other makers, too.
         let is_open =
             |pattern: &String| pattern.chars().take_while(|of| !matches!(of, '*' | '?')).count() < 5;
         if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {
@@ -53,7 +53,7 @@ impl ReportedModels {
     }
 }
 
-/// Whether a pattern stands for a text, in any case of letters.
+/// Whether a pattern matches a text, whatever the case of letters.
 fn is_like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.to_uppercase().chars().collect(), text.to_uppercase().chars().collect());

@@ -1,13 +1,13 @@
-//! Where the addresses that the host uses lie on the drive: a partition that is shifted, or a file in pieces.
+//! Maps the host's addresses to the drive's: a partition that is shifted, or a file in pieces.
 
-/// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct Pseudorandom Permutations from
-/// Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
+/// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct
+/// Pseudorandom Permutations from Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
 const ROUNDS: u64 = 4;
 
 /// How addresses are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressRemap {
-    /// All by so many bytes; what would lie past the end of the drive lies at its beginning.
+    /// All addresses move by so many bytes; those beyond the end of the drive continue at its beginning.
     Shifted {
         /// Bytes of the drive.
         capacity: u64,
@@ -24,7 +24,7 @@ pub(crate) enum AddressRemap {
 }
 
 impl AddressRemap {
-    /// Where an address lies, and how many of the `length` bytes from there follow one another.
+    /// Where an address goes, and how many of the `length` bytes from there are contiguous.
     pub(crate) fn locate(&self, address: u64, length: u64) -> (u64, u64) {
         match *self {
             Self::Shifted { capacity, by } => {
@@ -42,8 +42,8 @@ impl AddressRemap {
     }
 }
 
-/// The place of one of so many in a fixed permutation: a Feistel network over the next power of four, walked until it comes back into
-/// the range.
+/// The place of one of so many in a fixed permutation: a Feistel network over the next power of four, walked
+/// until it comes back into the range.
 fn permute(index: u64, count: u64) -> u64 {
     let half_bits = count.next_power_of_two().trailing_zeros().div_ceil(2).max(1);
     let mask = (1u64 << half_bits) - 1;

@@ -1,14 +1,16 @@
-//! A mirror whose second member is being rebuilt from this drive: who reads a whole drive to copy it is in everybody's way.
+//! A mirror whose second member is being rebuilt from this drive: reading the whole drive for that slows down
+//! all other I/O.
 //!
-//! Linux copies in windows, of which it asks in pieces of 64 KiB (`RESYNC_BLOCK_SIZE` of drivers/md/raid1-10.c), as fast as the members allow, and slows down to
-//! `sync_speed_min` where somebody else wants something. Here the rate is what was set, at random moments and places (assumed: in order it would cost an
-//! arm less, and a copy that gives way cost less, too).
+//! Linux copies in windows, of which it asks in pieces of 64 KiB (`RESYNC_BLOCK_SIZE` of
+//! drivers/md/raid1-10.c), as fast as the members allow, and slows down to `sync_speed_min` while other
+//! programs use the array. Here the rate is what was set, at random moments and places (assumed: copying
+//! sequentially would cost an arm less, and a copy that gives way costs less, too).
 
 use crate::faults::drive_faults::NeighbourParameters;
 
 /// Bytes of one piece.
 const PIECE_BYTES: u32 = 64 << 10;
-/// What md calls it.
+/// Its name in md.
 pub(crate) const MD_ACTION: &str = "recover";
 
 /// The copying, at so many bytes a second.

@@ -1,9 +1,10 @@
-//! Encryption above the drive, as dm-crypt does it: writes are encrypted before the drive sees them, reads decrypted after it has
-//! answered.
+//! Encryption above the drive, as dm-crypt does it: writes are encrypted before the drive sees them, reads
+//! decrypted after it has answered.
 //!
-//! One processor does it, in the order in which I/Os come (assumed: one key and one queue, as a system under no other load has it), and each I/O
-//! waits until a work queue has taken it up. Korchagin ("Speeding up Linux disk encryption", Cloudflare, 2020) found that such queues
-//! cost more than the cipher and halved the throughput of an SSD. What was written can no longer be compressed.
+//! One processor does it, in the order in which I/Os come (assumed: one key and one queue, as a system under
+//! no other load has it), and each I/O waits until a work queue has taken it up. Korchagin ("Speeding up
+//! Linux disk encryption", Cloudflare, 2020) found that such queues cost more than the cipher and halved the
+//! throughput of an SSD. What was written can no longer be compressed.
 
 use likenew_core::io::{DataClass, Io, Op};
 use likenew_core::units::Nanos;

@@ -1,7 +1,9 @@
-//! A cable or contact that damages what it carries: one command in so many ends with a wrong checksum, the link is reset, and the command is sent again.
+//! A cable or contact that damages what it carries: one command in so many ends with a wrong checksum, the
+//! link is reset, and the command is sent again.
 //!
-//! On SATA and USB that takes the host's error handling: Linux resets the link, waits until it is up and settled, and starts all commands anew
-//! (libata's `ata_eh_recover`; settling alone is debounced for 100 ms). PCI Express repeats a packet by itself within microseconds, which nobody notices.
+//! On SATA and USB that takes the host's error handling: Linux resets the link, waits until it is up and
+//! settled, and starts all commands anew (libata's `ata_eh_recover`; settling alone is debounced for 100 ms).
+//! PCI Express repeats a packet by itself within microseconds, which is too short to notice.
 
 use likenew_core::io::Io;
 use likenew_core::units::Nanos;
@@ -11,7 +13,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::io_hook::IoHook;
 use crate::device::SelfCounts;
 
-/// From the wrong checksum until commands are sent again (assumed: what kernel logs show between "hard resetting link" and "EH complete" at best).
+/// From the wrong checksum until commands are sent again (assumed: what kernel logs show between "hard
+/// resetting link" and "EH complete" at best).
 const RESET: Nanos = Nanos::from_millis(300);
 /// All such links are damaged at the same commands.
 const SEED: u64 = 3;

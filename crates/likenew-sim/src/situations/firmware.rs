@@ -7,7 +7,7 @@ use crate::faults::drive_faults::{DriveFaults, StallParameters};
 /// What a database of drives says of it.
 pub(crate) const WARNING: &str = "This firmware can stop answering for moments. An update of it is there.";
 
-/// It stands still so often, unless it is said (assumed).
+/// How often it stalls, unless set otherwise (assumed).
 pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
 
 /// These faults, and that.

@@ -1,15 +1,16 @@
-//! Memory of the host that a drive without memory of its own keeps a part of its map in (NVMe's Host Memory Buffer).
+//! Host memory in which a drive without its own DRAM keeps a part of its mapping table (NVMe's Host Memory
+//! Buffer).
 
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 
-/// The map's cache of a drive that was given so much memory of the host. Less than the least that it takes is not used at all
-/// (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
+/// The mapping cache of a drive that was granted so much host memory. Less than its minimum is not used at
+/// all (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
 pub(crate) fn granted_cache(cache: MapCacheParameters, host: HostShare, offered: u64) -> MapCacheParameters {
     let given = if offered < host.bytes_least { 0 } else { offered.min(host.bytes) };
     MapCacheParameters { bytes: cache.bytes - host.bytes + given, ..cache }
 }
 
-/// How much of the host's memory a cache that was cut down like that holds.
+/// How much host memory a mapping cache holds that was limited like that.
 pub(crate) fn used(cut: MapCacheParameters, own: MapCacheParameters, host: HostShare) -> u64 {
     cut.bytes + host.bytes - own.bytes
 }

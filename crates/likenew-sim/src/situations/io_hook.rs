@@ -1,4 +1,4 @@
-//! A layer that hands an I/O over later than it came, and answers it later than it ended.
+//! A layer that passes an I/O on later than it came, and answers it later than it ended.
 
 use likenew_core::io::{Completion, Io, Outcome, Slot};
 use likenew_core::units::Nanos;
@@ -6,9 +6,9 @@ use likenew_core::units::Nanos;
 use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 use crate::event_queue::EventQueue;
 
-/// What such a layer does. Calls come in the order of time.
+/// The behavior of such a layer. Calls come in the order of time.
 pub(crate) trait IoHook: Send {
-    /// When an I/O that comes now goes on.
+    /// When an I/O that arrives now is passed on.
     fn delay_before(&mut self, io: &Io, now: Nanos) -> Nanos;
 
     /// When an I/O that has ended below now ends for the host.
@@ -33,7 +33,7 @@ pub(crate) trait IoHook: Send {
 }
 
 enum Event {
-    /// The I/O in this slot goes on.
+    /// The I/O in this slot is passed on.
     Begin(u32),
     /// It ends.
     End(u32, Outcome),

@@ -87,7 +87,7 @@ impl LinkStandard {
         usb("usb3.1-bot", 10 * GT, true),
     ];
 
-    /// What a name may be, for messages.
+    /// The valid names, for messages.
     pub(crate) const LINK_STANDARDS_HELP: &str = "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)";
 
     /// The standard of this name.
@@ -111,9 +111,11 @@ impl LinkStandard {
 
     /// Bytes of data a second in one direction.
     ///
-    /// PCIe: packets of 256 bytes with 24 bytes around each (PCI Express Base Specification 3.0, §2.2 and §4.2.2) and one data link
-    /// packet of 8 bytes (assumed). SATA: eleven twelfths, so that 6 Gb/s are the 550 MB/s that the best drives print. USB 2.0: nine of the 13
-    /// packets that fit into a microframe (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440 MB/s).
+    /// PCIe: packets of 256 bytes with 24 bytes around each (PCI Express Base Specification 3.0, §2.2 and
+    /// §4.2.2) and one data link packet of 8 bytes (assumed). SATA: eleven twelfths, so that 6 Gb/s are the
+    /// 550 MB/s that the best drives print. USB 2.0: nine of the 13 packets that fit into a microframe
+    /// (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440
+    /// MB/s).
     pub fn payload_bytes_per_s(&self) -> u64 {
         let (of, all) = match (self.bus, self.line_bits_per_s) {
             (Bus::Pcie, _) => (256, 288),
@@ -129,12 +131,12 @@ impl LinkStandard {
         match self.bus {
             Bus::Pcie => true,
             Bus::Sata => false,
-            // USB 3 has a pair of wires for each direction; bulk-only transport uses one at a time.
+            // USB 3 has a pair of wires for each direction; bulk-only transport uses one of them at any time.
             Bus::Usb => !self.one_command,
         }
     }
 
-    /// What is left of a drive's own link behind this one.
+    /// A drive's own link as limited by this one.
     pub(crate) fn narrow(&self, own: LinkParameters) -> LinkParameters {
         let slots = match (self.bus, self.one_command) {
             (_, true) => 1,

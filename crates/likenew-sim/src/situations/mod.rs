@@ -1,9 +1,11 @@
-//! What a healthy drive can meet that makes it slow: each is a small layer or a change of parameters, at work by mechanism and in
-//! virtual time, which any drive may have by its file (`[situations]`) or by a setting of its target (`?link=sata3g&wake=2ms`).
+//! Situations that make a healthy drive slow: each is a small layer or a change of parameters, at work by
+//! mechanism and in virtual time, which any drive may have by its file (`[situations]`) or by a setting of
+//! its target (`?link=sata3g&wake=2ms`).
 //!
-//! Several go together. From the host to the medium: pieces of a fragmented file, encryption, a partition that is shifted, the
-//! drive's faults, its neighbour, a cache that nobody sees, a damaged link, power saving, a restored volume, an array that rebuilds itself, and the drive
-//! itself with its link, firmware, host memory and wear.
+//! Several can be combined. From the host to the medium: pieces of a fragmented file, encryption, a partition
+//! that is shifted, the drive's faults, I/O of another program, a hidden cache, a damaged link, power saving,
+//! a restored volume, an array that rebuilds itself, and the drive itself with its link, firmware, host
+//! memory and wear.
 
 mod address_remap;
 pub mod array;

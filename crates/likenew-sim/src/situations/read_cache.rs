@@ -1,9 +1,9 @@
-//! Memory in front of a drive that nobody sees: a hypervisor's page cache, or that of an array's controller. What was read or written before is
-//! answered by it; writes go on to the drive at once.
+//! A hidden cache in front of a drive: a hypervisor's page cache, or that of an array's controller. It
+//! answers what was read or written before; writes go on to the drive at once.
 //!
-//! Lines of 64 KiB, the least recently used of which goes first; only I/Os that fill a line bring it in, and only those whose lines are all there are
-//! answered. One core copies 6 GB/s, 20 µs after it was asked (assumed: a request through virtio and back, and memcpy). A drive that keeps bytes
-//! is always asked itself.
+//! Lines of 64 KiB, the least recently used of which goes first; only I/Os that fill a line bring it in, and
+//! only those whose lines are all there are answered. One core copies 6 GB/s, 20 µs after it was asked
+//! (assumed: a request through virtio and back, and memcpy). A drive that keeps bytes is always asked itself.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -19,7 +19,9 @@ use crate::timeline::{Timeline, transfer_time};
 
 /// Bytes of a line, and the least of such a cache.
 pub(crate) const LINE_BYTES: u64 = 64 << 10;
+/// Bytes per second that one core copies. Assumed.
 const COPIED_BYTES_PER_S: u64 = 6_000_000_000;
+/// Latency of a read from the cache, before the copy. Assumed: a request through virtio and back.
 const HIT_TIME: Nanos = Nanos::from_micros(20);
 
 /// The memory, and the mechanism behind it.

@@ -63,7 +63,7 @@ impl RemappedDevice {
     fn send(&mut self, part: Part, now: Nanos) {
         let Part { parent, from, io } = part;
         self.parts[io.slot.index()] = part;
-        // A read has its room in the same place.
+        // The buffer of a read is at the same place.
         if self.inner.brings_bytes(&io) {
             let bytes = &self.data[parent as usize][from as usize..(from + io.length) as usize];
             let below = self.inner.data(io.slot);

@@ -1,4 +1,4 @@
-//! The situations of a drive as its file or a target's settings say them.
+//! The situations of a drive, from its file or a target's settings.
 
 use likenew_core::units::{Nanos, parse_duration, parse_size, rate};
 
@@ -11,32 +11,32 @@ use crate::faults::drive_faults::StallParameters;
 use crate::model::{Mechanism, Model};
 use crate::section::Section;
 
-/// What a drive meets; nothing of it if nothing is said.
+/// The situations of a drive; none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Situations {
-    /// The link that the drive hangs on, where that is not its own.
+    /// The link that the drive is connected by, where that is not its own.
     pub link: Option<LinkStandard>,
     /// Encryption above it.
     pub crypt: Option<CryptParameters>,
     /// Bytes by which the addresses are shifted.
     pub shift_bytes: Option<u64>,
-    /// How it sleeps.
+    /// Its power saving.
     pub wake: Option<WakeParameters>,
-    /// Bytes of the host's memory that are offered for its map.
+    /// Bytes of host memory that are offered for its mapping table.
     pub host_memory_bytes: Option<u64>,
     /// Whether it is a volume that was just made from a snapshot.
     pub from_snapshot: Option<bool>,
-    /// Bytes of the pieces in which the file lies.
+    /// Bytes of the pieces of the fragmented file.
     pub fragment_bytes: Option<u64>,
     /// Share of the rated life that is used.
     pub wear: Option<f64>,
-    /// Share of the addresses that are weak.
+    /// Share of the addresses in the slow region.
     pub weak: Option<f64>,
     /// One of so many commands is damaged on its link.
     pub damaged_every_ios: Option<u64>,
-    /// When its firmware stands still.
+    /// When its firmware stalls.
     pub firmware: Option<StallParameters>,
-    /// Bytes of a cache in front of it that nobody sees.
+    /// Bytes of a hidden cache in front of it.
     pub read_cache_bytes: Option<u64>,
     /// Bytes a second that an array reads of it to rebuild its other member.
     pub array_bytes_per_s: Option<u64>,
@@ -125,7 +125,7 @@ impl Situations {
         }
     }
 
-    /// Whether such a drive can meet them.
+    /// Whether such a drive can have them.
     ///
     /// # Errors
     /// A sentence that says which not, and what to do.
@@ -178,7 +178,8 @@ impl Situations {
         Ok(())
     }
 
-    /// The drive as it is in them, as far as they change what it is made of. Layers around it come in addition.
+    /// The drive in these situations, as far as they change its parameters. Layers around it come in
+    /// addition.
     pub(crate) fn apply(&self, model: &Model) -> Model {
         let mut model = Model { situations: self.clone(), ..model.clone() };
         if let Some(link) = self.link {
@@ -205,7 +206,7 @@ impl Situations {
         model
     }
 
-    /// What is met, for people, as name and value.
+    /// The situations for people, as name and value.
     pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
         facts
@@ -284,7 +285,7 @@ fn wake(text: &str) -> Result<WakeParameters, String> {
     let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
     let time = parse_duration(time).map_err(|_| bad())?;
     let after = after.map_or(Ok(wake::SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
-    // What wakes up in no time, or never rests, is not asleep.
+    // A drive that wakes up at once, or is never idle, does not sleep.
     let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
     if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
         return Err(bad());
@@ -308,7 +309,7 @@ fn firmware(text: &str) -> Result<StallParameters, String> {
     let span = parse_duration(span).map_err(|_| bad())?;
     let every =
         every.map_or(Ok(firmware::STALL_INTERVAL.max(span + span)), parse_duration).map_err(|_| bad())?;
-    // It has to go on in between.
+    // The drive must work between two stalls.
     let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
     let stall = StallParameters { every_ios: None, interval: Some(every), span };
     (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)

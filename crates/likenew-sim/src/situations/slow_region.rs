@@ -1,14 +1,16 @@
-//! A weak zone of a disk: addresses at a fixed place that are read right only after some turns.
+//! A slow region of a disk: addresses at a fixed place that are read only after some retries.
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::faults::drive_faults::DriveFaults;
 
 /// Where it begins, in percent of the addresses.
 const AT_PERCENT: u64 = 40;
-/// A disk gives up after so many retries, a turn each (assumed: error recovery of a few tenths of a second).
+/// Retries after which a disk fails a read, one turn each (assumed: error recovery of a few tenths of a
+/// second).
 const RETRIES_MAX: u32 = 40;
 
-/// The faults of a disk of which this share of the addresses is weak. What its file says of retries holds for all of it.
+/// The faults of a disk with this share of the addresses in a slow region. What its file says of retries
+/// applies to all of it.
 pub(crate) fn with_slow_region(
     faults: Option<DriveFaults>,
     disk: &DiskParameters,

@@ -1,8 +1,11 @@
-//! A volume that was made from a snapshot: what lies in it is fetched from the store of snapshots when it is first touched.
+//! A volume that was made from a snapshot: its data is fetched from the store of snapshots when it is first
+//! touched.
 //!
-//! "Storage blocks must be downloaded from Amazon S3 and written to the volume before you can access them", which costs latency "the first
-//! time each block is accessed" (Amazon EBS User Guide, initialize volumes). Chunks of 512 KiB are those of a snapshot (EBS direct APIs). A chunk takes
-//! 30 ms (assumed), and all chunks share 100 MiB a second (the least of the rates that EBS sells for it). Writes of whole chunks need not wait.
+//! "Storage blocks must be downloaded from Amazon S3 and written to the volume before you can access them",
+//! which costs latency "the first time each block is accessed" (Amazon EBS User Guide, initialize volumes).
+//! Chunks of 512 KiB are those of a snapshot (EBS direct APIs). A chunk takes 30 ms (assumed), and all chunks
+//! share 100 MiB a second (the least of the rates that EBS sells for it). Writes of whole chunks need not
+//! wait.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +18,9 @@ use crate::timeline::{Timeline, transfer_time};
 
 /// Bytes that are fetched together.
 pub const CHUNK_BYTES: u64 = 512 << 10;
+/// Time until a chunk from the store arrives. Assumed.
 const LATENCY: Nanos = Nanos::from_millis(30);
+/// Bytes per second that all chunks share: the least of the rates that Amazon sells for EBS.
 const BYTES_PER_S: u64 = 100 << 20;
 
 /// The fetching in time.
@@ -42,7 +47,7 @@ impl SnapshotRestore {
     /// What was saved.
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such volume.
+    /// A sentence, if these bytes are not such a volume.
     pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, String> {
         postcard::from_bytes(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))

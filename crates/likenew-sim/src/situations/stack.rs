@@ -13,7 +13,8 @@ use super::wake::Wake;
 use crate::device::Device;
 use crate::faults::neighbour::Neighbour;
 
-/// What lies right around a mechanism of so many bytes: an array that reads it, a volume that is still fetched, sleep, a damaged link, a cache.
+/// The layers right around a mechanism of so many bytes: an array that reads it, a volume that is still
+/// fetched, sleep, a damaged link, a cache.
 pub(crate) fn wrap_below(
     situations: &Situations,
     mut device: Box<dyn Device>,
@@ -38,7 +39,7 @@ pub(crate) fn wrap_below(
     device
 }
 
-/// What lies between the host and a drive of so many bytes: pieces of a file, encryption, a partition.
+/// The layers between the host and a drive of so many bytes: pieces of a file, encryption, a partition.
 pub(crate) fn wrap_above(
     situations: &Situations,
     mut device: Box<dyn Device>,

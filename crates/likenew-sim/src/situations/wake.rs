@@ -1,4 +1,4 @@
-//! Power saving: a drive or its link that had nothing to do for a while sleeps, and whoever comes first waits for it to wake up.
+//! Power saving: a drive or its link sleeps after some idle time, and the first I/O waits for it to wake up.
 //!
 //! PCI Express links sleep after tens of microseconds (ASPM), NVMe drives after 100 ms as Linux sets them up (APST:
 //! `nvme_core.apst_primary_timeout_ms`), disks after minutes.
@@ -11,7 +11,7 @@ use super::io_hook::IoHook;
 /// It sleeps after so long, unless it is said (assumed: the order of an idle timer of ASPM).
 pub(crate) const SLEEP_AFTER: Nanos = Nanos::from_micros(100);
 
-/// How it sleeps.
+/// Its power saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeParameters {
     /// How long it takes to wake up.

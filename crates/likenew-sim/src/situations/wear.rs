@@ -1,8 +1,10 @@
-//! Flash that was written for a large part of its life: more retries before data is read right, slower erasures and programs, less spare.
+//! Flash that was written for a large part of its life: more retries before data is read right, slower
+//! erasures and programs, less spare.
 //!
-//! That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured many times (Grupp and others,
-//! "Characterizing Flash Memory: Anomalies, Observations, and Applications", MICRO 2009; Park and others, "Reducing Solid-State Drive
-//! Latency by Optimizing Read-Retry", ASPLOS 2021). The figures here are assumed.
+//! That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured
+//! many times (Grupp and others, "Characterizing Flash Memory: Anomalies, Observations, and Applications",
+//! MICRO 2009; Park and others, "Reducing Solid-State Drive Latency by Optimizing Read-Retry", ASPLOS 2021).
+//! The figures here are assumed.
 
 use crate::flash::translation_layer::PhysicalPage;
 use crate::model::{FlashModel, Layer};
@@ -17,7 +19,7 @@ const PROGRAM_GROWTH: f64 = 0.25;
 /// The share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
 const FAILED_SPARE_SHARE: f64 = 0.75;
 
-/// What wear does to reads.
+/// The effect of wear on reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WearRetries {
     /// Share of the rated life that is used.
@@ -37,7 +39,7 @@ impl WearRetries {
     }
 }
 
-/// What of the spare is left, of what there was, in whole percent as drives give it.
+/// Spare blocks that are left, in whole percent of the original ones, as drives report it.
 pub(crate) fn spare_percent(share: f64) -> f64 {
     (100.0 * (1.0 - FAILED_SPARE_SHARE * share.min(1.0))).round()
 }

@@ -1,4 +1,4 @@
-//! What stamped sectors a drive holds, for a drive that keeps no other bytes.
+//! The stamped sectors of a drive that keeps no other bytes.
 
 pub(crate) mod stamp_keeper;
 mod stamp_memory;

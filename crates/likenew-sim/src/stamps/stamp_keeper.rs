@@ -1,8 +1,9 @@
-//! A mechanism with a memory of the stamped sectors that were written to it, so that what is verified is really read back.
+//! A mechanism with a memory of the stamped sectors that were written to it, so that verification really
+//! reads them back.
 //!
-//! It stands between the mechanism and the drive's faults: an address that goes round onto another one meets what lies
-//! there. It costs nothing to drives that nobody stamps, and time is the mechanism's alone. What is saved of a drive holds
-//! no stamps.
+//! It stands between the mechanism and the drive's faults: an address that wraps around onto another one
+//! meets the data there. It costs nothing on drives without stamps, and all time is the mechanism's. A saved
+//! drive holds no stamps.
 
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;

@@ -1,4 +1,4 @@
-//! Which stamped sector lies where, in memory that does not grow with what is written in sequence.
+//! Where each stamped sector is, in memory that does not grow with sequential writes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,9 +8,10 @@ use likenew_core::stamp::{Label, SECTOR};
 /// What has no stamp and is not known reads as this byte.
 const UNKNOWN: u8 = 0xA5;
 
-/// Runs of sectors that do not overlap, by their first byte. What lies between them reads as zeros.
+/// Runs of sectors that do not overlap, by their first byte. Gaps between them read as zeros.
 ///
-/// A pass over a whole drive in order is a single run; a sector that is written alone costs about 100 bytes.
+/// A sequential pass over a whole drive is a single run; a sector that is written alone costs about 100
+/// bytes.
 #[derive(Default)]
 pub(crate) struct StampMemory {
     runs: BTreeMap<u64, Run>,
@@ -107,7 +108,7 @@ impl StampMemory {
         }
     }
 
-    /// Fills the buffer with what lies at `address`.
+    /// Fills the buffer with the contents at `address`.
     pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) {
         let end = address + buffer.len() as u64;
         let first = self.runs.range(..=address).next_back().map_or(address, |(start, _)| *start);

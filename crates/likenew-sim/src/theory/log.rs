@@ -1,7 +1,7 @@
 //! Write amplification of maps of clusters under uniform random page writes, by formula and by the layers themselves.
 //!
-//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as a cluster. The
-//! formulas are our own derivations, each in its docstring; all pages hold data.
+//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as
+//! a cluster. The formulas are our own derivations, each in its docstring; all pages hold data.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,9 +20,10 @@ pub fn block_map(pages: u32) -> f64 {
 
 /// Write amplification of BAST: `1 + pages (1 − log_blocks / clusters)`.
 ///
-/// Each log block belongs to another cluster, and all clusters are written alike, so a write finds the log block of its
-/// cluster with a chance of `log_blocks / clusters`. Otherwise a log block is taken from another cluster by a full merge,
-/// which programs `pages`. That a log block fills up first, or was written in order, is too rare to count.
+/// Each log block belongs to another cluster, and all clusters are written alike, so a write finds the log
+/// block of its cluster with a probability of `log_blocks / clusters`. Otherwise a log block is taken from
+/// another cluster by a full merge, which programs `pages`. That a log block fills up first, or was written
+/// sequentially, is too rare to count.
 pub fn bast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
     1.0 + f64::from(pages) * (1.0 - f64::from(log_blocks) / f64::from(clusters)).max(0.0)
 }
@@ -30,11 +31,12 @@ pub fn bast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
 /// Write amplification of FAST: `1 + pages × clusters / (clusters + log pages − pages / 2)`, where log pages are
 /// `log_blocks × pages`.
 ///
-/// A cluster that was just merged has nothing in the log. After `clusters` writes on average it is written again. That
-/// page then travels through the log until its log block is the oldest and the log is full, which takes the log's pages
-/// less half a block, its mean distance from the end of its own block; there it makes its cluster merge. So each cluster
-/// is merged once in `clusters + log pages − pages / 2` writes, and a merge programs `pages`. That the page is overwritten
-/// on its way is too rare to count, as long as the log is small beside the drive.
+/// A cluster that was just merged has nothing in the log. After `clusters` writes on average it is written
+/// again. That page then travels through the log until its log block is the oldest and the log is full. That
+/// takes the log's pages less half a block, its mean distance from the end of its own block; there it makes
+/// its cluster merge. So each cluster is merged once in `clusters + log pages − pages / 2` writes, and a
+/// merge programs `pages`. That the page is overwritten on its way is too rare to count, as long as the log
+/// is small beside the drive.
 pub fn fast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
     let (pages, clusters) = (f64::from(pages), f64::from(clusters));
     1.0 + pages * clusters / (clusters + pages * f64::from(log_blocks) - pages / 2.0)
@@ -74,9 +76,9 @@ impl Cell {
         }
     }
 
-    /// What a layer of the family does: pages programmed for each page of the host over `passes` times as many uniform
-    /// random writes as there are pages, after the drive was filled in order and two passes have brought it to its
-    /// steady state.
+    /// What a layer of the family does: pages programmed for each page of the host over `passes` times as
+    /// many uniform random writes as there are pages, after the drive was filled sequentially and two passes
+    /// have brought it to its steady state.
     ///
     /// # Panics
     /// If a layer cannot have this shape, which takes at least one of everything and fewer than 2³¹ pages.
@@ -93,7 +95,7 @@ impl Cell {
         })
     }
 
-    /// As [`measure`](Self::measure), over `passes` passes in order instead of at random.
+    /// As [`measure`](Self::measure), over `passes` sequential passes instead of random ones.
     ///
     /// # Panics
     /// As [`measure`](Self::measure).
@@ -164,7 +166,7 @@ mod tests {
         Cell { family, pages, clusters: 1024, log_blocks }
     }
 
-    /// Holds what the layer does against the formula.
+    /// Compares the layer with the formula.
     fn agrees(cell: Cell) {
         let (theory, found) = (cell.theory(), cell.measure(3, 1));
         println!("{cell:?}: {found:.3} of {theory:.3}, {:+.2} %", (found / theory - 1.0) * 100.0);

@@ -1,7 +1,7 @@
-//! What mathematics says a translation layer must do: formulas that simulations are held against.
+//! What mathematics says a translation layer must do: formulas that simulations are compared with.
 //!
-//! Each is a pure function of the division of the flash. Write amplification is pages programmed over pages that the host
-//! wrote, in the steady state.
+//! Each is a pure function of the division of the flash. Write amplification is pages programmed over pages
+//! that the host wrote, in the steady state.
 
 pub mod log;
 pub mod page;

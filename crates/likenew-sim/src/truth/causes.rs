@@ -1,4 +1,5 @@
-//! Why a drive is slower than it could be, by what it is made of and meets: what a diagnosis is held against.
+//! Why a drive is slower than it could be, from its parameters and its situation: the true answer for a
+//! diagnosis.
 
 use crate::explain;
 use crate::flash::page_map_parameters::PageMapParameters;
@@ -8,13 +9,16 @@ use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
 use crate::state::State;
 
-/// A drive with more data than this has lost its room.
+/// Share of data from which on a drive has too little free space left. Chosen: a drive this full
+/// garbage-collects with little more than its over-provisioning.
 const NEARLY_FULL: f64 = 0.9;
-/// From this share of its rated life on flash is slowed down by wear: one retry a page.
+/// Share of its rated life from which on flash is slowed down by wear. Chosen: the simulator then needs one
+/// retry a page.
 const WORN_OUT_SHARE: f64 = 0.5;
 
-/// Names of what is really at work on the drive that a spec asks for, in alphabetical order; none of a drive as good as new. A cause
-/// whose mechanism changes nothing on this drive (pieces of a file in flash, a link that is narrower and still wide enough) is none.
+/// Names of the causes at work on the drive of a spec, in alphabetical order; none for a drive as good as
+/// new. A cause without effect on this drive (a fragmented file on flash, a link that is narrower and still
+/// wide enough) is left out.
 pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     let model = &spec.in_situation(own);
     let met = &model.situations;
@@ -48,13 +52,13 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     causes
 }
 
-/// Whether nobody has ever told a flash drive what is free: its past wrote every address and gave none up, or nearly so.
+/// Whether a flash drive has never received TRIM: its past wrote every address and freed none, or nearly so.
 pub(crate) fn trims_nothing(spec: &Spec) -> bool {
     let nearly_all = spec.deleted > 0.0 && spec.filled_share() >= NEARLY_FULL;
     spec.state == State::Used && (spec.fill.is_none() || nearly_all)
 }
 
-/// What is not the drive's own, or hides what it is.
+/// Causes outside of the drive, and those that hide what it is.
 fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let met = &model.situations;
     let faults = make::faults(spec, model).unwrap_or_default();

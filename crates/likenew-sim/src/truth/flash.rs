@@ -1,4 +1,4 @@
-//! What is inside a flash drive.
+//! The true internals of a flash drive.
 
 use super::slc_cache;
 use super::{TrueValue, Truth};
@@ -11,7 +11,8 @@ use crate::spec::Spec;
 use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
-/// Programs, reads or commands show through whatever is this much faster than they are.
+/// A limit shows only if it is below this share of the others. Chosen: a smaller difference cannot be
+/// measured.
 const SHOWS_BELOW: f64 = 0.9;
 
 /// The second of two reads has to reach its die within this share of the first.
@@ -32,7 +33,7 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
             Layer::Bast(_) | Layer::Fast(_) => "hybrid",
             Layer::Block(_) => "block",
         }),
-        // What cannot be written in part cannot cost reading the rest.
+        // If a unit cannot be written in part, writes never read the rest of it.
         map_page_bytes: TrueValue::number(page, parameters.page_bytes > parameters.sector_bytes),
         erase_unit_bytes: TrueValue::Number(page * erase_unit_pages(flash)),
         write_buffer_bytes: TrueValue::number(
@@ -82,8 +83,8 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
     }
 }
 
-/// Bytes a second that are programmed into native cells without any collection: the least of what link, channels and dies
-/// do, of which only as many program as the buffer feeds.
+/// Bytes a second that are programmed into native cells without any collection: the least of what link,
+/// channels and dies do, of which only as many program as the buffer feeds.
 pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
     let FlashParameters { link, nand, page_bytes, buffer_pages, .. } = flash.parameters;
     let unit_pages = flash.flash.unit_pages;
@@ -138,8 +139,8 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     }
 }
 
-/// Two reads that are given together take longer on the same die than on two, unless the second is handed to its die only when
-/// the first is nearly through.
+/// Two reads that are given together take longer on the same die than on two, unless the second is handed to
+/// its die only when the first is nearly through.
 fn collisions_show(flash: &FlashModel) -> bool {
     let FlashParameters { link, nand, read_command, .. } = flash.parameters;
     let one = (nand.native.read + nand.page_transfer).as_secs_f64();
@@ -159,7 +160,7 @@ fn over_provisioning(flash: &FlashModel) -> TrueValue {
     TrueValue::Number((total - user) / user * 100.0)
 }
 
-/// Whether rest brings back any room for writes.
+/// Whether idle time frees any space for writes.
 fn works_in_idle_time(flash: &FlashModel) -> bool {
     match &flash.layer {
         Layer::Page(page) => page.slc_cache.is_some() || page.idle_free_blocks > page.reserve_blocks(),

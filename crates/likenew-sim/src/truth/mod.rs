@@ -1,5 +1,5 @@
-//! What whoever measures a simulated drive from outside should find inside: one value for each property of an X-ray, derived from
-//! the drive's parameters by what its layers do with them, never from a measurement.
+//! What a measurement of a simulated drive from outside should find inside: one value for each property of an
+//! X-ray, derived from the drive's parameters by what its layers do with them, never from a measurement.
 
 mod causes;
 mod flash;
@@ -14,22 +14,22 @@ use crate::spec::Spec;
 use crate::state::State;
 use crate::volume::volume_parameters::VolumeParameters;
 
-/// What one property of a drive is.
+/// The true value of one property of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TrueValue {
     /// This word.
     Word(&'static str),
     /// This number, in the property's unit.
     Number(f64),
-    /// It is there and nothing outside shows it for certain: who finds nothing is right, and who finds a number between these
-    /// is, too.
+    /// It exists and nothing outside shows it for certain: finding nothing is right, and so is a number
+    /// between these.
     Hidden {
         /// From here.
         low: f64,
         /// To here.
         high: f64,
     },
-    /// It is there, and nothing outside shows it for certain.
+    /// It exists, and nothing outside shows it for certain.
     HiddenWord(&'static str),
     /// There is none, or it does not apply to such a drive.
     Absent,
@@ -42,52 +42,55 @@ impl TrueValue {
     }
 }
 
-/// What is inside a drive. Every field is one row of an X-ray, in the order of its table.
+/// The true internals of a drive. Every field is one row of an X-ray, in the order of its table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
     /// `disk`, `shingled disk`, `flash` or `virtual`.
     pub medium: TrueValue,
     /// `page` (compressing or not), `hybrid` (BAST, FAST) or `block`; flash only.
     pub mapping: TrueValue,
-    /// Bytes of a page of the map: a shorter write costs reading the rest of it.
+    /// Bytes of a mapping unit: a shorter write costs reading the rest of it.
     pub map_page_bytes: TrueValue,
-    /// Bytes from the host, written in order, between two erasures of a die. Dies of a page map take program units in turn, so
-    /// they come to the ends of their blocks together: a block's data pages on every die. Of a map of whole blocks: the
-    /// cluster, which is one block on each of its dies.
+    /// Bytes from the host, written sequentially, between two erases of a die. Dies of a page map take
+    /// program units in turn, so they come to the ends of their blocks together: a block's data pages on
+    /// every die. With a block map: the cluster, which is one block on each of its dies.
     pub erase_unit_bytes: TrueValue,
-    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write buffer, the write
-    /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
+    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write
+    /// buffer, the write cache of a disk. Hidden where the flash programs nine tenths of what the link moves,
+    /// so that the buffer never fills.
     pub write_buffer_bytes: TrueValue,
-    /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as many dynamic ones
-    /// as fit the share of what is promised to nobody, on each die (see the simulator's documentation), and what the write buffer
-    /// holds when they are full. Hidden on a used drive that nothing empties (dynamic cache and no TRIM).
+    /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as
+    /// many dynamic ones as fit the share of the space that is not reserved, on each die (see the simulator's
+    /// documentation), and what the write buffer holds when they are full. Hidden on a used drive that
+    /// nothing empties (dynamic cache and no TRIM).
     pub slc_cache_bytes: TrueValue,
-    /// Bytes a second right after that: straight to native cells, or as fast as folding makes room.
+    /// Bytes a second right after that: straight to native cells, or as fast as folding frees space.
     pub slc_speed_after_bytes_per_s: TrueValue,
-    /// Nanoseconds of rest after which half of it is back: idle time until folding begins, and half of the blocks of each die
-    /// folded; of a dynamic cache more than half, as what is folded takes native room.
+    /// Nanoseconds of idle time after which half of it is back: until folding begins, and until half of the
+    /// blocks of each die are folded; of a dynamic cache more than half, as folded data takes native space.
     pub slc_recovery_ns: TrueValue,
-    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or where link, channels
-    /// or firmware let fewer be busy; then from those to all of them.
+    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or
+    /// where link, channels or firmware let fewer be busy; then from those to all of them.
     pub parallelism: TrueValue,
-    /// Bytes that follow one another on one die when written in order: a program unit; a page of maps of whole blocks. With
-    /// a pseudo-SLC cache of rows shorter than a native unit, either of the two.
+    /// Bytes that follow one another on one die when written sequentially: a program unit; a page of block
+    /// maps. With a pseudo-SLC cache of rows shorter than a native unit, either of the two.
     pub stripe_bytes: TrueValue,
     /// (T − U)/U × 100 of page maps. T: all pages that can hold the host's data natively, without static SLC blocks
     /// and parity, the reserve and open blocks included.
     pub over_provisioning_percent: TrueValue,
-    /// `yes` or `no`.
+    /// Whether it compresses data: `yes` or `no`.
     pub compression: TrueValue,
     /// `immediate`, `idle` or `ignored`; absent where the target announces none.
     pub trim: TrueValue,
-    /// Nanoseconds of rest after which the drive begins to make room: collects beyond its reserve, folds its SLC cache, merges its
-    /// log blocks, cleans its bands.
+    /// Nanoseconds of idle time after which the drive begins to free space: garbage-collects beyond its
+    /// reserve, folds its SLC cache, merges its log blocks, cleans its bands.
     pub idle_collection_ns: TrueValue,
-    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was just written.
+    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was
+    /// just written.
     pub old_data_read_ratio: TrueValue,
     /// Credits of a full bucket. Hidden where it was empty to begin with.
     pub token_bucket_ios: TrueValue,
-    /// Bytes of addresses whose part of the map is at hand.
+    /// Bytes of addresses whose mappings fit the mapping cache.
     pub map_cache_bytes: TrueValue,
 }
 
@@ -113,7 +116,7 @@ impl Truth {
         map_cache_bytes: TrueValue::Absent,
     };
 
-    /// What is inside the drive that a spec asks for.
+    /// The true internals of the drive of a spec.
     pub fn from_spec(spec: &Spec, model: &Model) -> Self {
         let model = &spec.in_situation(model);
         match &model.mechanism {
@@ -169,7 +172,7 @@ impl Truth {
     }
 }
 
-/// A disk has one arm, moves whole tracks and forgets nothing; a shingled one cleans when it rests.
+/// A disk has one arm, moves whole tracks and has no erase blocks; a shingled one cleans when it is idle.
 fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
     Truth {
@@ -183,13 +186,13 @@ fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     }
 }
 
-/// A volume limits what it lets in, and has nothing else to show.
+/// A volume limits the I/Os it admits, and has nothing else to show.
 fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
     let credits = volume.credits;
     let bursts = credits.burst_iops > credits.baseline_iops && credits.credits_max > 0;
     Truth {
         medium: TrueValue::Word("virtual"),
-        // Reads of what was told to be free take as long as all others.
+        // Reads of trimmed data take as long as all others.
         trim: if spec.trim.unwrap_or(volume.trims) {
             TrueValue::HiddenWord("immediate")
         } else {

@@ -1,4 +1,4 @@
-//! What a pseudo-SLC cache looks like from outside: how much it takes, what comes after, and when it is back.
+//! A pseudo-SLC cache as seen from outside: how much it takes, what comes after, and when it is back.
 
 use super::TrueValue;
 use super::flash::native_bytes_per_s;
@@ -27,7 +27,7 @@ struct DieCache<'a> {
 }
 
 impl SlcInside {
-    /// The cache of a drive, if it has one; `may_be_emptied` says whether whoever measures can have all of it.
+    /// The cache of a drive, if it has one; `may_be_emptied` says whether a measurement can have all of it.
     pub(super) fn from_flash(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
         let Layer::Page(page) = flash.layer else { return None };
         let cache = DieCache::new(flash, page.slc_cache?);
@@ -46,8 +46,8 @@ impl SlcInside {
 }
 
 impl<'a> DieCache<'a> {
-    /// Static blocks come first. What they hold is promised to native blocks, as is the native block that is open; of the
-    /// rest of the host's part of the die, a share becomes dynamic blocks.
+    /// Static blocks come first. Native blocks are reserved for what they hold, as is the open native block;
+    /// of the rest of the host's part of the die, a share becomes dynamic blocks.
     fn new(flash: &'a FlashModel, slc: SlcCacheParameters) -> Self {
         let block = f64::from(flash.flash.pages_per_block);
         let slc_block = f64::from(slc.pages_per_block(&flash.flash));
@@ -62,8 +62,9 @@ impl<'a> DieCache<'a> {
         (self.static_blocks + self.dynamic_blocks) * self.slc_block
     }
 
-    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer holds then. If the
-    /// link is slower than the cache the buffer is empty until then, and fills while native cells take a part away.
+    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer
+    /// holds then. If the link is slower than the cache the buffer is empty until then, and fills while
+    /// native cells take a part away.
     fn buffered_bytes(&self) -> f64 {
         let (parameters, flash) = (&self.flash.parameters, &self.flash.flash);
         let buffer = f64::from(parameters.buffer_pages) * f64::from(parameters.page_bytes);
@@ -98,8 +99,9 @@ impl<'a> DieCache<'a> {
         alone.max(channel).0 as f64
     }
 
-    /// Straight to native cells as long as there is native room that no dynamic block holds. Otherwise each SLC block that
-    /// is written waits for one that is folded, or for each native block for as many as give it back.
+    /// Straight to native cells as long as there is native space that no dynamic block holds. Otherwise each
+    /// SLC block that is written waits for one that is folded, or for each native block for as many as give
+    /// it back.
     fn speed_after(&self) -> f64 {
         let native = native_bytes_per_s(self.flash);
         let (flash, nand) = (&self.flash.flash, &self.flash.parameters.nand);
@@ -126,15 +128,16 @@ impl<'a> DieCache<'a> {
         }
     }
 
-    /// Folding begins after the idle time and goes on on all dies at once, the oldest blocks first, which are the static
-    /// ones. Nothing if so many are left unfolded that half of it never comes back.
+    /// Folding begins after the idle time and continues on all dies at once, the oldest blocks first, which
+    /// are the static ones. `None` if so many are left unfolded that half of it never comes back.
     fn recovery_ns(&self) -> Option<f64> {
         let half = (self.static_blocks + self.dynamic_blocks) / 2.0;
         let lost = self.lost_by_folding();
         let blocks = if half <= self.static_blocks {
             half
         } else {
-            // What is written to static blocks again takes native room, too, so that fewer dynamic blocks are lent.
+            // Data written to static blocks again takes native space, too, so that fewer dynamic blocks are
+            // lent.
             self.static_blocks + (half - self.static_blocks + lost * self.static_blocks) / (1.0 - lost)
         };
         let folded_at_most = self.static_blocks + self.dynamic_blocks - f64::from(self.slc.idle_kept_blocks);

@@ -1,6 +1,6 @@
 //! When a volume admits I/Os: a bucket of credits in time.
 //!
-//! Credits are counted in billionths, so that a rate in I/Os a second times a span in nanoseconds is exact.
+//! Credits are counted in billionths, so that a rate in IOPS times a span in nanoseconds is exact.
 
 use likenew_core::units::Nanos;
 
@@ -9,7 +9,7 @@ use crate::timeline::Timeline;
 
 const CREDIT: u128 = 1_000_000_000;
 
-/// Admits I/Os in order.
+/// Admits I/Os in order of arrival.
 pub(crate) struct CreditBucket {
     parameters: CreditParameters,
     /// Keeps I/Os apart as the burst rate asks.
@@ -36,7 +36,7 @@ impl CreditBucket {
         self.earned_credits(now.max(self.level_at)).min(Self::level_max(&self.parameters))
     }
 
-    /// When so many I/Os that arrive now, after all those before, may go on.
+    /// When so many I/Os that arrive now, after all those before, may pass.
     pub(crate) fn admit(&mut self, now: Nanos, ios: u64) -> Nanos {
         let from = self.interval.reserve(now, Nanos::ZERO);
         let cost = u128::from(ios) * CREDIT;

@@ -4,12 +4,12 @@ use likenew_core::io::{Io, Op};
 
 use super::volume_parameters::CountingParameters;
 
-/// Counts I/Os in the order of their arrival. An I/O of the same kind that begins where the last one ended goes on
-/// with it, whether or not that one was still in flight.
+/// Counts I/Os in the order of their arrival. An I/O of the same kind that begins where the last one ended is
+/// joined to it, whether or not that one was still in flight.
 pub(crate) struct IoCounter {
     parameters: CountingParameters,
     last: Op,
-    /// Where an I/O would have to begin to go on with the last one.
+    /// Where an I/O would have to begin to be joined to the last one.
     end: u64,
     /// As far as I/Os like the last one are joined.
     merge_bytes: u64,
@@ -22,7 +22,7 @@ impl IoCounter {
         Self { parameters, last: Op::Flush, end: 0, merge_bytes: 0, filled: 0 }
     }
 
-    /// How often this one counts; 0 if it went on with one that was counted already.
+    /// How many I/Os this one counts as; 0 if it was joined to one that was counted already.
     pub(crate) fn count(&mut self, io: &Io) -> u64 {
         let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = self.parameters;
         let length = u64::from(io.length);

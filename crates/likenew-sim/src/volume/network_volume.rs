@@ -1,9 +1,10 @@
 //! A network volume: link, credits, throughput limit and store, put together.
 //!
-//! A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O waits for
-//! credits, then for its turn under the throughput limit, and then the store answers after a latency drawn for each I/O from a
-//! log-normal distribution, side by side with all others. The data of a read crosses the link last. What is
-//! acknowledged is durable, so that a flush is one empty round trip, which costs nothing.
+//! A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O
+//! waits for credits, then for its turn under the throughput limit, and then the store answers after a
+//! latency drawn for each I/O from a log-normal distribution, side by side with all others. The data of a
+//! read crosses the link last. What is acknowledged is durable, so that a flush is one empty round trip,
+//! which costs nothing.
 
 use std::collections::VecDeque;
 
@@ -38,7 +39,7 @@ impl SpanUnion {
     }
 }
 
-/// All volumes have the same neighbours.
+/// The other customers' I/O is the same for all volumes.
 const SEED: u64 = 1;
 
 #[derive(Clone, Copy)]
@@ -113,7 +114,7 @@ impl NetworkVolume {
     /// A volume as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such volume.
+    /// A sentence, if these bytes are not such a volume.
     pub(crate) fn restore(
         parameters: VolumeParameters,
         sector_bytes: u32,

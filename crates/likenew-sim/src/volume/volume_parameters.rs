@@ -1,17 +1,17 @@
-//! How a network volume is dimensioned: everything that its mechanism needs to know.
+//! The parameters of a network volume: everything that its mechanism needs to know.
 
 use likenew_core::units::Nanos;
 
 use crate::host_link::LinkParameters;
 
-/// How a network volume is dimensioned.
+/// The parameters of a network volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VolumeParameters {
     /// The machine's network to the volume.
     pub link: LinkParameters,
-    /// What it may do.
+    /// Its I/O credits.
     pub credits: CreditParameters,
-    /// What counts as an I/O.
+    /// How I/Os are counted.
     pub counting: CountingParameters,
     /// Bytes a second at most, reads and writes together.
     pub bytes_per_s: u64,
@@ -24,16 +24,16 @@ pub struct VolumeParameters {
 /// A bucket of I/O credits: an I/O takes one out, `baseline_iops` a second flow in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditParameters {
-    /// I/Os a second that the size of the volume pays for.
+    /// IOPS that the size of the volume pays for.
     pub baseline_iops: u64,
-    /// I/Os a second as long as credits last.
+    /// IOPS as long as credits last.
     pub burst_iops: u64,
     /// Credits that the bucket holds.
     pub credits_max: u64,
 }
 
 impl CreditParameters {
-    /// I/Os a second at most, whatever the bucket holds.
+    /// IOPS at most, whatever the bucket holds.
     pub fn iops_max(&self) -> u64 {
         self.burst_iops.max(self.baseline_iops)
     }
@@ -64,9 +64,9 @@ pub struct CountingParameters {
 /// How long the store takes from the admission of an I/O to its answer: log-normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyParameters {
-    /// Half of all are shorter.
+    /// The median.
     pub median: Nanos,
-    /// 99 % of all are shorter.
+    /// The 99th percentile.
     pub p99: Nanos,
 }
 

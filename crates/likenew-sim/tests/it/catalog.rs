@@ -1,4 +1,4 @@
-//! The catalogue is complete and strict, and names are found or explained.
+//! The catalog is complete and strict, and names are found or explained.
 
 use std::io;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// The message about a file in which the first `from` has become `to`.
+/// The error of a file in which the first `from` is replaced by `to`.
 fn refusal(from: &str, to: &str) -> String {
     assert!(TINY.contains(from), "{from}");
     Model::parse("my.toml", &TINY.replacen(from, to, 1)).expect_err(to).to_string()
@@ -245,7 +245,7 @@ fn file() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just(TINY), Just(DISK), Just(SHINGLED), Just(QLC), Just(VOLUME), Just(FAKE)]
 }
 
-/// One change to a text: a stretch of it is replaced.
+/// One change to a text: a part of it is replaced.
 fn mutations() -> impl Strategy<Value = Vec<(usize, usize, String)>> {
     let piece = prop_oneof![
         "[0-9]{1,20}",
@@ -267,7 +267,7 @@ fn mutate(text: &str, mutations: &[(usize, usize, String)]) -> String {
     characters.into_iter().collect()
 }
 
-/// The same text with the number on one of its lines replaced, which is more likely to pass as a file.
+/// The same text with the number on one of its lines replaced, which is more likely to be accepted.
 fn with_number(text: &str, line: usize, number: u64) -> String {
     let count = text.lines().filter(|line| line.contains("value = ")).count();
     let mut visited = 0;
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the catalogue.
+/// Models that drives report, each with its capacity, none of which is in the catalog.
 const OTHERS: [(&str, u64); 48] = [
     ("M4-CT256M4SSD2", 256_060_514_304),
     ("M4-CT064M4SSD2", 64_023_257_088),
@@ -394,8 +394,8 @@ fn a_pattern_that_would_be_anybody_is_refused() {
     assert!(with("ST500LT012-*", "ST500LT013-1").contains("none of sold.models stands for"));
 }
 
-/// What each setting needs of a drive. A drive that cannot do it says so, by the setting's name, and is not opened as if nothing had been
-/// typed.
+/// The requirements of each setting. A drive that does not support it is refused with the setting's name, and
+/// not opened without it.
 #[test]
 fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
     const FLASH: &str = "tiny-flash";
@@ -434,7 +434,7 @@ fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
         }
         assert_eq!(explained.is_some(), refused.is_some(), "sim show says the same of {name}?{setting}");
     }
-    // What was drawn with a drive is no setting of the user's.
+    // Random choices of a generated drive are not settings of the user.
     for seed in 0..40 {
         Spec::parse(&format!("sim:generated-{seed}"))
             .unwrap()

@@ -1,4 +1,4 @@
-//! Drives whose map knows whole blocks: what is printed of new ones, and what follows from merges.
+//! Drives with block maps: published values of new ones, and what follows from merges.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};
@@ -22,20 +22,21 @@ fn flash_counters(drive: &SimDrive) -> FlashCounters {
     drive.flash_counters().expect("a simulated drive has books")
 }
 
-/// Says how near a value comes to what is printed, and holds it to ten per cent.
+/// Prints how near a value is to the published one, and requires 10%.
 fn within(what: &str, value: f64, printed: f64) {
     println!("{what}: {value:.5} of {printed:.5}, {:+.1} %", (value / printed - 1.0) * 100.0);
     assert!((value / printed - 1.0).abs() < 0.10, "{what}: {value} of {printed}");
 }
 
-/// Random 4 KiB writes over 8 GiB, three in flight, as many as fit three minutes at the printed rate. The write buffer,
-/// which takes the first of them at the speed of the link, is filled before.
+/// Random 4 KiB writes over 8 GiB at QD3, as many as fit three minutes at the published rate. The write
+/// buffer, which takes the first of them at the speed of the link, is filled before.
 fn three_minutes(drive: &mut SimDrive, printed_iops: f64) -> Rates {
     run(drive, random(Op::Write, 4096, 3, 64));
     run(drive, random(Op::Write, 4096, 3, (180.0 * printed_iops) as u64))
 }
 
-/// AnandTech, The SSD Anthology, 2009: 5.61 a second, 532.2 ms on average, 2042 ms at most; two controllers 0.03 MB/s.
+/// AnandTech, The SSD Anthology, 2009: 5.61 IOPS, 532.2 ms on average, 2042 ms at most; two controllers 0.03
+/// MB/s.
 #[test]
 fn new_figures_of_the_jmf602b_follow_from_merges() {
     let rates = three_minutes(&mut open("sim:jmicron-jmf602b"), 5.61);
@@ -58,7 +59,8 @@ fn new_figures_of_the_samsung_slc_follow_from_merges() {
     within("samsung-slc random writes in MB/s", rates.bytes_per_s / 1e6, 2.61);
 }
 
-/// A user's analysis of the drive, 2008: throughput in requests of 512 MiB, and small requests over the whole drive.
+/// A user's analysis of the drive, 2008: throughput of requests of 512 MiB, and small requests over the whole
+/// drive.
 #[test]
 fn new_figures_of_the_ocz_core_follow_from_its_construction() {
     let large = |op| Load { random: false, ios: 2, ..random(op, 512 * MIB, 1, 0) };
@@ -100,8 +102,8 @@ fn reads_of_the_ocz_core_follow_size_over_access_time_and_throughput() {
     }
 }
 
-/// A write pays for the clusters of which it has a part: a small one once, whole clusters never, a large one that is not
-/// aligned at both of its ends.
+/// A write pays for each partial cluster: a small one once, whole clusters never, a large unaligned one at
+/// both of its ends.
 #[test]
 fn writes_of_the_ocz_core_pay_for_partial_clusters() {
     const CLUSTER: u64 = 8 * MIB;
@@ -125,7 +127,8 @@ fn writes_of_the_ocz_core_pay_for_partial_clusters() {
     }
 }
 
-/// Writes 12 allocation units of 4 MiB, so many at a time in turns of `block` bytes; bytes per second.
+/// Writes 12 allocation units of 4 MiB, this many at a time in turns of `block` bytes; returns bytes per
+/// second.
 fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
     const UNIT: u64 = 4 * MIB;
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: block as u32 };
@@ -146,9 +149,9 @@ fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
     (rounds * streams * UNIT) as f64 / (lane.now() - started_at).as_secs_f64()
 }
 
-/// As flashbench's test of open erase blocks shows (its README prints 6.87 MB/s with two streams in blocks of 1 MiB and 6.27
-/// in blocks of 256 KiB, 3.24 and 0.91 with three): two streams are as fast as one at any block size, and three, which are
-/// more than there are log blocks, are as slow as their blocks are small.
+/// Like flashbench's test of open erase blocks (its README has 6.87 MB/s for two streams in blocks of 1 MiB
+/// and 6.27 in blocks of 256 KiB, 3.24 and 0.91 for three): two streams are as fast as one at any block size,
+/// and three, more than there are log blocks, are slower the smaller their blocks.
 #[test]
 fn a_microsd_card_collapses_when_more_streams_write_than_it_has_log_blocks() {
     let speed = |streams, block| open_units(&mut open("sim:microsd-32gb?fill=0.02"), streams, block);
@@ -159,7 +162,7 @@ fn a_microsd_card_collapses_when_more_streams_write_than_it_has_log_blocks() {
         println!("blocks of {block}: 2 streams {:.2} MB/s, 3 streams {:.2} MB/s", two / 1e6, three / 1e6);
         assert!(two > 0.85 * alone, "two streams at {two} of {alone}");
         let share = block as f64 / (4 * MIB) as f64;
-        // A turn of a stream costs its own block, and the copy of what it does not write.
+        // A turn of a stream costs its own block, and a copy of the rest.
         assert!(three < 2.0 * share * alone, "three streams at {three}, block is {share} of a unit");
     }
 }
@@ -211,8 +214,8 @@ fn open_text(text: &str, state: &str) -> SimDrive {
     Spec::parse(&format!("sim:small.toml?{state}")).unwrap().open(|_| Ok(text.into())).unwrap()
 }
 
-/// The host waits for a merge that takes, on each die, 64 pages of tR, two transfers, tPROG and firmware, and the
-/// erasures of two blocks, after the program that it makes room for.
+/// The host waits for a merge that takes, on each die, 64 pages of tR, two transfers, tPROG and firmware, and
+/// two block erases, after the program that it makes room for.
 #[test]
 fn a_merge_takes_the_time_of_its_parts() {
     let text = small("bast", &format!("{EVERY}\n{FULL}"));
@@ -221,7 +224,8 @@ fn a_merge_takes_the_time_of_its_parts() {
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let (mut done, mut times) = (Vec::new(), Vec::new());
     for step in 0..30u64 {
-        // Every other cluster of 512 KiB is in the first group, whose two log blocks three clusters want in turn.
+        // Every other cluster of 512 KiB is in the first group, whose two log blocks serve three clusters in
+        // turn.
         let offset = step % 3 * MIB + 64 * KIB;
         let io = Io { slot: Slot(0), op: Op::Write, offset, length: 4096, data: DataClass::Random };
         lane.submit(&[io]).unwrap();
@@ -229,14 +233,15 @@ fn a_merge_takes_the_time_of_its_parts() {
         times.push(lane.now().0);
     }
     let page = 4314 * 1_000_000_000 / 80_000_000;
-    // Firmware looks after one page of the two dies at a time.
+    // Firmware handles one page of the two dies at a time.
     let merge = 64 * (50_000 + 2 * page + 900_000 + 2 * 7000) + 2 * 3_500_000;
     let between = times[29] - times[28];
     let expected = merge + page + 900_000;
     assert!(between.abs_diff(expected) < 2000, "{between} is not {expected}");
 }
 
-/// What fits the write buffer is acknowledged at the speed of the link; after that the host waits for merges.
+/// Writes that fit the write buffer are acknowledged at the speed of the link; after that the host waits for
+/// merges.
 #[test]
 fn a_buffer_hides_as_many_merges_as_it_has_pages() {
     let small_buffer = small("bast", &format!("{EVERY}\n{FULL}"));

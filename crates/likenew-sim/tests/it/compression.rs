@@ -1,4 +1,4 @@
-//! Drives that compress before they write, against what was printed of them when they were new.
+//! Drives that compress before they write, compared with published values of new ones.
 
 use crate::closed_loop::{Load, Rates, open, run, run_with};
 use likenew_core::drive::Drive as _;
@@ -14,7 +14,7 @@ fn sequential(op: Op, depth: u32) -> Load {
     Load { op, random: false, length: 1 << 20, depth, start: 0, span: 1024 * MIB, ios: 1024 }
 }
 
-/// Writes and reads back as CrystalDiskMark does, each in order and a mebibyte at a time.
+/// Sequential writes and reads like CrystalDiskMark's, by 1 MiB each.
 fn new_drive(name: &str, data: DataClass, depth: u32) -> (f64, f64) {
     let mut drive = open(name);
     let write = run_with(&mut drive, sequential(Op::Write, depth), data);
@@ -27,7 +27,7 @@ fn assert_within(what: &str, found: f64, printed: f64) {
     assert!((found / printed - 1.0).abs() < 0.1, "{what}: {found} is not {printed}");
 }
 
-/// Figures of Puget Systems (CrystalDiskMark, one mebibyte at a time) and the maker's.
+/// Values of Puget Systems (CrystalDiskMark, 1 MiB at a time) and rated ones.
 #[test]
 fn a_new_intel_520_reads_and_writes_what_was_printed() {
     let (read, write) = new_drive(DRIVES[0], DataClass::Zero, 1);
@@ -43,8 +43,8 @@ fn a_new_intel_520_reads_and_writes_what_was_printed() {
     println!("Q8 incompressible: read {:.1} MB/s, write {:.1} MB/s", read / 1e6, write / 1e6);
 }
 
-/// The maker's figures, which hold for zeros and many commands at once; and about seven times the 71.9 MB/s at most that a
-/// disk wrote of zeros, one mebibyte after the other.
+/// Rated speeds, which hold for zeros at a large queue depth; and about seven times the 71.9 MB/s that a disk
+/// reached with zeros, 1 MiB after the other.
 #[test]
 fn a_new_vertex_3_reads_and_writes_what_was_printed() {
     let (read, write) = new_drive(DRIVES[1], DataClass::Zero, 8);
@@ -62,8 +62,8 @@ fn small_ios(drive: &mut SimDrive, op: Op, depth: u32, data: DataClass) -> Rates
     run_with(drive, load, data)
 }
 
-/// Nothing of this was printed of a new drive but the 20000 reads and 60000 writes a second that OCZ advertises of
-/// compressible data at depth 32, which the time of a command is chosen for.
+/// The only published values of a new drive are the 20,000 reads and 60,000 writes per second that OCZ
+/// advertises for compressible data at depth 32, from which the command time is chosen.
 #[test]
 fn new_drives_do_as_many_small_ios_as_advertised() {
     for name in DRIVES {
@@ -96,7 +96,7 @@ fn flash_is_programmed_by_what_the_data_compresses_to() {
     }
 }
 
-/// A small drive that compresses, with the smallest buffer that is allowed.
+/// A small drive that compresses, with the smallest buffer allowed.
 fn small_drive() -> String {
     include_str!("../../../../catalog/tiny-flash.toml")
         .replace("family = { value = \"page\"", "family = { value = \"compressing\"")
@@ -135,7 +135,7 @@ fn a_used_drive_is_nearly_as_new_once_its_data_compresses() {
     let new = run_with(&mut open("new"), random(20_000), DataClass::Zero).iops;
     let mut drive = open("used");
     let used = run(&mut drive, random(20_000)).iops;
-    // Two in three pages are overwritten, and what they leave of the flash is spare.
+    // Two in three pages are overwritten, and the rest of the flash is spare.
     run_with(&mut drive, random(300_000), DataClass::Zero);
     let after = run_with(&mut drive, random(20_000), DataClass::Zero).iops;
     println!("random writes a second: {new:.0} of zeros when new, {used:.0} used, {after:.0} of zeros then");

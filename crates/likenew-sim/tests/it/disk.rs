@@ -1,4 +1,4 @@
-//! What a disk does follows from its platters, its arm and its caches.
+//! A disk's behavior follows from its platters, its arm and its caches.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn uncached() -> SimDrive {
     open(&format!("{NAME}?cache=off"))
 }
 
-/// The same disk with other words in its file.
+/// The same disk with a change in its file.
 fn changed(from: &str, to: &str) -> SimDrive {
     let text = include_str!("../../../../catalog/wd6400aaks.toml");
     assert!(text.contains(from), "{from}");
@@ -70,7 +70,7 @@ fn the_outer_edge_is_twice_as_fast_as_the_inner() {
 fn a_random_read_is_a_seek_half_a_turn_and_overhead() {
     let rates = measure(random(Op::Read, 1, 4000));
     let expected_ns = 8.9e6 + 60e9 / 7200.0 / 2.0 + 0.3e6;
-    // Places are random in addresses, and the outer cylinders hold more of them, so seeks are a little shorter.
+    // Addresses are random, and the outer cylinders hold more of them, so seeks are a little shorter.
     assert!((rates.latency_ns_mean / expected_ns - 1.0).abs() < 0.04, "{rates:?} of {expected_ns}");
 }
 
@@ -107,7 +107,7 @@ fn nobody_waits_for_ever_in_a_deep_queue() {
     }
 }
 
-/// How long a read at the far edge waits while four others are always in flight near the outer one, 5 s at most.
+/// Latency of a read at the far edge while four others are always in flight near the outer one, 5 s at most.
 fn wait_at_the_edge(drive: &mut SimDrive) -> Nanos {
     let need = LaneRequirements { lanes: 1, depth: 5, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();

@@ -1,26 +1,27 @@
-//! Disks of the catalogue are as fast when new as was printed of the real ones, within a tenth.
+//! New disks of the catalog are as fast as published for the real ones, within a tenth.
 //!
-//! Each test prints what it finds over what was printed: `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
+//! Each test prints its result over the published value: `cargo test -p likenew-sim --test disk_figures --
+//! --nocapture`.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::Drive as _;
 use likenew_core::io::Op;
 
-/// Within a tenth of what was printed.
+/// Within a tenth of the published value.
 fn agrees(what: &str, found: f64, printed: f64) {
     let ratio = found / printed;
     println!("{what:<60} {found:>10.3} of {printed:>8.3} printed: {ratio:.3}");
     assert!((0.9..=1.1).contains(&ratio), "{what}: {found} is not within a tenth of {printed}");
 }
 
-/// Mean latency in milliseconds of I/Os at random places of the whole disk, one at a time.
+/// Mean latency in milliseconds of random I/Os over the whole disk at QD1.
 fn access_ms(spec: &str, op: Op, length: u32, ios: u64) -> f64 {
     let mut drive = open(spec);
     let span = drive.geometry().capacity;
     run(&mut drive, Load { op, random: true, length, depth: 1, start: 0, span, ios }).latency_ns_mean / 1e6
 }
 
-/// AnandTech, "The SSD Anthology" (2009): three outstanding 4 KiB random writes over 8 GB for three minutes, MB/s.
+/// AnandTech, "The SSD Anthology" (2009): 4 KiB random writes at QD3 over 8 GB for three minutes, MB/s.
 #[test]
 fn random_writes_of_4_kib_over_8_gb_are_as_anandtech_printed() {
     for (name, printed) in
@@ -34,7 +35,7 @@ fn random_writes_of_4_kib_over_8_gb_are_as_anandtech_printed() {
     }
 }
 
-/// The rows below are those that the owner of a WD6400AAKS measured with Iometer beside his OCZ Core (2008).
+/// The rows below were measured by the owner of a WD6400AAKS with Iometer, beside his OCZ Core (2008).
 const AAKS: &str = "sim:wd6400aaks";
 const READ_ACCESS_MS: f64 = 12.85;
 const MEAN_RATE_MIB_PER_S: f64 = 85.0;
@@ -69,8 +70,8 @@ fn reads_of_every_size_take_an_access_and_a_transfer() {
     }
 }
 
-/// The arm chooses among what it knows of, and does not care whether the host or a cache told it: many requests in
-/// flight without cache are as good as one in flight with it.
+/// The arm chooses among the requests that it knows, whether from the host's queue or from its cache: a deep
+/// queue without cache is as good as QD1 with it.
 #[test]
 fn a_deep_queue_without_cache_does_what_the_cache_does_at_any_depth() {
     let rate = |cache: &str, depth| {

@@ -1,13 +1,13 @@
-//! The page-mapped drives of 2008 to 2011 do what reviews printed of them when they were new.
+//! The page-mapped drives of 2008 to 2011 perform as published for new ones.
 //!
-//! Random writes are those of "The SSD Anthology" (AnandTech 2738, 2009): Iometer, 4 KiB, 3 in flight, 8 GB, 3 minutes, after
-//! a secure erase. Printed MB are counted as 10⁶ bytes.
+//! Random writes are those of "The SSD Anthology" (AnandTech 2738, 2009): Iometer, 4 KiB, QD3, 8 GB, 3
+//! minutes, after a secure erase. Published MB count as 10⁶ bytes.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::io::Op;
 
 const GIB: u64 = 1 << 30;
-/// How far a simulated figure may be from the printed one.
+/// Largest deviation of a simulated value from the published one.
 const TOLERANCE: f64 = 0.1;
 
 fn within(what: &str, value: f64, printed: f64) {
@@ -38,7 +38,7 @@ fn random_writes(name: &str) -> Rates {
     rates.expect("it ran")
 }
 
-/// Large I/O over addresses that hold data, long enough that no buffer takes it all.
+/// Large I/O over addresses with data, long enough to exceed any buffer.
 fn sequential(name: &str, op: Op) -> f64 {
     let mut drive = open(&format!("sim:{name}?state=new&fill=0.1"));
     let load = Load { op, random: false, length: 1 << 20, depth: 4, start: 0, span: 2 * GIB, ios: 2000 };

@@ -1,4 +1,4 @@
-//! What a drive says of itself is what it does.
+//! A drive behaves as its description says.
 
 use std::path::Path;
 
@@ -52,8 +52,8 @@ fn no_new_drive_is_faster_than_its_ceilings_and_most_come_near() {
             }
             let (rate, limit) = (run(&mut made, load).bytes_per_s, ceiling(&drive, rate_name).limit());
             let share = rate / limit.value.number().unwrap();
-            // What still lies in buffers and caches when the last write is acknowledged has cost no time yet.
-            // A drive that takes one command at a time cannot do two things at once.
+            // Data still in buffers and caches when the last write is acknowledged has cost no time yet. A
+            // drive that takes one command at a time cannot do two things at once.
             let slots = drive.layers[0].facts.iter().find(|fact| fact.name == "queue depth");
             let least = if slots.is_some_and(|slots| slots.value == Value::Count(1)) { 0.3 } else { 0.75 };
             let most = if op == Op::Write { 1.2 } else { 1.01 };

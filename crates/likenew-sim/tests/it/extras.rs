@@ -1,4 +1,4 @@
-//! What only some flash drives have: lazy TRIM, a mapping cache, data that ages, heat.
+//! Features of some flash drives: lazy TRIM, a mapping cache, data retention, heat.
 
 use crate::closed_loop::{Load, Rates, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};
@@ -56,7 +56,7 @@ fn lazy_trim_works_after_a_rest() {
     };
     let none = Nanos::from_millis(1);
     assert!(amplification(TINY, none) < 1.1);
-    // The first write that meets the trimmed range makes the drive forget it after all, as it has to.
+    // The first write to the trimmed range makes the drive forget it after all, as it must.
     assert!(amplification(&lazy, Nanos::from_secs(60)) < 1.1);
     let mut drive = open(&lazy, "state=used");
     let held = |drive: &SimDrive| drive.flash_counters().unwrap().free_blocks;
@@ -88,7 +88,7 @@ fn reads_beyond_the_cached_map_wait_for_the_map() {
     let mut whole = crate::closed_loop::open("sim:tiny-flash?state=new&fill=1");
     let known = run(&mut whole, load(Op::Read, true, 4096, 1, 20_000));
     assert!((near.iops / known.iops - 1.0).abs() < 0.01, "{near:?} {known:?}");
-    // Three of four accesses miss, and a miss is one more read of a page.
+    // Three of four accesses miss, and a miss is one more page read.
     let read_ns = 50_000.0 + 53_925.0;
     let expected = known.latency_ns_mean + 0.75 * read_ns;
     assert!((far.latency_ns_mean / expected - 1.0).abs() < 0.03, "{} of {expected}", far.latency_ns_mean);
@@ -103,7 +103,7 @@ fn random_writes_beyond_the_cached_map_program_the_map_too() {
         drive.flash_counters().unwrap().write_amplification
     };
     let (plain, cached) = (amplification(TINY), amplification(&text));
-    // Three of four writes push a changed segment out, which is one more page.
+    // Three of four writes evict a changed segment, which is one more page.
     assert!((0.98..1.01).contains(&plain) && (1.68..1.8).contains(&cached), "{plain} {cached}");
 }
 

@@ -1,4 +1,4 @@
-//! Faults do what they say to any mechanism, and nothing else.
+//! Faults do what they say on any mechanism, and nothing else.
 
 use std::ops::Range;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn io(slot: u32, op: Op, offset: u64, length: u32) -> Io {
     Io { slot: Slot(slot), op, offset, length, data: DataClass::Random }
 }
 
-/// Does I/Os one after the other; gives how each ended, and how long it took.
+/// Runs I/Os one after the other; returns outcome and latency of each.
 fn one_by_one(drive: &mut SimDrive, ios: &[Io]) -> Vec<(Outcome, Nanos)> {
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
@@ -89,7 +89,8 @@ fn no_faults_change_nothing() {
 #[test]
 fn addresses_beyond_a_fake_capacity_go_round_onto_the_real_ones() {
     let real = 512 * MIB;
-    // A flash drive whose map has the real size: reading unwritten pages needs no die, so a read tells what was written.
+    // A flash drive whose map has the real size: reading blank pages needs no die, so a read shows what was
+    // written.
     let [mut fake, _] = pair(FLASH, "real_capacity_bytes = 536870912");
     assert_eq!(fake.geometry().capacity, 1 << 30);
     let writes = [io(0, Op::Write, real + 8192, 4096), io(0, Op::Flush, 0, 0)];
@@ -110,7 +111,7 @@ fn an_io_across_the_end_of_what_is_there_is_done_in_parts() {
     let [first, second] = one_by_one(&mut real, &parts).map_to();
     assert_eq!(spans, [first + second]);
     assert_eq!(fake.flash_counters().unwrap().host_bytes_written, 8192);
-    // A TRIM that goes round several times.
+    // A TRIM that wraps around several times.
     let [mut small, _] = pair(FLASH, "real_capacity_bytes = 268435456");
     let trim = io(0, Op::Trim, 0, 1 << 30);
     assert_eq!(one_by_one(&mut small, &[trim])[0].0, Outcome::Done);
@@ -131,7 +132,8 @@ fn a_fake_stick_overwrites_its_own_first_bytes_at_the_speed_of_its_flash() {
     let within = run(&mut open("sim:fake-stick-512gb"), load(0)).bytes_per_s;
     let beyond = run(&mut open("sim:fake-stick-512gb"), load(7 * real)).bytes_per_s;
     assert!((beyond / within - 1.0).abs() < 0.001, "{within} {beyond}");
-    // One die programs 32 KiB at once, after they have crossed its bus; the last of it is still in the buffer.
+    // One die programs 32 KiB at once, after they have crossed its bus; the last of it is still in the
+    // buffer.
     let ceiling = 32_768.0 / (2.0 * 18_336.0 / 40e6 + 2.5e-3);
     assert!((0.9..1.001).contains(&(within / ceiling)), "{within} of {ceiling}");
 }
@@ -162,7 +164,7 @@ fn unreadable_bytes_end_reads_in_the_mediums_error_after_all_retries() {
             );
             assert_eq!(ended[index].0.is_about_the_medium(), bad);
         }
-        // Until a retry has moved the platters on, what a good read takes is not changed by faults elsewhere.
+        // Until a retry has moved the platters on, faults elsewhere do not change a good read's latency.
         assert_eq!(ended[0].1, expected[0].1);
         assert_eq!(ended[1].1, expected[1].1 + Nanos::from_millis(80));
     }
@@ -202,7 +204,7 @@ fn a_drive_stops_taking_writes_and_may_still_be_read() {
     let outcomes: Vec<Outcome> =
         one_by_one(&mut faulty, &ios).into_iter().map(|(outcome, _)| outcome).collect();
     let error = Outcome::Error(5);
-    // What still fits within the limit is taken.
+    // I/Os within the limit still succeed.
     assert_eq!(outcomes[..5], [Outcome::Done, Outcome::Done, error, Outcome::Done, error]);
     assert_eq!(outcomes[5..], [Outcome::Done, Outcome::Done]);
     assert_eq!(faulty.flash_counters().unwrap().host_bytes_written, 8704);
@@ -329,7 +331,7 @@ fn nonsense_is_refused_with_file_line_and_range() {
     }
 }
 
-/// Writes stamped sectors of one pass, or reads them back and says what is wrong.
+/// Writes stamped sectors of one pass, or reads them back and returns the damage.
 fn stamped(drive: &mut SimDrive, op: Op, pass: u32, offset: u64, length: u32) -> Damage {
     let stamp = Stamp { key: 1, pass };
     let mut lane =
@@ -362,7 +364,7 @@ fn what_goes_round_is_dropped_lost_or_flipped_is_so_in_what_is_read_with_data_an
             .open(|_: &Path| Ok(text.clone().into()))
             .unwrap();
         let mut at = |op, pass, offset| stamped(&mut drive, op, pass, offset, MIB as u32);
-        // The first four are done, the fifth is answered and lost.
+        // The first four are done, the fifth is acknowledged and lost.
         for (pass, offset) in
             [(1, 0), (1, 4 * MIB), (1, 15 * MIB + 512 * 1024), (1, 32 * MIB + 8 * MIB), (2, 0)]
         {

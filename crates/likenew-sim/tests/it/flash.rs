@@ -1,4 +1,4 @@
-//! What a flash drive does follows from how it is built and what happened to it.
+//! A flash drive's behavior follows from its construction and its past.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};

@@ -1,4 +1,4 @@
-//! The truth about pseudo-SLC caches of drives that are drawn is what comes out when they are written.
+//! The truth about pseudo-SLC caches of generated drives agrees with writing them.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};
@@ -8,9 +8,9 @@ use likenew_sim::SimDrive;
 use likenew_sim::generator::{Family, generate};
 use likenew_sim::truth::TrueValue;
 
-/// Parts that the cache is written in.
+/// Parts in which the cache is written.
 const PARTS: f64 = 100.0;
-/// Drives that are drawn.
+/// Number of generated drives.
 const SEEDS: u64 = 110;
 
 fn number(inside: TrueValue) -> f64 {
@@ -20,7 +20,7 @@ fn number(inside: TrueValue) -> f64 {
     }
 }
 
-/// Rates of parts that follow one another from `start` on, up to `most` bytes, each written in order.
+/// Rates of consecutive parts from `start` on, up to `most` bytes, each written sequentially.
 fn rates(drive: &mut SimDrive, start: u64, part: u64, most: u64) -> Vec<f64> {
     let load = |start| Load {
         op: Op::Write,
@@ -34,7 +34,7 @@ fn rates(drive: &mut SimDrive, start: u64, part: u64, most: u64) -> Vec<f64> {
     (0..most / part).map(|index| run(drive, load(start + index * part)).bytes_per_s).collect()
 }
 
-/// Lets time pass.
+/// Lets simulated time pass.
 fn rest(drive: &mut SimDrive, span: Nanos) {
     let mut lane =
         drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
@@ -42,8 +42,8 @@ fn rest(drive: &mut SimDrive, span: Nanos) {
     lane.wait(until, &mut Vec::new()).unwrap();
 }
 
-/// Bytes before the first part that is closer to the slow speed than to the usual one before, if it stays so. What a drive still
-/// does of its own when it is written again slows the first fifth down, and does not count.
+/// Bytes before the first part that is nearer to the slow rate than to the median one before, if it stays so.
+/// Leftover work of a drive slows the first fifth down, and does not count.
 fn fast_bytes(rates: &[f64], part: u64, slow: f64) -> f64 {
     let skipped = rates.len() / 5;
     let mut usual = rates[skipped..2 * skipped].to_vec();
@@ -81,7 +81,7 @@ fn size_speed_after_and_recovery_are_what_the_truth_says() {
         let near = |found: f64, truth: f64, share: f64| (found / truth - 1.0).abs() < share;
         assert!(near(found, size, 0.025), "{target}: {found:.0} bytes of {size:.0}");
         assert!(near(after, slow, 0.05), "{target}: {after:.0} bytes a second, {slow:.0} by theory");
-        // Blocks come back one by one on each die.
+        // Blocks become free one by one on each die.
         assert!(near(back, size / 2.0, 0.2), "{target}: {back:.0} bytes of half of {size:.0} are back");
     }
 }

@@ -1,4 +1,4 @@
-//! Drives that are drawn can be built, vary, and are what their truth says.
+//! Generated drives can be built, vary, and agree with their truth.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Simulated drives keep the laws that all targets keep.
+//! Simulated drives follow the laws of all targets.
 
 use std::path::Path;
 
@@ -72,7 +72,7 @@ fn a_counterfeit_drive_reads_back_what_was_written_a_round_later() {
     lane.buffer(Slot(0)).fill(7);
     one(&mut *lane, Op::Write, 8192);
     lane.buffer(Slot(0)).fill(9);
-    // Half of it lies before the end of what is really there, the other half at its beginning.
+    // Half of it is before the real end, the other half at the beginning.
     one(&mut *lane, Op::Write, 2 * real - 2048);
     for (offset, byte) in [(8192, 7), (real + 8192, 7), (real - 2048, 9)] {
         lane.buffer(Slot(0)).fill(0);

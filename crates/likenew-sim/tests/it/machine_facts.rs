@@ -1,4 +1,4 @@
-//! What a simulated drive announces is what a machine with such a drive would show, and no more.
+//! A simulated drive reports what a machine with such a drive would show, and no more.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::Drive as _;

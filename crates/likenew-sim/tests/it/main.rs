@@ -1,4 +1,4 @@
-//! Simulated drives: what they do, held against theory and published figures.
+//! Simulated drives: their behavior, compared with theory and published values.
 
 mod catalog;
 mod closed_loop;

@@ -1,4 +1,4 @@
-//! What disturbs a drive that is measured: a neighbour, outliers, throttling.
+//! Disturbances of a measured drive: a noisy neighbor, outliers, throttling.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn a_neighbour_really_does_its_share_of_writes() {
             drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
         lane.wait(Nanos::from_secs(20), &mut Vec::new()).unwrap();
     }
-    // 40 % of 1000 I/Os of 16 KiB a second.
+    // 40% of 1,000 I/Os of 16 KiB a second.
     let written = drive.flash_counters().unwrap().host_bytes_written as f64 / (20.0 * 400.0 * 16_384.0);
     assert!((written - 1.0).abs() < 0.05, "{written}");
 }

@@ -1,4 +1,5 @@
-//! The page cache of a simulated host: what ends in memory, what comes from it, and what reaches the drive after all.
+//! The page cache of a simulated host: writes that end in memory, reads that come from it, and I/O that
+//! reaches the drive after all.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::access::Access;
@@ -20,7 +21,7 @@ fn random(op: Op, ios: u64) -> Load {
     Load { op, random: true, length: 4096, depth: 4, start: 0, span: SPAN, ios }
 }
 
-/// Runs a load in this way, and says what has reached the drive.
+/// Runs a load with this access, and returns what reached the drive.
 fn on(drive: &mut SimDrive, access: Access, cold: bool, load: Load) -> (Rates, Counters) {
     drive.prepare_access(access, cold).unwrap();
     let before = drive.counters().unwrap();
@@ -134,7 +135,7 @@ fn direct_io_finds_what_was_buffered() {
     on(&mut drive, Access::Buffered, false, sequential(Op::Write, SPAN));
     let (_, read) = on(&mut drive, Access::Direct, false, sequential(Op::Read, SPAN));
     assert_eq!((read.bytes_written, read.bytes_read), (SPAN, SPAN), "it was written before it was read");
-    // What is written directly is in no page any more, be it clean or dirty.
+    // Directly written data is in no page any more, clean or dirty.
     on(&mut drive, Access::Buffered, false, sequential(Op::Write, SPAN));
     let (_, written) = on(&mut drive, Access::Direct, false, sequential(Op::Write, SPAN));
     assert_eq!(written.bytes_written, SPAN);

@@ -1,4 +1,4 @@
-//! A shingled disk is fast as long as its persistent cache lasts, and needs rest to be so again.
+//! A shingled disk is fast until its persistent cache is full, and needs idle time to recover.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};
@@ -12,14 +12,14 @@ const TEXT: &str = include_str!("../../../../catalog/seagate-archive-8tb.toml");
 const BAND: u64 = 30 << 20;
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// The same disk, whose map tells only 1000 pieces apart.
+/// The same disk with a map of only 1000 pieces.
 fn small(settings: &str) -> SimDrive {
     let text = TEXT.replace("map_entries = { value = 250000", "map_entries = { value = 1000");
     assert_ne!(text, TEXT);
     Spec::parse(&format!("sim:small.toml{settings}")).unwrap().open(|_| Ok(text.clone().into())).unwrap()
 }
 
-/// Random writes over most of the disk; each round, of 4 at most, falls on places of its own.
+/// Random writes over most of the disk; each round, of 4 at most, has its own addresses.
 fn writes(drive: &mut SimDrive, round: u64, ios: u64) -> Rates {
     let (start, span) = (round << 38, drive.geometry().capacity - (4 << 38));
     run(drive, Load { op: Op::Write, random: true, length: 4096, depth: 1, start, span, ios })
@@ -113,7 +113,7 @@ fn cleaning_in_idle_time_gives_way_to_requests() {
         let span = drive.geometry().capacity;
         let read = Load { op: Op::Read, random: true, length: 4096, depth: 1, start: 0, span, ios: 1 };
         let rates = run(&mut drive, read);
-        // A step of cleaning moves a band at most.
+        // A cleaning step moves a band at most.
         assert!(rates.latency_max < Nanos::from_millis(450), "{rates:?}");
     }
 }

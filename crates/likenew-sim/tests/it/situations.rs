@@ -1,4 +1,4 @@
-//! What a drive can meet is really at work: it costs what its mechanism says, and the laws of all drives hold.
+//! Every situation is really at work: it costs what its mechanism says, and the laws of all drives hold.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn refused(spec: &str) -> String {
     }
 }
 
-/// Mean latency of reads of 4 KiB with so much rest before each.
+/// Mean latency of reads of 4 KiB with this idle time before each.
 fn with_rests(drive: &mut SimDrive, rest: Nanos) -> Nanos {
     let mut lane =
         drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();

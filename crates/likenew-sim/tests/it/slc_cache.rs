@@ -1,4 +1,4 @@
-//! What a pseudo-SLC write cache looks like from outside follows from how the drive is built.
+//! The visible behavior of a pseudo-SLC write cache follows from the drive's construction.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};
@@ -61,9 +61,10 @@ program_ns = { value = 200000, source = "invented" }
 overwritten_share = { value = 1.0, source = "invented" }
 "#;
 
-/// One page of the map over a channel.
+/// Nanoseconds for one page of the map over a channel.
 const PAGE_NS: f64 = 4096.0 / 0.4;
-/// Bytes a second of four dies that program rows of 32 KiB into SLC cells, and units of 96 KiB into native ones.
+/// Bytes a second of four dies that program rows of 32 KiB into SLC cells, and units of 96 KiB into native
+/// ones.
 const SLC_RATE: f64 = 4.0 * 32768e9 / (8.0 * PAGE_NS + 200e3);
 const NATIVE_RATE: f64 = 4.0 * 98304e9 / (24.0 * PAGE_NS + 1700e3);
 /// To fold 1 MiB: 32 rows are read, 256 pages move out and in, 32/3 units are programmed, one block is erased.
@@ -92,12 +93,12 @@ fn writes(start: u64, mib: u64) -> Load {
     }
 }
 
-/// Bytes a second of every 4 MiB that are written from `start` MiB on.
+/// Bytes a second of every 4 MiB written from `start` MiB on.
 fn windows(drive: &mut SimDrive, start: u64, mib: u64) -> Vec<f64> {
     (0..mib / 4).map(|window| run(drive, writes(start + 4 * window, 4)).bytes_per_s).collect()
 }
 
-/// After how many MiB the speed is below this for the first time.
+/// MiB until the rate is below this for the first time.
 fn first_below(windows: &[f64], bytes_per_s: f64) -> f64 {
     4.0 * windows.iter().position(|found| *found < bytes_per_s).unwrap_or(windows.len()) as f64
 }
@@ -117,8 +118,9 @@ fn rest(drive: &mut SimDrive) {
     lane.wait(until, &mut Vec::new()).unwrap();
 }
 
-/// Half of what is free may be SLC: a sixth of the drive goes there, then the other half of it straight to native blocks,
-/// and from then on every native block of 3 MiB needs the room of one and a half SLC blocks, which are folded for it.
+/// Half of the free space may be SLC: a sixth of the drive goes there, then the other half of it straight to
+/// native blocks, and from then on every native block of 3 MiB needs the space of one and a half SLC blocks,
+/// which are folded for it.
 #[test]
 fn a_sequential_fill_falls_in_two_steps() {
     let mut drive = new();
@@ -141,7 +143,8 @@ fn a_drive_that_waits_for_folding_writes_everything_twice() {
     let windows = windows(&mut drive, 0, 900);
     let full = CAPACITY * 0.5 / 3.0;
     within(first_below(&windows, 0.9 * SLC_RATE), full, 0.05);
-    // A block of 1 MiB in the cache is one of 3 MiB less in what is free, of which half may be cache: 6/5 are folded for it.
+    // A block of 1 MiB in the cache takes 3 MiB of the free space, half of which may be cache: 6/5 are folded
+    // for it.
     let waiting = 4.0 * MIB as f64 / (4.0 * MIB as f64 / SLC_RATE + 1.2 * FOLD_NS / 1e9);
     within(mean(&windows[50..150]), waiting, 0.05);
     rest(&mut drive);
@@ -188,14 +191,14 @@ fn a_static_cache_is_there_on_a_full_drive() {
     assert!(first < NATIVE_RATE, "a dynamic one is not: {first}");
 }
 
-/// One bit in a cell is read faster, and a read of one page at a time shows just that.
+/// One bit per cell is read faster, which reads of single pages show.
 #[test]
 fn what_is_in_the_cache_is_read_faster() {
     let mut drive = new();
     run(&mut drive, writes(0, 100));
     let reads =
         Load { op: Op::Read, random: true, length: 4096, depth: 1, start: 0, span: 90 * MIB, ios: 500 };
-    // The first of them wait for what is still in the write buffer.
+    // The first of them wait for data still in the write buffer.
     run(&mut drive, reads);
     let cached = run(&mut drive, reads).latency_ns_mean;
     rest(&mut drive);
@@ -256,7 +259,7 @@ fn a_cache_that_makes_no_sense_is_refused_with_its_line() {
     }
 }
 
-/// 6 GB at what the cable carries, as the maker's figures of a new drive have it, then what the cells take.
+/// 6 GB at the rate of the cable, as the maker's values for a new drive say, then the rate of the cells.
 #[test]
 fn the_sata_drive_of_the_catalogue_has_its_cache() {
     let mut drive = open("sim:tlc-sata-500gb");

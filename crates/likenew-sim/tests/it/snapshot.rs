@@ -1,4 +1,4 @@
-//! A drive that was saved is the same drive again.
+//! A saved drive is the same drive again.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::{Drive as _, LaneRequirements};

@@ -1,4 +1,4 @@
-//! Looks at simulated drives tell TRIM by how they read.
+//! Probes of simulated drives show TRIM by their reads.
 
 use likenew_core::drive::Drive as _;
 use likenew_core::probe::{Probe, ProbeResult};

@@ -1,4 +1,4 @@
-//! What a network volume does follows from its credits, its limits and its latency.
+//! A network volume's behavior follows from its credits, its limits and its latency.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn rest(drive: &mut SimDrive, span: Nanos) {
 
 #[test]
 fn size_decides_baseline_and_throughput_as_the_maker_prints_them() {
-    // Size in GiB, baseline, seconds that a full bucket lasts, MiB a second.
+    // Size in GiB, baseline, seconds that a full bucket lasts, MiB/s.
     for (gib, baseline, burst_s, mib) in [
         (1, 100, Some(1862.0), 128),
         (33, 100, Some(1862.0), 128),
@@ -84,12 +84,12 @@ fn size_decides_baseline_and_throughput_as_the_maker_prints_them() {
 #[test]
 fn a_burst_ends_after_credits_over_burst_less_baseline_and_rest_brings_a_part_back() {
     let mut drive = open(NAME);
-    // 5.4 million over 3000 − 300 is 2000 s, in which 6 million I/Os go through.
+    // 5.4 million over 3000 − 300 is 2000 s, in which 6 million I/Os complete.
     within(run(&mut drive, random_reads(16, 5_999_000)), 3000.0);
     run(&mut drive, random_reads(16, 2_000));
     within(run(&mut drive, random_reads(16, 10_000)), 300.0);
     rest(&mut drive, Nanos::from_secs(600));
-    // 180 000 credits: 66.7 s at 3000 a second.
+    // 180,000 credits: 66.7 s at 3,000 IOPS.
     within(run(&mut drive, random_reads(16, 199_000)), 3000.0);
     run(&mut drive, random_reads(16, 2_000));
     within(run(&mut drive, random_reads(16, 3_000)), 300.0);
@@ -113,7 +113,7 @@ fn large_ios_meet_the_throughput_limit_instead() {
 
 #[test]
 fn without_credits_large_ios_are_paid_for_by_their_length() {
-    // 300 a second of 256 KiB are 75 MiB a second, whatever the length of the I/Os.
+    // 300 IOPS of 256 KiB are 75 MiB/s, whatever the length of the I/Os.
     for length in [1 << 15, 1 << 18, 1 << 20] {
         let ios = (2u64 << 30) / u64::from(length);
         let rates = run(&mut open(&format!("{NAME}?state=used")), sequential(Op::Read, length, 16, ios));

@@ -1,4 +1,4 @@
-//! A drive whose blocks have failed says so, and keeps what it holds.
+//! A drive whose blocks have failed reports it, and keeps its data.
 
 use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
@@ -11,7 +11,7 @@ const TINY: &str = include_str!("../../../../catalog/tiny-flash.toml");
 const DEPTH: u32 = 4;
 const BLOCK: u32 = 1 << 20;
 
-/// Blocks are rated for five erasures, so that the drive ends within a test.
+/// Blocks are rated for five erases, so that the drive ends within a test.
 fn short_lived() -> String {
     TINY.replace("[map]\n", "[map]\nendurance_erases = { value = 5, source = \"invented\" }\n")
 }

@@ -72,7 +72,7 @@ pub(crate) fn two_levels() -> Vec<TwoLevelRow> {
     rows
 }
 
-/// How often a 95 % interval holds the truth.
+/// How often a 95% interval holds the truth.
 pub(crate) struct Coverage {
     pub(crate) method: &'static str,
     pub(crate) skewed: bool,

@@ -41,7 +41,7 @@ fn times(points: usize, has_knee: bool, scatter: f64, seed: u64) -> Vec<f64> {
 
 /// Intervals of access time and of the time of a byte.
 pub(crate) fn intervals() -> String {
-    let scatters = SCATTERS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    let scatters = SCATTERS.map(|of| format!("{}%", of * 100.0)).join(" | ");
     let mut out = format!("| points | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
     for points in POINTS {
         let parts: Vec<[f64; 2]> = lengths(points).into_iter().map(|length| [1.0, length]).collect();
@@ -65,7 +65,7 @@ pub(crate) fn intervals() -> String {
 /// How often the true form is chosen on held-out points, and how often the interval of the knee holds it.
 pub(crate) fn choices() -> String {
     const POINTS: usize = 11;
-    let scatters = SCATTERS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    let scatters = SCATTERS.map(|of| format!("{}%", of * 100.0)).join(" | ");
     let mut out = format!("| truth | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
     for (name, has_knee) in [("one rate", false), ("two rates, 1 : 4", true)] {
         let cells = SCATTERS.map(|scatter| {

@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
 use crate::series::{Noise, of_known_mean};
-use crate::tables::percent;
+use crate::tables::{percent, thousands};
 
 /// How often an interval that exists holds the truth, in percent.
 fn coverage_percent(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
@@ -30,7 +30,7 @@ fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshir
     (0..count).map(|_| noise.around_one(variation, dependence, random)).collect()
 }
 
-/// Dependences of neighbouring windows.
+/// Correlations of neighboring windows.
 const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
 
 pub(crate) fn windows_head() -> String {
@@ -46,7 +46,8 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
                 window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95)
             })
         });
-        writeln!(out, "| n = {length} | {} |", cells.join(" | ")).expect("a string takes text");
+        writeln!(out, "| n = {} | {} |", thousands(*length as u64), cells.join(" | "))
+            .expect("a string takes text");
     }
     out
 }
@@ -65,7 +66,7 @@ pub(crate) fn ratios() -> String {
                 ratio_interval(&of, &to, 0.95)
             })
         });
-        writeln!(out, "| {} % to {} % | {} |", of * 100.0, to * 100.0, cells.join(" | "))
+        writeln!(out, "| {}% to {}% | {} |", of * 100.0, to * 100.0, cells.join(" | "))
             .expect("a string takes text");
     }
     out
@@ -75,7 +76,7 @@ pub(crate) fn ratios() -> String {
 pub(crate) fn count_table() -> String {
     let mut out = String::from("| interval | of | holds the truth |\n|---|---|---|\n");
     let mut row = |name: &str, of: String, coverage: String| {
-        writeln!(out, "| {name} | {of} | {coverage} % |").expect("a string takes text");
+        writeln!(out, "| {name} | {of} | {coverage}% |").expect("a string takes text");
     };
     for share in [0.01, 0.1, 0.5] {
         for cases in [10, 30, 100, 1000] {
@@ -85,7 +86,7 @@ pub(crate) fn count_table() -> String {
             };
             row(
                 "share, Wilson",
-                format!("{} % of {cases}", share * 100.0),
+                format!("{}% of {}", share * 100.0, thousands(cases)),
                 coverage_percent(share, |seed| share_interval(hits(seed), cases, 0.95)),
             );
         }
@@ -115,12 +116,12 @@ const VARIATIONS: [f64; 7] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.15];
 pub(crate) const GOALS: [(f64, usize); 4] = [(0.05, 5), (0.05, 3), (0.02, 5), (0.02, 3)];
 
 pub(crate) fn stopping_head() -> String {
-    let variations = VARIATIONS.map(|of| format!("{} %", of * 100.0)).join(" | ");
+    let variations = VARIATIONS.map(|of| format!("{}%", of * 100.0)).join(" | ");
     format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
 }
 
-/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how many passes it
-/// took.
+/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how
+/// many passes it took.
 pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
     let mut out = String::new();
     for (share, passes_min) in goals.iter().copied() {
@@ -136,7 +137,7 @@ pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
             let mean = passes as f64 / SERIES as f64;
             format!("{} / {} / {mean:.1}", percent(coverage, SERIES), percent(reached, SERIES))
         });
-        writeln!(out, "| ± {} %, from {passes_min} passes | {} |", share * 100.0, cells.join(" | "))
+        writeln!(out, "| ± {}%, from {passes_min} passes | {} |", share * 100.0, cells.join(" | "))
             .expect("a string takes text");
     }
     out

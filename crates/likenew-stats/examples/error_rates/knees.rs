@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
 use crate::series::Noise;
-use crate::tables::percent;
+use crate::tables::{percent, thousands};
 
 /// Lengths of the series.
 pub(crate) const LENGTHS: [usize; 4] = [20, 50, 200, 1000];
@@ -24,15 +24,15 @@ pub(crate) const VARIATIONS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 pub(crate) enum Plain {
     /// Normal, with this coefficient of variation.
     Normal(f64),
-    /// Each value depends on the one before it by this much; 10 % around the level.
+    /// Each value depends on the one before it by this much; 10% around the level.
     Dependent(f64),
     /// Lognormal, with this standard deviation of the logarithm.
     Lognormal(f64),
     /// Student's distribution with three degrees of freedom, of this scale.
     Heavy(f64),
-    /// Normal (5 %), and one value in fifty at a tenth.
+    /// Normal (5%), and one value in fifty at a tenth.
     Hiccups,
-    /// Normal (5 %), and one value in ten anywhere below.
+    /// Normal (5%), and one value in ten anywhere below.
     Tail,
     /// One value in three at a tenth, in random order.
     Mixed,
@@ -41,27 +41,27 @@ pub(crate) enum Plain {
     /// Falls as the speed of a disk does whose inner tracks are half as long, around which this is the coefficient of
     /// variation.
     Disk(f64),
-    /// A wave of this many values, 20 % up and down, and 3 % of noise.
+    /// A wave of this many values, 20% up and down, and 3% of noise.
     Wave(f64),
 }
 
 impl Plain {
     pub(crate) const ALL: [(Self, &'static str); 17] = [
-        (Self::Normal(0.02), "normal, 2 %"),
-        (Self::Normal(0.05), "normal, 5 %"),
-        (Self::Normal(0.2), "normal, 20 %"),
-        (Self::Dependent(0.3), "AR(1), φ = 0.3, 10 %"),
-        (Self::Dependent(0.5), "AR(1), φ = 0.5, 10 %"),
-        (Self::Dependent(0.8), "AR(1), φ = 0.8, 10 %"),
+        (Self::Normal(0.02), "normal, 2%"),
+        (Self::Normal(0.05), "normal, 5%"),
+        (Self::Normal(0.2), "normal, 20%"),
+        (Self::Dependent(0.3), "AR(1), φ = 0.3, 10%"),
+        (Self::Dependent(0.5), "AR(1), φ = 0.5, 10%"),
+        (Self::Dependent(0.8), "AR(1), φ = 0.8, 10%"),
         (Self::Lognormal(0.5), "lognormal, σ = 0.5"),
-        (Self::Heavy(0.1), "Student, 3 degrees of freedom, 10 %"),
-        (Self::Hiccups, "normal 5 %, 2 of 100 at a tenth"),
-        (Self::Tail, "normal 5 %, 10 of 100 scattered below"),
+        (Self::Heavy(0.1), "Student, 3 degrees of freedom, 10%"),
+        (Self::Hiccups, "normal 5%, 2 of 100 at a tenth"),
+        (Self::Tail, "normal 5%, 10 of 100 scattered below"),
         (Self::Mixed, "a third at a tenth, in random order"),
         (Self::Line(0.0), "falling line, exact"),
-        (Self::Line(0.03), "falling line, 3 %"),
-        (Self::Line(0.1), "falling line, 10 %"),
-        (Self::Disk(0.03), "a disk's curve, 3 %"),
+        (Self::Line(0.03), "falling line, 3%"),
+        (Self::Line(0.1), "falling line, 10%"),
+        (Self::Disk(0.03), "a disk's curve, 3%"),
         (Self::Wave(8.0), "wave of 8 values"),
         (Self::Wave(16.0), "wave of 16 values"),
     ];
@@ -110,7 +110,7 @@ pub(crate) fn false_knees(lengths: &[usize]) -> Vec<(&'static str, Vec<u64>)> {
 }
 
 pub(crate) fn false_knees_head() -> String {
-    let lengths = LENGTHS.map(|length| format!("n = {length}")).join(" | ");
+    let lengths = LENGTHS.map(|length| format!("n = {}", thousands(length as u64))).join(" | ");
     format!("| no knee | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()))
 }
 
@@ -124,14 +124,14 @@ pub(crate) fn false_knees_row(name: &str, counts: &[u64]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteppedSeries {
     pub(crate) knees: usize,
-    /// Ratio of neighbouring levels.
+    /// Ratio of neighboring levels.
     pub(crate) ratio: f64,
     pub(crate) variation: f64,
 }
 
 impl SteppedSeries {
-    /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second one anywhere
-    /// from 30 % of it after the first. The level falls, and falls again or rises again.
+    /// So many values, and where the knees are: one knee anywhere from 15% to 85% of the series, a second one anywhere
+    /// from 30% of it after the first. The level falls, and falls again or rises again.
     fn series(self, count: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let at = |share: f64| (share * count as f64).round() as usize;
@@ -160,13 +160,13 @@ impl SteppedSeries {
 /// What became of series with knees.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KneeCounts {
-    /// As many knees as there are, each at most 2 % of the series or one value from its place.
+    /// As many knees as there are, each at most 2% of the series or one value from its place.
     pub(crate) found: u64,
     /// As many as there are, one of them further off.
     pub(crate) misplaced: u64,
     pub(crate) too_few: u64,
     pub(crate) too_many: u64,
-    /// Knees of the first two kinds, and those whose place lies within the interval that is given.
+    /// Knees of the first two kinds, and those whose place is within the reported interval.
     pub(crate) knees: u64,
     pub(crate) placed: u64,
 }
@@ -231,10 +231,10 @@ pub(crate) fn steps_row(row: &StepRow) -> String {
     });
     let sum = |of: fn(&KneeCounts) -> u64| row.found.iter().map(of).sum::<u64>();
     format!(
-        "| {}, {} % | {} | {} | {} |",
+        "| {}, {}% | {} | {} | {} |",
         row.knees,
         row.variation * 100.0,
-        row.length,
+        thousands(row.length as u64),
         cells.join(" | "),
         percent(sum(|of| of.placed), sum(|of| of.knees))
     )
@@ -258,7 +258,7 @@ pub(crate) fn sixteen_zones(lengths: &[usize]) -> String {
                 }] += 1;
             }
             let cells = counts.map(|count| percent(count, SERIES)).join(" | ");
-            writeln!(out, "| {noise} % | {length} | {cells} |").expect("a string takes text");
+            writeln!(out, "| {noise}% | {length} | {cells} |").expect("a string takes text");
         }
     }
     out

@@ -41,7 +41,7 @@ const TABLES: [fn() -> String; 13] = [
 ];
 
 fn main() {
-    // Counted side by side, printed in order.
+    // Counted in parallel, printed in the order of the page.
     let counting = TABLES.map(thread::spawn);
     for table in counting {
         println!("{}", table.join().expect("a table can be counted"));

@@ -23,17 +23,17 @@ pub(crate) enum Shape {
     Line(f64),
     /// A disk of so many zones, each of one speed, that falls to half.
     Zones(usize),
-    /// Normal (5 %), and every fiftieth value a tenth.
+    /// Normal (5%), and every fiftieth value a tenth.
     Outliers,
-    /// Normal (5 %), and one value in ten anywhere below.
+    /// Normal (5%), and one value in ten anywhere below.
     Tail,
 }
 
 impl Shape {
     /// What is counted.
     pub(crate) const ALL: [(Self, &'static str); 14] = [
-        (Self::Normal(0.05), "normal, 5 %"),
-        (Self::Normal(0.2), "normal, 20 %"),
+        (Self::Normal(0.05), "normal, 5%"),
+        (Self::Normal(0.2), "normal, 20%"),
         (Self::Lognormal(0.3), "lognormal, σ = 0.3"),
         (Self::Lognormal(1.0), "lognormal, σ = 1"),
         (Self::Uniform(80.0, 120.0), "uniform 80 … 120"),
@@ -42,7 +42,7 @@ impl Shape {
         (Self::Triangular, "triangular 20 … 150 … 180"),
         (Self::Exponential, "exponential"),
         (Self::Line(0.0), "falling line, exact"),
-        (Self::Line(0.03), "falling line, 3 %"),
+        (Self::Line(0.03), "falling line, 3%"),
         (Self::Zones(16), "16 falling zones, exact"),
         (Self::Outliers, "normal, 2 of 100 at a tenth"),
         (Self::Tail, "normal, 10 of 100 scattered below"),
@@ -80,7 +80,7 @@ pub(crate) struct TwoLevels {
 
 impl TwoLevels {
     /// So many values in random order, and how many of them belong to the smaller level. The share of slow ones is
-    /// anywhere from 5 % to 95 %, both levels occur.
+    /// anywhere from 5% to 95%, both levels occur.
     pub(crate) fn series(self, count: usize, seed: u64) -> (Vec<f64>, usize) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let share: f64 = random.random_range(0.05..0.95);

@@ -124,7 +124,7 @@ fn count(stalling: StallingDrive) -> [StallCounts; 2] {
         let (mut waits, pauses) = stalling.series(seed);
         waits.sort_unstable_by_key(|wait| wait.end_ns - wait.start_ns);
         let typical_ns = waits[waits.len() / 2].end_ns - waits[waits.len() / 2].start_ns;
-        // What began after the last I/O ended was waited for by nobody.
+        // A wait after the end of the last I/O held up no I/O.
         let end = waits.iter().map(|wait| wait.end_ns).max().unwrap_or(0);
         let pauses: Vec<(u64, u64)> = pauses.into_iter().filter(|(_, to)| *to <= end).collect();
         for (kept, answers) in [waits.len(), KEPT].into_iter().zip(&mut answers) {

@@ -46,18 +46,18 @@ pub(crate) fn table() -> String {
         for variation in VARIATIONS {
             let [first, all, mean, excess] = call_rates(level, truth.unwrap_or(1.0), variation);
             let excess =
-                if truth.is_some() && excess != "–" { format!("{excess} %") } else { "–".to_owned() };
-            writeln!(out, "| {name} | {} % | {first} | {all} | {mean} | {excess} |", variation * 100.0)
+                if truth.is_some() && excess != "–" { format!("{excess}%") } else { "–".to_owned() };
+            writeln!(out, "| {name} | {}% | {first} | {all} | {mean} | {excess} |", variation * 100.0)
                 .expect("a string takes text");
         }
     };
     row("steady", &|_| 1.0, Some(1.0));
     for fall in [0.01, 0.02, 0.03, 0.05, 0.1] {
-        let name = format!("falls by {} % a round", fall * 100.0);
+        let name = format!("falls by {}% a round", fall * 100.0);
         row(&name, &|round| (1.0f64 - fall).powi(round as i32), None);
     }
     for time in [2.0, 5.0, 10.0] {
-        let name = format!("from 3 to 1, by 63 % in {time} rounds");
+        let name = format!("from 3 to 1, by 63% in {time} rounds");
         row(&name, &|round| 1.0 + 2.0 * (-(round as f64) / time).exp(), Some(1.0));
     }
     out

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::counts::{AnswerCounts, Coverage, LENGTHS, SERIES, TwoLevelRow};
 
 pub(crate) fn one_level(rows: &[(&'static str, [AnswerCounts; LENGTHS.len()])]) -> String {
-    let lengths = LENGTHS.map(|length| format!("n = {length}")).join(" | ");
+    let lengths = LENGTHS.map(|length| format!("n = {}", thousands(length as u64))).join(" | ");
     let mut out = format!("| one level | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()));
     for (name, answers) in rows {
         let cells =
@@ -25,8 +25,13 @@ pub(crate) fn two_levels(rows: &[TwoLevelRow]) -> String {
             all => [of.two, of.undecided, of.one].map(|count| percent(count, all)).join(" / "),
         });
         let (ratio, variation) = (row.levels.ratio, row.levels.variation * 100.0);
-        writeln!(out, "| ratio {ratio}, {variation} % | {} | {} |", row.length, cells.join(" | "))
-            .expect("a string takes text");
+        writeln!(
+            out,
+            "| ratio {ratio}, {variation}% | {} | {} |",
+            thousands(row.length as u64),
+            cells.join(" | ")
+        )
+        .expect("a string takes text");
     }
     out
 }
@@ -35,10 +40,24 @@ pub(crate) fn coverage(rows: &[Coverage]) -> String {
     let mut out = String::from("| interval | values | n | holds the truth |\n|---|---|---|---|\n");
     for row in rows {
         let values = if row.skewed { "lognormal, σ = 0.8" } else { "normal" };
-        writeln!(out, "| {} | {values} | {} | {} % |", row.method, row.length, percent(row.coverage, SERIES))
-            .expect("a string takes text");
+        writeln!(
+            out,
+            "| {} | {values} | {} | {}% |",
+            row.method,
+            thousands(row.length as u64),
+            percent(row.coverage, SERIES)
+        )
+        .expect("a string takes text");
     }
     out
+}
+
+/// A whole number with a comma between thousands.
+pub(crate) fn thousands(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        above => format!("{},{:03}", thousands(above), number % 1000),
+    }
 }
 
 pub(crate) fn percent(count: u64, all: u64) -> String {

@@ -1,36 +1,41 @@
-//! What of a series is noise: values that stand alone, and how much the mean of a stretch varies by chance.
+//! Estimates the noise of a series: single outliers, and how much the mean of a stretch varies by chance.
 
 use crate::summary::median;
 
-/// Values further than this ratio from the median count as just so far, so that zero has a logarithm.
+/// Values further than this ratio from the median are clipped to it, so that zero has a logarithm. Chosen:
+/// far beyond any real speed.
 const RATIO_MAX: f64 = 1_000.0;
-/// Differences of 0.5 % are not resolved, so that exactly equal values have a noise.
+/// Differences below this share are not resolved, so that exactly equal values have a noise. Chosen: half the
+/// smallest change that counts.
 const RESOLUTION: f64 = 0.005;
-/// A median of so many neighbours, of which one or two may stand alone.
+/// Values of a running median, of which one or two may be outliers.
 const NEIGHBOURS: usize = 5;
-/// Further away than so many standard deviations is not noise.
+/// Standard deviations beyond which a value is not noise.
 const DEVIATIONS_MAX: f64 = 3.0;
 /// The median of the absolute values of a normal distribution, over its standard deviation.
 const NORMAL_MEDIAN: f64 = 0.674_49;
 /// The variance of a normal distribution cut off at three standard deviations, over that of the whole.
 const TRUNCATED_NORMAL_VARIANCE: f64 = 0.973_3;
-/// So many differences, for each value of the lag, may be changes of level …
+/// Differences that may be changes of level, for each value of the lag. Chosen …
 const CHANGES: f64 = 3.0;
-/// … besides this share of all; when more are large, the series is like that.
+/// … besides this share of all. Chosen: when more are large, they are the noise of the series.
 const LARGE_SHARE: f64 = 0.1;
-/// How much neighbours depend on one another is not known from few values; then it counts as this …
+/// Correlation of neighbors that is assumed, as few values do not show it (chosen: windows of one run are
+/// seldom independent) …
 const CORRELATION_EXPECTED: f64 = 0.3;
-/// … which weighs as much as what so many values say.
+/// … and the number of values whose evidence it weighs as much as. Chosen: fewer values estimate a
+/// correlation badly.
 const CORRELATION_WEIGHT: f64 = 30.0;
-/// More dependence than this is a wave or a slope.
+/// Limit of the correlation. Chosen: more would be a wave or a slope.
 const CORRELATION_MAX: f64 = 0.7;
-/// What a change of level has to take away from the squares, in long-run variances: so much, and twice the logarithm of
-/// the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a knee.
+/// How much a change of level has to reduce the squares, in long-run variances: this, and twice the logarithm
+/// of the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a
+/// knee.
 const PENALTY: f64 = 8.0;
 
-/// The logarithms, with values that stand alone moved in to the median of their five nearest neighbours ± three standard
-/// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88 (1993)
-/// 782–792). All zero when the typical value is zero.
+/// The logarithms, with outliers moved in to the median of their five nearest neighbors ± three standard
+/// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88
+/// (1993) 782–792). All zero when the typical value is zero.
 pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
     let centre = median(values).unwrap_or(0.0);
     if centre == 0.0 {
@@ -55,8 +60,8 @@ pub(super) fn running_median(values: &[f64]) -> Vec<f64> {
     (0..values.len()).map(around).collect()
 }
 
-/// The standard deviation of the differences at this lag. A first estimate from the median of their absolute values tells
-/// which are large; if few are, they are changes of level and do not enter.
+/// The standard deviation of the differences at this lag. A first estimate from the median of their absolute
+/// values shows which are large; if they are few, they are changes of level and are left out.
 fn spread(values: &[f64], lag: usize) -> f64 {
     let differences: Vec<f64> =
         values.iter().zip(values.iter().skip(lag)).map(|(a, b)| (b - a).abs()).collect();
@@ -77,9 +82,10 @@ fn mean_square(values: &[f64]) -> f64 {
 
 /// The variance of the mean of many values, times their number.
 ///
-/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are 2σ²(1 − ρ)
-/// and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating change-points in the mean
-/// of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance is σ²(1 + ρ)/(1 − ρ).
+/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are
+/// 2σ²(1 − ρ) and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating
+/// change-points in the mean of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance
+/// is σ²(1 + ρ)/(1 − ρ).
 pub(super) fn long_run_variance(logs: &[f64]) -> f64 {
     let (near, far) = (spread(logs, 1).powi(2), spread(logs, 2).powi(2));
     let count = logs.len() as f64;
@@ -89,7 +95,7 @@ pub(super) fn long_run_variance(logs: &[f64]) -> f64 {
     near / 2.0 * (1.0 + correlation) / (1.0 - correlation).powi(2)
 }
 
-/// What a further level has to take away from the squares of so many values.
+/// How much a further level has to reduce the squares of so many values.
 pub(super) fn penalty(long_run_variance: f64, count: usize) -> f64 {
     long_run_variance * (PENALTY + 2.0 * (count.max(1) as f64).ln())
 }

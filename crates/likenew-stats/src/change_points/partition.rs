@@ -7,12 +7,13 @@ use statrs::distribution::{Binomial, DiscreteCDF as _};
 use super::LEVEL_MIN;
 use super::sums::Sums;
 
-/// A line takes more than a level to tell, but no place has to be searched for it as for a second level …
+/// Penalties of a line. Chosen: it has one number more than a level, but no place to search for, as a second
+/// level would have …
 const PENALTIES_OF_A_LINE: f64 = 1.75;
-/// … and a parabola one number more.
+/// … and those of a parabola. Chosen: it has one number more.
 const PENALTIES_OF_A_PARABOLA: f64 = 2.25;
-/// A level that may be a handful of the values of its neighbour, put together by chance, is none; this is the
-/// probability of that anywhere in the series.
+/// A level that may be a few values of a neighboring one, brought together by chance, does not count; this is
+/// the probability of that anywhere in the series. Chosen: one series in a hundred.
 const CHANCE_MAX: f64 = 0.01;
 
 /// The stretches of a series, where each level or slope costs a penalty and changes count from this share on.
@@ -27,7 +28,7 @@ pub(super) fn partition(logs: &[f64], sums: &Sums, penalty: f64, least_change: f
     let places: Vec<usize> = (0..=logs.len()).collect();
     let stairs = best(&places, LEVEL_MIN, |range| sums.squares_of_level(range) + penalty);
     let boundaries: Vec<usize> = std::iter::once(0).chain(stairs.iter().map(|range| range.end)).collect();
-    // A staircase of steps too small to count lies around its line with this variance.
+    // Steps too small to count deviate from their line with this variance.
     let forgiven = least_change * least_change / 12.0;
     let segments = best(&boundaries, 1, |range| {
         let (line, bent) = sums.squares_of_curves(range);
@@ -73,7 +74,8 @@ fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64
     parts
 }
 
-/// The stretches with neighbours joined that are in doubt, the most doubtful first, until no doubt is above the limit.
+/// Joins neighboring stretches while there is doubt about them, the most doubtful first, until no doubt is
+/// above the limit.
 fn join_segments(
     mut parts: Vec<Range<usize>>,
     limit: f64,
@@ -94,8 +96,9 @@ fn join_segments(
     }
 }
 
-/// The probability that as many values of the shorter stretch lie on its side of the middle between the two if they were
-/// drawn from the longer one: a sign test. The longer one is credited with half a value that it does not have.
+/// The probability that as many values of the shorter stretch are on its side of the middle between the two
+/// if they were drawn from the longer one: a sign test. The longer one is credited with half a value that it
+/// does not have.
 fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
     let level = |of: &Range<usize>| logs[of.clone()].iter().sum::<f64>() / of.len() as f64;
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };

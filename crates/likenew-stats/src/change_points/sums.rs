@@ -1,4 +1,4 @@
-//! Running sums, by which the squares around a level, a line or a parabola are known at once for any stretch.
+//! Running sums, which give the squares around a level, a line or a parabola at once for any stretch.
 
 use std::ops::Range;
 
@@ -11,8 +11,9 @@ const BENT_SHARE_MIN: f64 = 0.05;
 pub(super) struct Sums {
     /// Sums of the logarithms and of their squares before each index.
     level: Vec<[f64; 2]>,
-    /// Sums before each index, for curves through the values themselves, weighted by one over their size: of v²; of
-    /// v, vx, vx²; and of 1, x, x², x³, x⁴, where v is the value over its neighbours' median, and x the place.
+    /// Sums before each index, for curves through the values themselves, weighted by one over their size: of
+    /// v²; of v, vx, vx²; and of 1, x, x², x³, x⁴, where v is the value over the median around it, and x the
+    /// place.
     curve: Vec<[f64; 9]>,
 }
 
@@ -67,7 +68,7 @@ impl Sums {
     /// Squares of the relative distances from the best line through the values, and from the best parabola.
     pub(super) fn squares_of_curves(&self, range: &Range<usize>) -> (f64, f64) {
         let [vv, v0, v1, v2, w0, w1, w2, w3, w4] = minus(self.curve[range.end], self.curve[range.start]);
-        // Moments around the centre of the stretch, where the constant and the linear term are orthogonal.
+        // Moments around the center of the stretch, where the constant and the linear term are orthogonal.
         let x = w1 / w0;
         let (v1, v2) = (v1 - x * v0, v2 - x * (2.0 * v1 - x * v0));
         let (w2, w3, w4) = (
@@ -79,7 +80,8 @@ impl Sums {
             return (f64::INFINITY, f64::INFINITY);
         }
         let line = (vv - v0 * v0 / w0 - v1 * v1 / w2).max(0.0);
-        // What the quadratic term has of its own, and what of the values lies along it.
+        // The part of the quadratic term that is orthogonal to the others, and the part of the values along
+        // it.
         let (along_constant, along_line) = (w2 / w0, w3 / w2);
         let own = w4 - along_constant * w2 - along_line * w3;
         let product = v2 - along_constant * v0 - along_line * v1;

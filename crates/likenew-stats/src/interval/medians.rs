@@ -5,11 +5,12 @@ use statrs::distribution::{Binomial, DiscreteCDF as _};
 use super::{Interval, tail};
 use crate::summary::sorted;
 
-/// The interval of the median of independent values of any distribution: from the k-th smallest to the k-th largest,
-/// where k is the largest number for which at most a tail's share of coin tosses give fewer than k heads (Thompson, "On
-/// confidence ranges for the median and other expectation distributions for populations of unknown distribution form",
-/// Annals of Mathematical Statistics 7 (1936) 122–128). It holds the truth at least as often as promised. `None` when even
-/// the extremes promise too little: at 95 % below six values.
+/// The interval of the median of independent values of any distribution: from the k-th smallest to the k-th
+/// largest, where k is the largest number for which at most a tail's share of coin tosses give fewer than k
+/// heads (Thompson, "On confidence ranges for the median and other expectation distributions for populations
+/// of unknown distribution form", Annals of Mathematical Statistics 7 (1936) 122–128). It holds the truth at
+/// least as often as its confidence says. `None` when even the extremes do not reach it: at 95% below six
+/// values.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.

@@ -11,8 +11,8 @@ use crate::summary::{mean, standard_deviation};
 /// Welch, "The generalization of Student's problem when several different population variances are involved",
 /// Biometrika 34 (1947) 28–35).
 ///
-/// `None` when a set has fewer than two values, or when `to` is so uncertain that its mean may be zero: then no ratio is
-/// too large.
+/// `None` when a set has fewer than two values, or when `to` is so uncertain that its mean may be zero: then
+/// no ratio is too large.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.
@@ -84,7 +84,8 @@ mod tests {
         let (of, to) = ([48.0, 52.0, 50.0], [99.0, 101.0, 100.0]);
         let interval = ratio(&of, &to).unwrap();
         assert!(interval.contains(0.5) && interval.low > 0.4 && interval.high < 0.6);
-        // Variances of the means: 4/3 and 1/3; at the estimate 1.3333 + 0.25/3 = 1.41667 with 2.2486 degrees of freedom.
+        // Variances of the means: 4/3 and 1/3; at the estimate 1.3333 + 0.25/3 = 1.41667 with 2.2486 degrees
+        // of freedom.
         let freedom: f64 = 1.416_667f64.powi(2) / (1.333_333f64.powi(2) / 2.0 + 0.083_333f64.powi(2) / 2.0);
         let t = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
         for end in [interval.low, interval.high] {

@@ -7,9 +7,10 @@ use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use super::{Interval, tail};
 use crate::summary::mean;
 
-/// Of fewer windows than this their dependence cannot be seen.
+/// Fewer windows than this do not show their dependence.
 pub const WINDOWS_MIN: usize = 10;
-/// So many waves are looked at: this times the number of windows to the power of two thirds, as recommended.
+/// The number of cosine waves is this times the number of windows to the power of two thirds, as Lazarus et
+/// al. recommend.
 const WAVES: f64 = 0.4;
 
 /// The interval of the mean of consecutive windows of one run, as long as they neither rise nor fall: mean ± t·√(Ω/n)
@@ -36,8 +37,8 @@ pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { low: centre - half, high: centre + half })
 }
 
-/// How much of a cosine that swings this many half waves along the series is in it. Of independent values the square is,
-/// on average, their variance.
+/// The amplitude in the series of a cosine with this many half waves. Of independent values the square is, on
+/// average, their variance.
 fn amplitude(values: &[f64], centre: f64, wave: usize) -> f64 {
     let count = values.len() as f64;
     let step = PI * wave as f64 / count;

@@ -1,8 +1,8 @@
 //! Alibaba's block traces of 2020: `device_id,opcode,offset,length,timestamp`, without a header.
 //!
 //! The opcode is R or W, offset and length are bytes, the time is in microseconds. Source: README of
-//! github.com/alibaba/block-traces, published with J. Li et al., "An In-Depth Analysis of Cloud Block Storage Workloads in
-//! Large-Scale Production", IISWC 2020.
+//! github.com/alibaba/block-traces, published with J. Li et al., "An In-Depth Analysis of Cloud Block Storage
+//! Workloads in Large-Scale Production", IISWC 2020.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;

@@ -1,8 +1,8 @@
 //! What blkparse prints by default: `DEVICE CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + COUNT [PROGRAM]`.
 //!
-//! D is an I/O that leaves for the drive, C its end, R one that leaves again. Of a device that has no D rows, such as one of
-//! the device mapper, Q rows are taken. The blk tracer of Linux with its option `blk_classic` prints the same without a
-//! sequence. Source: blkparse(1).
+//! D is an I/O that leaves for the drive, C its end, R one that leaves again. Of a device that has no D rows,
+//! such as one of the device mapper, Q rows are taken. The blk tracer of Linux with its option `blk_classic`
+//! prints the same without a sequence. Source: blkparse(1).
 
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;

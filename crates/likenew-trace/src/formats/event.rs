@@ -1,4 +1,4 @@
-//! What happens to a request of Linux's block layer, whoever tells it.
+//! Events of a request in Linux's block layer, from either source.
 
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
@@ -31,7 +31,7 @@ pub(crate) struct Event<'l> {
 }
 
 impl Event<'_> {
-    /// Hands it on, if it is about the volume that is read.
+    /// Passes it on, if it is about the volume that is read.
     pub(crate) fn apply_to(self, intake: &mut Intake) -> Result<(), LineError> {
         let moved = payload(self.letters, self.range.sectors);
         let moved = moved

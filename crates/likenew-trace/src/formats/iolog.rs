@@ -1,8 +1,8 @@
 //! fio's iolog, versions 2 and 3.
 //!
-//! Version 2: `FILE ACTION [OFFSET LENGTH]`, time passes by `FILE wait MICROSECONDS`. Version 3: the time comes first, in
-//! microseconds since the start of the job. Source: fio's HOWTO, "Trace file format v2" and "v3"; the unit is the one of
-//! fio 3.33, which the HOWTO does not name.
+//! Version 2: `FILE ACTION [OFFSET LENGTH]`, time passes by `FILE wait MICROSECONDS`. Version 3: the time
+//! comes first, in microseconds since the start of the job. Source: fio's HOWTO, "Trace file format v2" and
+//! "v3"; the unit is the one of fio 3.33, which the HOWTO does not name.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;

@@ -1,4 +1,4 @@
-//! The project's own format: `docs/reference/trace.md` says what stands in it.
+//! The project's format, as described in `docs/reference/trace.md`.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::head::TraceHead;
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
 
-/// How every trace begins: what it is, and the version of its form.
+/// The first line of every trace: what it is, and the version of its format.
 pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
 
 /// The line above the records.
@@ -135,7 +135,7 @@ fn op(cursor: &mut Cursor<'_>) -> Result<Op, LineError> {
     }
 }
 
-/// The last field: as it is, or in quotes of which those inside are doubled.
+/// The last field: as it is, or in quotes with inner ones doubled.
 fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> {
     let rest = cursor.rest();
     let [b'"', quoted @ ..] = rest else {

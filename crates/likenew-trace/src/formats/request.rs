@@ -5,7 +5,7 @@ use crate::formats::SECTOR;
 use crate::intake::Columns;
 use crate::line_error::LineError;
 
-/// The range of a request and what stands in its brackets.
+/// The range of a request and the text in its brackets.
 pub(crate) struct Range<'l> {
     pub(crate) sector: u64,
     pub(crate) sectors: u64,

@@ -1,7 +1,7 @@
-//! The letters by which Linux's block layer says what a request does, such as `WS` or `FWFSM`.
+//! The letters by which Linux's block layer describes a request, such as `WS` or `FWFSM`.
 //!
-//! Source: `blk_fill_rwbs` of Linux: F for a flush before it, then the operation, then F (through to the medium), A (read
-//! ahead), S (somebody waits), M (metadata).
+//! Source: `blk_fill_rwbs` of Linux: F for a flush before it, then the operation, then F (through to the
+//! medium), A (read ahead), S (a program waits for it), M (metadata).
 
 use likenew_core::io::Op;
 
@@ -14,7 +14,7 @@ pub(crate) enum Payload {
     Nothing,
 }
 
-/// What these letters mean, or none where they are no such letters.
+/// What these letters mean; `None` for any other text.
 pub(crate) fn payload(letters: &[u8], sectors: u64) -> Option<Payload> {
     if letters.is_empty() || !letters.iter().all(|letter| b"RWDEFNZASMUVBP".contains(letter)) {
         return None;

@@ -1,9 +1,9 @@
 //! SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size` with a header, packed with gzip.
 //!
-//! Times are seconds with up to nine digits behind the point, valid to the microsecond; offset and size are bytes. The type
-//! is R, W or empty; what is empty moved nothing that is known. Source: README of the traces published with C. Lee et al.,
-//! "Understanding storage traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR 2017 (SNIA IOTTA,
-//! block I/O traces 4928).
+//! Times are seconds with up to nine digits behind the point, valid to the microsecond; offset and size are
+//! bytes. The type is R, W or empty; what is empty moved nothing that is known. Source: README of the traces
+//! published with C. Lee et al., "Understanding storage traffic characteristics on enterprise virtual desktop
+//! infrastructure", SYSTOR 2017 (SNIA IOTTA, block I/O traces 4928).
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;

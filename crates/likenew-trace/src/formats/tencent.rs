@@ -1,8 +1,8 @@
 //! Tencent's cloud block storage of 2018: `Timestamp,Offset,Size,IOType,VolumeID`, without a header.
 //!
-//! The time is in whole seconds, offset and size in sectors of 512 bytes; the type is 0 for a read and 1 for a write. Source:
-//! README of the traces published with Y. Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme in Cloud Block
-//! Storage Systems", ATC 2020 (SNIA IOTTA, parallel traces 28064).
+//! The time is in whole seconds, offset and size in sectors of 512 bytes; the type is 0 for a read and 1 for
+//! a write. Source: README of the traces published with Y. Zhang et al., "OSCA: An Online-Model Based Cache
+//! Allocation Scheme in Cloud Block Storage Systems", ATC 2020 (SNIA IOTTA, parallel traces 28064).
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;

@@ -1,9 +1,11 @@
-//! Text of Linux's tracefs (`trace`, `trace_pipe`) and of `trace-cmd report`: events of the block layer and the blk tracer.
+//! Text of Linux's tracefs (`trace`, `trace_pipe`) and of `trace-cmd report`: events of the block layer and
+//! the blk tracer.
 //!
-//! `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY] [PROGRAM]`, and
-//! `block_rq_complete` with an error in the brackets and without bytes; the blk tracer has `DEVICE ACTION RWBS …` in place of
-//! the event. Times are those of the trace's clock, usually to the microsecond. Source: `include/trace/events/block.h` and
-//! `kernel/trace/blktrace.c` of Linux; kernels since 6.9 print the priority of a request as well.
+//! `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY] [PROGRAM]`,
+//! and `block_rq_complete` with an error in the brackets and without bytes; the blk tracer has
+//! `DEVICE ACTION RWBS …` in place of the event. Times are those of the trace's clock, usually to the
+//! microsecond. Source: `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since
+//! 6.9 print the priority of a request as well.
 
 use likenew_core::units::Nanos;
 

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use likenew_core::units::Nanos;
 
-/// No more are counted: a trace of nonsense must not fill the memory.
+/// No more are counted: a damaged trace must not fill the memory.
 const COUNTED_MAX: usize = 1 << 16;
 
 /// The ends of those in flight, of I/Os that come in the order in which they leave.

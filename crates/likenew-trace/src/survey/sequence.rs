@@ -1,9 +1,9 @@
-//! How much of a trace goes on where something before it ended.
+//! How much of a trace continues where an earlier I/O ended.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 
-/// So many ends are remembered: as many programs may read or write side by side.
+/// Ends that are remembered: as many programs may read or write side by side.
 const STREAMS_TRACKED: usize = 16;
 
 /// The latest ends of reads and of writes.

@@ -1,4 +1,4 @@
-//! Every format of the field, by small excerpts written for these tests.
+//! Every trace format, from small excerpts written for these tests.
 
 use crate::support::{brief, read, read_as, refused, volume};
 use likenew_core::io::Op;
@@ -253,10 +253,10 @@ fn what_can_not_be_a_trace_is_reported_what_it_is() {
         (b"a\0b", "is no text"),
         (
             b"<html>\xff",
-            "is no trace that is known here: it begins with \"<html>\\xff\". Formats: likenew, iolog",
+            "has an unknown trace format (it begins with \"<html>\\xff\"); name it with --format: likenew, iolog",
         ),
         (b"# likenew trace 2\n", "of another version of likenew"),
-        (b"\n\n", "is no trace that is known here"),
+        (b"\n\n", "has an unknown trace format"),
     ] {
         let error = crate::support::refused_bytes(bytes);
         assert!(error.contains(message), "{error}");
@@ -332,7 +332,8 @@ const OWN: &str = "# likenew trace 1\n# name: sda\n# capacity_bytes: 1048576\n\
                    at_ns,op,offset,length,latency_ns,application\n0,read,4096,4096,81230,fox\n\
                    1200345,write,0,16384,,\"a, \"\"b\"\"\"\n1200400,flush,0,0,,\n# end: 3\n";
 
-/// What every reader keeps, whatever it reads: order, bounds, known applications, and an error that names the file.
+/// The guarantees of every reader, for any input: order, bounds, known applications, and an error that names
+/// the file.
 fn keeps_its_promises(bytes: &[u8], format: Option<Format>) -> Result<(), TestCaseError> {
     let options = OpenOptions { format, volume: None };
     let (records, error) = crate::support::all_bytes(bytes, &options);

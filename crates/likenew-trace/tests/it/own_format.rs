@@ -1,4 +1,4 @@
-//! The project's own format: what is written reads back, whatever became of the writer.
+//! The project's own format: written traces read back, however the writer ended.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 use likenew_trace::{OpenOptions, Trace, TraceError, TraceHead, TraceWriter};
 use proptest::prelude::*;
 
-/// Records of a source with the names of their applications, and what ended it.
+/// Records of a source with the names of their applications, and the error that ended it.
 fn drain(trace: &mut Trace) -> (Vec<(TraceIo, String)>, Option<String>) {
     let mut records = Vec::new();
     loop {
@@ -100,7 +100,7 @@ proptest! {
         let path = folder.path().join(if packed { "t.csv.zst" } else { "t.csv" });
         let mut writer = TraceWriter::create(&path, &TraceHead::default()).unwrap();
         for n in 0..1000 {
-            // More than a second apart every tenth time, so that the packed file is flushed in pieces.
+            // More than a second apart every tenth time, so that the compressed file is flushed in pieces.
             writer.put(&io(n * 150_000_000, Op::Write, n * 4096, 4096), "dd").unwrap();
         }
         writer.finish().unwrap();
@@ -129,7 +129,7 @@ fn a_writer_that_was_killed_leaves_all_but_the_latest_second() {
         for n in 0..100 {
             writer.put(&io(n * 100_000_000, Op::Read, n * 4096, 4096), "").unwrap();
         }
-        // What a killed program does not run.
+        // A killed program does not run this.
         std::mem::forget(writer);
         let mut trace = opened(&path);
         let (found, error) = drain(&mut trace);
@@ -210,7 +210,7 @@ fn what_is_no_trace_is_not_opened() {
     assert!(refused(&folder.path().join("none")).contains("No such file"));
     assert!(refused(folder.path()).contains("directory"));
     assert!(refused(&text_file(&folder, "")).ends_with("is empty"));
-    assert!(refused(&text_file(&folder, "<html>")).contains("is no trace that is known here"));
+    assert!(refused(&text_file(&folder, "<html>")).contains("has an unknown trace format"));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn packed_traces_may_come_in_several_pieces() {
     let zstandard: Vec<u8> =
         pieces.iter().flat_map(|piece| zstd::encode_all(piece.as_bytes(), 1).unwrap()).collect();
     for bytes in [gzip, zstandard] {
-        // The compression is known by what is in the file, not by its name.
+        // The compression is detected from the content, not from the name.
         let path = folder.path().join("trace");
         std::fs::write(&path, &bytes).unwrap();
         let (found, error) = drain(&mut opened(&path));
@@ -247,7 +247,7 @@ fn packed_traces_may_come_in_several_pieces() {
         std::fs::write(&path, &damaged).unwrap();
         let message = match Trace::open(&path, &OpenOptions::default()) {
             Err(error) => error.to_string(),
-            // Some bytes, such as a date in a header, mean nothing.
+            // Some bytes, such as a date in a header, have no meaning.
             Ok(mut trace) => match drain(&mut trace) {
                 (same, None) if same == found => "no end mark".to_owned(),
                 (_, error) => error.unwrap_or_else(|| trace.notes().join("; ")),

@@ -1,5 +1,6 @@
-//! Against the programs whose formats these are: fio, Linux's tracefs, and blktrace. What a machine can not do is said and
-//! skipped: tracefs and loop devices need root, blktrace a kernel that lets it.
+//! Compared with the programs of these formats: fio, Linux's tracefs, and blktrace. A test that the machine
+//! does not allow is skipped with a message: tracefs and loop devices need root, blktrace a kernel with
+//! support.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use likenew_core::trace::{TraceIo, TraceSink as _};
 use likenew_core::units::Nanos;
 use likenew_trace::{Format, IologVersion, IologWriter, OpenOptions, Survey, Trace, survey};
 
-/// A folder on a real disk: tmpfs takes no unbuffered I/O on some kernels.
+/// A folder on a real disk: tmpfs refuses direct I/O on some kernels.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -56,7 +57,7 @@ fn an_iolog_that_fio_wrote_holds_what_fio_did() {
     assert_eq!((trace.format(), trace.volume().as_deref()), (Format::Iolog, Some("f")));
     assert_eq!(surveyed_counts(&survey), counts(&job));
     assert!(survey.records >= 64 && survey.end_max_bytes <= 4 << 20, "{survey:?}");
-    // The unit is not in fio's manual. A think of 500 µs after each I/O, and fio's own time in milliseconds.
+    // fio's manual gives no unit. A think time of 500 µs after each I/O, and fio's own time in milliseconds.
     let runtime = job["job_runtime"].as_f64().unwrap() * 1e6;
     let span = survey.span_ns.0 as f64;
     assert!(
@@ -117,7 +118,7 @@ fn discards_are_written_in_pieces_that_fio_can_hold() {
     assert_eq!((survey.trim.ios, survey.trim.bytes, survey.end_max_bytes), (16, 1 << 30, (1 << 30) + 512));
 }
 
-/// A loop device over a file of our own, gone afterwards.
+/// A loop device over a temporary file, removed afterwards.
 struct Loop(String);
 
 impl Loop {
@@ -137,7 +138,7 @@ impl Loop {
         Some(Self(String::from_utf8(out.stdout).unwrap().trim().to_owned()))
     }
 
-    /// Something of everything; returns what fio has counted.
+    /// I/Os of every kind; returns fio's counts.
     fn work(&self, folder: &Path) -> [(u64, u64); 3] {
         let file = format!("--filename={}", self.0);
         let job =
@@ -165,7 +166,7 @@ impl Drop for Loop {
     }
 }
 
-/// A buffer of the kernel's tracing that belongs to this test, gone afterwards.
+/// A tracing instance of this test, removed afterwards.
 struct Instance {
     mount: PathBuf,
     path: PathBuf,
@@ -240,7 +241,7 @@ fn what_blkparse_prints_is_what_fio_did() {
         println!("skipped: there is no blktrace");
         return;
     };
-    // Its files are there once it records.
+    // Its files exist once it records.
     let has_started = |_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         folder.path().join("t.blktrace.0").exists()
@@ -262,7 +263,8 @@ fn what_blkparse_prints_is_what_fio_did() {
     agrees(&survey, expected);
 }
 
-/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a device opens.
+/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a
+/// device opens.
 fn agrees(survey: &Survey, expected: [(u64, u64); 3]) {
     let [read, write, trim] = surveyed_counts(survey);
     let [fio_read, fio_write, discarded] = expected;

@@ -1,4 +1,4 @@
-//! One drive: its last intervals as pictures, what it is, and what carries it.
+//! One drive: its last intervals as plots, what it is, and the layers below and above it.
 
 use likenew_core::io::Op;
 use likenew_core::units::{Nanos, amount};
@@ -14,10 +14,10 @@ use crate::drives::Drives;
 use crate::format::{iops, latency, number, percent};
 use crate::view::View;
 
-/// A picture with its title has at least so many rows; and columns.
+/// Least rows of a plot with its title; and columns.
 const PANEL_HEIGHT: u16 = 4;
 const PANEL_WIDTH: u16 = 36;
-/// Rows that facts get before pictures grow.
+/// Rows that facts get before plots grow.
 const FACTS: u16 = 8;
 
 pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
@@ -88,7 +88,7 @@ fn now(view: &View, history: &DriveHistory) -> (String, Style) {
     (text, Style::new())
 }
 
-/// As many pictures as there is room for; how many rows they took.
+/// Draws as many plots as fit; returns how many rows they took.
 fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
     let theme = view.theme;
     let rate = |value| view.units.rate(value);
@@ -158,7 +158,7 @@ fn lay_out(panels: &[Panel], area: Rect, canvas: &mut Canvas) -> u16 {
     lines * height
 }
 
-/// What limits its numbers, what carries what, and what else is known.
+/// What limits its numbers, its layers, and what else is known.
 fn facts(history: &DriveHistory) -> Vec<String> {
     let facts = history.facts();
     let mut lines: Vec<String> = facts.caveats.iter().map(|caveat| format!("! {caveat}")).collect();

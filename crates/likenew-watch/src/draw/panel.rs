@@ -1,4 +1,4 @@
-//! A small picture of one value in the last intervals.
+//! A small plot of one value in the last intervals.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
@@ -16,8 +16,8 @@ pub(super) fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option
     history.past().map(|activity| activity.and_then(&value)).collect()
 }
 
-/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach to the top at
-/// `most`, or at the highest where that is higher or `most` is nothing.
+/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach
+/// to the top at `most`, or at the highest where that is higher or `most` is nothing.
 pub(super) fn bars(
     values: impl DoubleEndedIterator<Item = Option<f64>>,
     most: f64,
@@ -30,7 +30,7 @@ pub(super) fn bars(
     let highest = newest.iter().flatten().fold(most, |highest, value| highest.max(*value));
     let part = |value: f64| {
         let share = if highest > 0.0 { value / highest } else { 0.0 };
-        // What is not nothing has at least the lowest bar.
+        // Any value above zero has at least the lowest bar.
         let least = if value > 0.0 { PARTS / (8.0 * f64::from(place.height.max(1))) } else { 0.0 };
         (share * PARTS).max(least).min(PARTS) as u64
     };

@@ -1,4 +1,4 @@
-//! All drives, a row each, and below them the chosen one's last intervals where there is room.
+//! All drives, a row each, and below them the last intervals of the chosen one where they fit.
 
 use likenew_core::io::Op;
 use likenew_core::units::Nanos;
@@ -13,11 +13,12 @@ use crate::drive_history::DriveHistory;
 use crate::drives::Drives;
 use crate::view::View;
 
-/// From here on a drive that answers nothing is said to wait.
+/// A drive with I/O in flight that has answered nothing for this long is shown as waiting. Chosen: a second
+/// is what a person notices.
 pub(super) const WAITS: Nanos = Nanos::from_secs(1);
-/// Rows that the pictures below the table take, with a blank one above.
+/// Rows that the plots below the table take, with a blank one above.
 const PICTURES: u16 = 7;
-/// … and grow to.
+/// … and may grow to.
 const PICTURE_MAX: u16 = 12;
 
 pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
@@ -115,7 +116,7 @@ fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item =
     history.past().map(move |activity| activity.map(all))
 }
 
-/// Reads and writes of one drive side by side: how much, and below that how fast, where there is room.
+/// Reads and writes of one drive side by side: how much, and below that how fast, where it fits.
 fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut Canvas) {
     let lines = if place.height >= 2 * PICTURES { 2 } else { 1 };
     let half = place.width.saturating_sub(2) / 2;

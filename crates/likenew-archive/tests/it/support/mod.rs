@@ -58,7 +58,7 @@ pub(crate) fn machine() -> Machine {
     Machine::new("2026-03-14T15:09:26Z", identity, geometry, instrument)
 }
 
-/// The mixing step of SplitMix64 (Steele, Lea and Flood 2014): like random I/O, nothing compresses it.
+/// The mixing step of SplitMix64 (Steele, Lea and Flood 2014): incompressible, like random I/O.
 fn scattered(number: u64) -> u64 {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

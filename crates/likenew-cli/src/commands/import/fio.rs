@@ -90,7 +90,7 @@ fn options(segments: &[Segment]) -> toml::Table {
     toml::Table::from_iter([("workload".to_owned(), workloads)])
 }
 
-/// Asks the plan's procedure what it would run, and takes what fio measured under that name for it.
+/// Runs the plan's procedure with fio's measurements as the results of its workloads, by name.
 fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let mut left = segments;

@@ -1,4 +1,4 @@
-//! What a trace holds, for people.
+//! The content of a trace as text.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use likenew_core::units::Nanos;
 use likenew_trace::{Amount, Survey};
 use serde::Serialize;
 
-/// So many applications are shown; the JSON has more.
+/// Most applications shown; the JSON has more.
 const APPLICATIONS: usize = 8;
 
-/// A trace and what was made of it, as `--json` prints it.
+/// The result of reading and converting a trace, as `--json` prints it.
 #[derive(Serialize)]
 pub(super) struct ImportReport {
     pub(super) file: String,
@@ -19,11 +19,11 @@ pub(super) struct ImportReport {
     pub(super) compression: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) volume: Option<String>,
-    /// What the trace says of itself, in the project's own format.
+    /// The header of the trace, in the project's own format.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub(super) head: serde_json::Map<String, serde_json::Value>,
     pub(super) survey: Survey,
-    /// What was passed over or is not known.
+    /// What was skipped or is unknown.
     pub(super) notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<PathBuf>,

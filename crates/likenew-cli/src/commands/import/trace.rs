@@ -1,4 +1,4 @@
-//! `likenew import trace FILE`: says what a trace holds, and writes it in another form.
+//! `likenew import trace FILE`: shows the content of a trace, and converts it.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -19,7 +19,7 @@ use crate::arguments::ImportTrace;
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output, wording};
 
-/// Somebody who wants to stop is heard every so many records.
+/// Checks for Ctrl-C every so many records.
 const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
 
 pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
@@ -32,7 +32,7 @@ pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
         stopped => {
             bar.finish_and_clear();
             if let Some(path) = &command.to {
-                // It is ours, and not whole; that it can not be removed would only hide why.
+                // An incomplete file of this process; an error in removing it would only hide the first one.
                 let _ = std::fs::remove_file(path);
             }
             return stopped.map(|_| Exit::Interrupted);
@@ -79,7 +79,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
     })
 }
 
-/// Reads the trace to its end; nothing where somebody asked to stop.
+/// Reads the trace to its end; `None` if the user stopped it.
 fn read_to_end(trace: &mut Trace, mut out: Option<TraceOutput>) -> Result<Option<Survey>, Failure> {
     let mut surveyor = Surveyor::default();
     let mut records = 0u64;
@@ -113,7 +113,7 @@ fn show(report: &ImportReport, json: Option<&Path>) -> Result<(), Failure> {
     output::print(&survey_text::text(report))
 }
 
-/// Where the trace is written.
+/// Writes the converted trace.
 struct TraceOutput {
     path: PathBuf,
     writer: Writer,
@@ -125,7 +125,7 @@ enum Writer {
 }
 
 impl TraceOutput {
-    /// Begins the file that `--to` names; its name says in which form.
+    /// Creates the file of `--to`, whose name gives the format.
     fn create(path: &Path, trace: &Trace) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let ends = |ending: &str| name.ends_with(ending);
@@ -155,7 +155,7 @@ impl TraceOutput {
         put.with_context(|| wording::could_not_write(&self.path)).map_err(Failure::Other)
     }
 
-    /// Closes the file; what the trace says of itself is whole by now.
+    /// Closes the file; the header of the trace is complete by now.
     fn finish(self, head: Option<&TraceHead>) -> Result<(), Failure> {
         let finished = match self.writer {
             Writer::Own(mut writer) => {
@@ -171,7 +171,7 @@ impl TraceOutput {
     }
 }
 
-/// What a trace says of itself, or else where it comes from.
+/// The header of a trace, or its source if it has none.
 fn head(trace: &Trace) -> TraceHead {
     trace.head().cloned().unwrap_or_else(|| TraceHead {
         name: trace.volume(),

@@ -1,35 +1,35 @@
-//! What each application did to a drive, and how much of its time it waited for that.
+//! The I/O of each application, and how much of its time it waited for it.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 use likenew_core::windows::Windows;
 
-/// What one application did, or all together.
+/// The I/O of one application, or of all together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {
     /// I/Os by [`Op::index`].
     pub(crate) ios: [u64; 4],
     /// Bytes by [`Op::index`].
     pub(crate) bytes: [u64; 4],
-    /// Reads and writes that begin where the one before of the same application and kind ended.
+    /// Reads and writes that begin where the previous one of the same application and kind ended.
     pub(crate) sequential: u64,
     /// Sum of all latencies.
     pub(crate) waiting: Nanos,
-    /// Time during which at least one of its I/Os was on its way.
+    /// Time with at least one of its I/Os in flight.
     pub(crate) busy: Nanos,
     /// I/Os whose latency is known.
     pub(crate) timed_ios: u64,
     /// The longest latency.
     pub(crate) latency_max: Nanos,
-    /// Where the last one of each kind ended.
+    /// End address of the last one of each kind.
     ends: [Option<u64>; 4],
-    /// Until when its I/Os so far are on their way.
+    /// Time until which its I/Os are in flight.
     busy_until: Nanos,
 }
 
 impl Account {
-    /// Adds an I/O; they come in the order in which they left.
+    /// Adds an I/O; they arrive in the order in which they left.
     fn add(&mut self, io: &TraceIo) {
         let kind = io.op.index();
         self.ios[kind] += 1;
@@ -53,18 +53,18 @@ impl Account {
         self.ios.iter().sum()
     }
 
-    /// Bytes that were read or written.
+    /// Bytes read or written.
     pub(crate) fn bytes_moved(&self) -> u64 {
         self.bytes[Op::Read.index()] + self.bytes[Op::Write.index()]
     }
 
-    /// Share of the reads and writes that go on where one before ended.
+    /// Share of the reads and writes that continue a previous one.
     pub(crate) fn sequential_share(&self) -> Option<f64> {
         let ios = self.ios[Op::Read.index()] + self.ios[Op::Write.index()];
         (ios > 0).then(|| self.sequential as f64 / ios as f64)
     }
 
-    /// Mean number of its I/Os on their way while there was one.
+    /// Mean queue depth while there was an I/O in flight.
     pub(crate) fn depth_mean(&self) -> Option<f64> {
         (self.busy > Nanos::ZERO).then(|| self.waiting.0 as f64 / self.busy.0 as f64)
     }
@@ -82,13 +82,14 @@ pub(crate) struct Accounts {
     pub(crate) all: Account,
     /// By the index of the application.
     pub(crate) applications: Vec<Account>,
-    /// What was read and what was written along time, in nanoseconds.
+    /// Reads and writes over time, in nanoseconds.
     pub(crate) windows: [Windows; 2],
-    /// When the last one left.
+    /// Departure of the last one.
     pub(crate) last: Nanos,
 }
 
-/// Cells of the course of time begin with this width and double as the recording goes on.
+/// First width of the windows over time, which doubles as the recording gets longer. Chosen: fine enough for
+/// short recordings.
 const CELL: Nanos = Nanos::from_millis(100);
 
 impl Accounts {
@@ -97,7 +98,7 @@ impl Accounts {
         Self { all: Account::default(), applications: Vec::new(), windows, last: Nanos::ZERO }
     }
 
-    /// Adds an I/O; they come in the order in which they left.
+    /// Adds an I/O; they arrive in the order in which they left.
     pub(crate) fn add(&mut self, io: &TraceIo) {
         self.all.add(io);
         let index = usize::from(io.application);

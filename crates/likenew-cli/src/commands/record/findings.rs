@@ -1,4 +1,4 @@
-//! What a recording came to, as answers, tables and a series.
+//! The result of a recording, as answers, tables and a series.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
@@ -13,7 +13,7 @@ use super::account::Account;
 use super::trace_file::TraceResult;
 use super::wording;
 
-/// What is said of one drive's trace; `again` is the command that records with a larger buffer.
+/// The findings on one drive's trace; `again` is the command that records with a larger buffer.
 pub(crate) fn findings(
     name: &str,
     written: &TraceResult,
@@ -96,7 +96,7 @@ fn overview(written: &TraceResult) -> Overview {
     }
 }
 
-/// Applications with I/Os, the one that waited longest first.
+/// Applications with I/Os, longest waiting first.
 fn by_waiting(written: &TraceResult) -> Vec<usize> {
     let accounts = &written.accounts;
     let mut order: Vec<usize> =
@@ -112,7 +112,7 @@ fn application(written: &TraceResult, index: usize) -> Option<&str> {
 /// Fills a row of a table for one application.
 type Fill = fn(&Account) -> Vec<(&'static str, Value)>;
 
-/// Everything first, then each application, the one that waited longest first.
+/// Everything first, then each application, longest waiting first.
 fn rows(written: &TraceResult, fill: Fill) -> Vec<Row> {
     let accounts = &written.accounts;
     let name = |index: usize| application(written, index).unwrap_or("(not known)");
@@ -126,7 +126,7 @@ fn rows(written: &TraceResult, fill: Fill) -> Vec<Row> {
     std::iter::once(row("(all)", &accounts.all)).chain(applications).collect()
 }
 
-/// What an application asked of the drive.
+/// The I/Os that an application requested.
 fn requested_ios(account: &Account) -> Vec<(&'static str, Value)> {
     let (ios, bytes) = (|op: Op| json!(account.ios[op.index()]), |op: Op| json!(account.bytes[op.index()]));
     vec![
@@ -140,7 +140,7 @@ fn requested_ios(account: &Account) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What it waited for the answers, and in what order it asked.
+/// Its waiting, and how sequential it was.
 fn wait_columns(account: &Account) -> Vec<(&'static str, Value)> {
     vec![
         ("sequential_percent", json!(account.sequential_share().map(|share| share * 100.0))),
@@ -159,7 +159,7 @@ fn windows_series(written: &TraceResult, elapsed: Nanos) -> Series {
         .lines(lines.map(|(op, windows)| Line::new(op.name(), points(windows, elapsed))))
 }
 
-/// A line of more points than a picture has columns says no more.
+/// A line with more points than a chart has columns shows no more.
 const POINTS_MOST: usize = 256;
 
 fn points(windows: &Windows, elapsed: Nanos) -> Vec<[f64; 2]> {

@@ -1,4 +1,4 @@
-//! The line that shows how a recording goes on.
+//! The status line of a recording.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::lab_error::LabError;
@@ -8,14 +8,14 @@ use likenew_real::tracefs::Recording;
 use super::trace_file::TraceFile;
 use super::wording;
 
-/// Drawn on standard error, and only where that is a terminal.
+/// Drawn on standard error, if that is a terminal.
 pub(crate) struct Meter {
     line: ProgressBar,
     last_draw: Nanos,
     moved: u64,
 }
 
-/// Looked after this often: asking the kernel what it lost costs a little.
+/// Time between updates: asking the kernel for its losses costs a little. Chosen: a second is often enough.
 const REFRESH: Nanos = Nanos::from_secs(1);
 
 impl Meter {
@@ -27,7 +27,7 @@ impl Meter {
         Self { line, last_draw: Nanos::ZERO, moved: 0 }
     }
 
-    /// Shows I/Os, speed since the last time, what was lost, and the size of the trace.
+    /// Shows I/Os, speed since the last update, losses, and the size of the trace.
     pub(crate) fn show(
         &mut self,
         now: Nanos,

@@ -1,4 +1,5 @@
-//! One drive's trace: written and added up on a thread of its own, so that the kernel's buffers are read in time.
+//! One drive's trace: written and summed up on a separate thread, so that the kernel's buffers are read in
+//! time.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -13,18 +14,18 @@ use super::account::Accounts;
 
 /// I/Os go to the thread in batches of this size …
 const BATCH: usize = 4096;
-/// … of which so many may wait: a million I/Os.
+/// … of which this many may wait: a million I/Os.
 const BATCHES: usize = 256;
-/// What waits in memory of the writer goes to the file when nothing comes for this long.
+/// Buffered records go to the file after this time without new ones. Chosen: a crash then loses a second.
 const QUIET: Duration = Duration::from_secs(1);
-/// What the system keeps in memory of the file is sent to the drive after so many batches.
+/// The file's cached pages are sent to the drive after this many batches.
 const BATCHES_KEPT: u32 = 32;
 
 enum Message {
-    /// From here on this index stands for this application.
+    /// From here on this index means this application.
     Name(u16, String),
     Ios(Vec<TraceIo>),
-    /// What is known of the trace at its end.
+    /// A remark at the end of the trace.
     Note(&'static str, String),
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct TraceFile {
     thread: JoinHandle<std::io::Result<TraceResult>>,
 }
 
-/// A trace that was written.
+/// A complete trace.
 pub(crate) struct TraceResult {
     pub(crate) accounts: Accounts,
     /// Names of the applications by their index.
@@ -48,10 +49,11 @@ pub(crate) struct TraceResult {
 }
 
 impl TraceFile {
-    /// Begins the trace. Where it lies on a drive that is recorded, its data is sent there by the writing thread itself.
+    /// Creates the trace. If it is on a drive that is recorded, the writing thread itself sends its data
+    /// there.
     ///
     /// # Errors
-    /// The file is there already, or can not be written.
+    /// The file exists already, or cannot be written.
     pub(crate) fn create(path: &Path, head: &TraceHead, on_recorded: bool) -> Result<Self, TraceError> {
         let wrong = |error| TraceError::File { file: path.display().to_string(), error };
         let writer = TraceWriter::create(path, head)?;
@@ -61,7 +63,7 @@ impl TraceFile {
         let (ready, thread_ids) = sync_channel(1);
         let thread = std::thread::Builder::new().name("trace".into()).spawn(move || {
             step_back();
-            // Nobody waits for this but who made the thread.
+            // Only the creator of the thread waits for this.
             let _ = ready.send(this_thread());
             write(writer, write_out, &incoming, &back)
         });
@@ -72,12 +74,12 @@ impl TraceFile {
         Ok(Self { path, batch, name_sent: Vec::new(), moved: 0, messages, used, thread_id, thread })
     }
 
-    /// The thread that writes, as records of I/Os number it.
+    /// The writing thread, by its number in records of I/Os.
     pub(crate) fn thread_id(&self) -> u32 {
         self.thread_id
     }
 
-    /// Bytes that were read and written by what it holds.
+    /// Bytes read and written by the I/Os in it.
     pub(crate) fn bytes_moved(&self) -> u64 {
         self.moved
     }
@@ -87,7 +89,7 @@ impl TraceFile {
         std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Hands over what has come, however little.
+    /// Hands over all records, however few.
     pub(crate) fn hand_over(&mut self) -> std::io::Result<()> {
         if self.batch.is_empty() {
             return Ok(());
@@ -97,12 +99,12 @@ impl TraceFile {
         self.send(Message::Ios(batch))
     }
 
-    /// Writes what is left, with what is known of the trace at its end.
+    /// Writes the rest, and the remarks at the end of the trace.
     ///
     /// # Errors
     /// The file could not be written, now or before.
     pub(crate) fn finish(mut self, notes: Vec<(&'static str, String)>) -> std::io::Result<TraceResult> {
-        // If the thread has ended, it says why.
+        // If the thread has ended, joining it shows why.
         let _ = self.hand_over();
         for (key, value) in notes {
             let _ = self.send(Message::Note(key, value));
@@ -154,7 +156,7 @@ fn write(
                     written.accounts.add(&io);
                 }
                 kept += 1;
-                // Where there are enough of them already, this one is given up.
+                // If there are enough of them already, this one is dropped.
                 let _ = back.try_send(ios);
             }
             Ok(Message::Note(key, value)) => writer.note(key, &value),

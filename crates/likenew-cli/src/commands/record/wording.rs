@@ -1,4 +1,4 @@
-//! What `likenew record` says.
+//! Every sentence of `likenew record`.
 
 use std::fmt::Display;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! The file of `--store`: the drive's bytes as a sparse file, beside it what drive they belong to, and its mechanism as last saved.
+//! The file of `--store`: the drive's bytes as a sparse file, with its identity and its saved internal state
+//! beside it.
 //!
-//! `FILE` is byte for byte what the drive holds, `FILE.drive` says of which one, and `FILE.snapshot` is its mechanism
-//! once a serve has ended cleanly. Nobody else's file is ever written.
+//! `FILE` is byte for byte what the drive holds, `FILE.drive` identifies the drive, and `FILE.snapshot` is
+//! its internal state after a clean end. Files of others are never written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write as _};
@@ -18,17 +19,17 @@ use crate::wording::serve as wording;
 /// The form of `FILE.drive`.
 const SCHEMA: u32 = 1;
 
-/// What the bytes in a file belong to.
+/// The drive that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Label {
     schema: u32,
     target: String,
     capacity_bytes: u64,
-    /// Whether the mechanism was saved when the last serve ended.
+    /// Whether the internal state was saved when the last serve ended.
     clean: bool,
 }
 
-/// The file of a store, held by this process alone.
+/// The file of a store, locked by this process.
 #[derive(Debug)]
 pub(crate) struct StoreFile {
     path: PathBuf,
@@ -37,10 +38,11 @@ pub(crate) struct StoreFile {
 }
 
 impl StoreFile {
-    /// Makes the file, or takes up that of an earlier serve of the same drive.
+    /// Creates the file, or opens that of an earlier serve of the same drive.
     ///
     /// # Errors
-    /// It is somebody else's, or another drive's, or in use, or the system refuses; nothing was changed then.
+    /// It belongs to another program or another drive, or is in use, or the system refuses; nothing was
+    /// changed then.
     pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self, Failure> {
         let shown = path.display();
         if path.to_string_lossy().contains('?') {
@@ -51,7 +53,7 @@ impl StoreFile {
             Ok(file) => {
                 let mut store = Self { path: path.to_owned(), file, label };
                 store.lock()?;
-                // Whatever fails from here on, the next serve knows it.
+                // From here on the next serve sees any failure.
                 store.write_label(true)?;
                 Ok(store)
             }
@@ -88,13 +90,13 @@ impl StoreFile {
         locked.map_err(|_| Failure::Refused(wording::served_already(&self.path)))
     }
 
-    /// The target that has the mechanism as it was last saved, if it ever was.
+    /// The target with the internal state as last saved, if it ever was.
     pub(crate) fn saved_target(&self) -> Option<String> {
         let path = self.snapshot_path();
         path.exists().then(|| format!("sim:{}", path.display()))
     }
 
-    /// What is worth saying of it before it is served.
+    /// A remark about it before it is served.
     pub(crate) fn remark(&self) -> Option<String> {
         if self.label.clean {
             return None;
@@ -102,13 +104,13 @@ impl StoreFile {
         Some(wording::unclean_end(&self.path, self.snapshot_path().exists()))
     }
 
-    /// The file to keep bytes in. From now on it counts as not ended cleanly.
+    /// The file for the bytes. From now on it counts as not ended cleanly.
     pub(crate) fn begin(&mut self) -> Result<File, Failure> {
         self.write_label(false)?;
         Ok(self.file.try_clone().context(wording::STORE_NOT_SHARED)?)
     }
 
-    /// Saves the mechanism; the bytes are in the file already.
+    /// Saves the internal state; the bytes are in the file already.
     pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<(), Failure> {
         let path = self.snapshot_path();
         let new = sibling_path(&self.path, ".snapshot.new");
@@ -145,7 +147,7 @@ fn label_path(path: &Path) -> PathBuf {
     sibling_path(path, ".drive")
 }
 
-/// The file of the same name with this behind it.
+/// The file of the same name with this suffix.
 fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

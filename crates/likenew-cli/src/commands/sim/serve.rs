@@ -25,11 +25,12 @@ use crate::resolved_target::read_file;
 use crate::wording::error as error_line;
 use crate::wording::serve as wording;
 
-/// From one line of status to the next.
+/// Time between two status lines. Chosen: often enough to follow, without filling a screen.
 const STATUS: Nanos = Nanos::from_secs(20);
-/// Signals are looked for this often.
+/// Time between checks for signals. Chosen: Ctrl-C feels immediate.
 const SLICE: Nanos = Nanos::from_millis(200);
-/// Nobody is let in for so long after the system had no room for a client.
+/// Time without new clients after the system had no room for one. Chosen: a second keeps a full system from
+/// spinning.
 const PAUSE: Nanos = Nanos::from_secs(1);
 
 /// The machine's clock, as the server reads it.
@@ -98,7 +99,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Serves until somebody has asked to stop, or until the last client has left where that is the end.
+/// Serves until the user stops it, or until the last client has left with `--once`.
 fn serve(
     server: &mut DriveServer<'_>,
     listener: &Listener,
@@ -136,7 +137,8 @@ fn serve(
     Ok(exit)
 }
 
-/// Waits until there is something to do. Says whether somebody wants to come in, and whose streams are readable.
+/// Waits until there is something to do. Returns whether a client wants to connect, and whose streams are
+/// readable.
 fn wait(
     server: &DriveServer<'_>,
     listener: &Listener,
@@ -147,7 +149,7 @@ fn wait(
 ) -> bool {
     let mut events = vec![WaitEvent { fd: listener.as_fd(), reads: listens, writes: false }];
     let mut clients = Vec::new();
-    // Who is waited for nothing is left out: one that has gone would be ready all the time.
+    // Streams without interest are left out: a closed one would be ready all the time.
     for interest in server.interests().filter(|interest| interest.reads || interest.writes) {
         let (reads, writes) = (interest.reads, interest.writes);
         events.push(WaitEvent { fd: interest.stream.as_fd(), reads, writes });
@@ -167,7 +169,7 @@ fn accept_clients(server: &mut DriveServer<'_>, listener: &Listener) -> std::io:
     Ok(())
 }
 
-/// Where clients find it.
+/// Listens where clients find it.
 fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     let listener = match command.listen {
         Some(address) => Listener::tcp(address),
@@ -185,7 +187,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     Ok(listener)
 }
 
-/// A socket by the drive's name.
+/// A socket with the drive's name.
 fn default_socket(spec: &Spec) -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
     let name = spec.text.trim_start_matches("sim:");
@@ -195,7 +197,7 @@ fn default_socket(spec: &Spec) -> PathBuf {
     runtime.unwrap_or_else(std::env::temp_dir).join(format!("likenew-{}.sock", name.trim_matches('-')))
 }
 
-/// The drive, with its mechanism as the store has it saved.
+/// The drive, with its internal state from the store.
 fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
     if let Some(remark) = store.and_then(StoreFile::remark) {
         anstream::eprintln!("{}", error_line(remark));
@@ -208,7 +210,7 @@ fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
         .map_err(|error| Failure::Usage(wording::state_lost(error)))
 }
 
-/// Where the bytes are kept, unless the drive keeps them itself.
+/// Where the bytes are stored, unless the drive itself does.
 fn byte_store(
     command: &SimServe,
     drive: &SimDrive,
@@ -240,13 +242,13 @@ fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
     }
 }
 
-/// What to type to use it.
+/// The commands to use it.
 fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> String {
     let uri = listener.uri(&command.export_name);
     wording::invitation(&export.description, export.capacity, export.block, command.speed, &uri)
 }
 
-/// To standard output, unless JSON is to be alone there.
+/// To standard output, unless that is for JSON only.
 fn print(command: &SimServe, text: &str) -> Result<(), Failure> {
     if command.json.as_deref() == Some(Path::new("-")) {
         anstream::eprint!("{text}");

@@ -1,4 +1,4 @@
-//! The lines that a server says of itself from time to time, and at its end.
+//! Status lines of a server, periodic and at its end.
 
 use likenew_core::flash_counters::FlashCounters;
 use likenew_core::units::Nanos;
@@ -6,7 +6,7 @@ use likenew_nbd::serve_stats::ServeStats;
 
 use crate::wording::serve as wording;
 
-/// What has happened since the last line.
+/// Counts since the last line.
 #[derive(Debug, Default)]
 pub(super) struct Status {
     reported_at: Nanos,
@@ -14,7 +14,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// A line, unless nothing was asked since the last one.
+    /// A line, unless there was no request since the last one.
     pub(super) fn line(
         &mut self,
         now: Nanos,

@@ -1,9 +1,10 @@
-//! Files that are written again, what goes on after a cut, and what somebody else has done meanwhile or has prepared.
+//! Rewritten files, resuming after a power cut, and changes by other programs in between.
 
 use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::SystemTime;
 
+use likenew_core::units::Nanos;
 use likenew_refresh::Refresh;
 
 use super::*;
@@ -16,7 +17,7 @@ fn modified(path: &Path) -> SystemTime {
     fs::metadata(path).unwrap().modified().unwrap()
 }
 
-/// A folder with a file in it, where files can be taken; that is said where they cannot.
+/// A folder with a file in it, if files can be leased; otherwise says so.
 fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("film");
@@ -29,7 +30,7 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     Some((folder, path))
 }
 
-/// A file of which one chunk was written again when it was cut off, and the journal of that.
+/// A file whose refresh was interrupted after one chunk, and its journal.
 fn cut_off(folder: &Path, path: &Path) -> PathBuf {
     let mut store = FileStore::take(path).unwrap();
     let note = Note::for_file(path.strip_prefix(folder).unwrap(), &store, Some(&Boot::from_id("first")));
@@ -40,17 +41,17 @@ fn cut_off(folder: &Path, path: &Path) -> PathBuf {
     place.path()
 }
 
-/// Goes on while the machine is on that it was cut off on.
+/// Resumes in the same boot.
 fn resume_after_kill(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
     resume(folder, Some(&Boot::from_id("first")))
 }
 
-/// Goes on after the machine was without power.
+/// Resumes after a power cut.
 fn resume_after_cut(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
     resume(folder, Some(&Boot::from_id("second")))
 }
 
-/// Where no witness stands: in the chunk that was being written, and in one that was not.
+/// Addresses without sentinel blocks: inside the chunk that was being written, and outside.
 const INSIDE: u64 = 96 << 10;
 const OUTSIDE: u64 = (5 << 20) + (96 << 10);
 
@@ -71,10 +72,11 @@ fn block_at(path: &Path, place: u64) -> Vec<u8> {
 fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     let Some((folder, path)) = folder() else { return };
     let clock = Monotonic::start();
+    let timer = RefCell::new(WriteTimer::start(None));
     let before = fs::metadata(&path).unwrap();
     let mut sum = RefreshTotals::default();
-    refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap();
-    // All but the places that are never written, by which somebody else's writing would show.
+    refresh_one(folder.path(), &path, Some(f64::INFINITY), (&clock, &timer), &mut sum).unwrap();
+    // All but the sentinel blocks, which are never written, and by which writes of others show.
     let written = sum.fix_report.bytes_written;
     assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
@@ -83,15 +85,16 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
         (after.ino(), after.mtime_nsec(), after.len()),
         (before.ino(), before.mtime_nsec(), before.len())
     );
-    refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
+    refresh_one(folder.path(), &path, Some(1.0), (&clock, &timer), &mut sum).unwrap();
     assert_eq!(
         (sum.fix_report.bytes_written, &*sum.fix_report.skips[0].reason),
         (written, "they read fast enough")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
-    // Somebody has it open.
+    // Another program has it open.
     let held = fs::File::open(&path).unwrap();
-    let reason = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
+    let reason =
+        refresh_one(folder.path(), &path, Some(f64::INFINITY), (&clock, &timer), &mut sum).unwrap_err();
     assert!(reason.reason.contains("another program has it open") && !reason.is_the_drive, "{reason:?}");
     drop(held);
 }
@@ -111,7 +114,7 @@ fn what_was_cut_off_goes_on_before_anything_else() {
         1,
         "neither journal nor anything set salvage is left"
     );
-    // A journal of nothing: the cut came while it was begun.
+    // An empty journal: the power failed as it was created.
     fs::write(&place, "").unwrap();
     assert_eq!(resume_after_kill(folder.path()).unwrap(), None);
     assert!(!place.exists());
@@ -127,13 +130,14 @@ fn what_somebody_has_written_since_is_not_restored() {
     assert!(refused.contains("was written to since") && refused.contains(JOURNAL), "{refused}");
     assert!(block_at(&path, INSIDE) == [7; 4096] && place.exists());
     assert_eq!(modified(&path), changed);
-    // Long after the journal was written it is somebody else's change, whatever has happened in between.
+    // A change long after the journal was written comes from another program, whatever happened in between.
     let journal = fs::File::options().write(true).open(&place).unwrap();
     journal.set_modified(changed - 2 * OWN_WRITE_WINDOW).unwrap();
     drop(journal);
     let refused = resume_after_cut(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("was written to since") && block_at(&path, INSIDE) == [7; 4096], "{refused}");
-    // Somebody has written what was there: nothing is lost either way, and the time is theirs.
+    // Another program has written the same data: nothing is lost either way, and the modification time is
+    // that program's.
     let same = bytes(9 << 20)[INSIDE as usize..][..4096].try_into().unwrap();
     write_block(&path, &same);
     let changed = modified(&path);
@@ -150,7 +154,7 @@ fn after_a_kill_another_programs_change_outside_of_the_chunk_keeps_its_time() {
     for resumes in [resume_after_kill, resume_after_cut] {
         let Some((folder, path)) = folder() else { return };
         cut_off(folder.path(), &path);
-        // Whoever waited for the file is let in at once.
+        // A program that waited for the file gets it at once.
         write_block_at(&path, &[7; 4096], OUTSIDE);
         let changed = modified(&path);
         assert_eq!(
@@ -175,15 +179,15 @@ fn what_differs_though_the_power_was_never_lost_stays() {
     };
     let first = Boot::from_id("first");
     refuses(Some(&first), "was written to since");
-    // A change of this boot cannot be what another boot's loss of power left.
+    // A change in this boot cannot come from a power cut in another one.
     let earlier = Boot { id: "second".to_owned(), started_at: before - Duration::from_secs(60) };
     refuses(Some(&earlier), "was written to since");
-    // Whoever has written there has put the time back, or the drive alone was without power.
+    // Another program has set the time back, or only the drive lost power.
     fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
     refuses(Some(&first), "has not lost power since");
-    // Nobody knows.
+    // The boot is unknown.
     refuses(None, "has not lost power since");
-    // It was gone on with in the second boot, and killed there.
+    // It was resumed in the second boot, and killed there.
     let (_, journal) = super::place(folder.path()).unwrap();
     JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("second").unwrap();
     refuses(Some(&Boot::from_id("second")), "has not lost power since");
@@ -196,7 +200,7 @@ fn what_a_loss_of_power_has_torn_is_restored_and_the_time_is_never_put_back() {
     let Some((folder, path)) = folder() else { return };
     fs::write(folder.path().join(SALVAGE), "").unwrap();
     let place = cut_off(folder.path(), &path);
-    // The power went in the middle of a write, before its time was put back.
+    // The power failed in the middle of a write, before the time was set back.
     write_block(&path, &[7; 4096]);
     let left = modified(&path);
     let salvage = folder.path().join(SALVAGE);
@@ -207,7 +211,7 @@ fn what_a_loss_of_power_has_torn_is_restored_and_the_time_is_never_put_back() {
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
     assert!(fs::read(&salvage).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
     assert_eq!(modified(&path), left, "nobody can tell any more whose it is");
-    // Killed in the middle of a write, whose time was not put back: that may be another program's just as well.
+    // Killed in the middle of a write, whose time was not set back: another program may have written as well.
     fs::remove_file(&salvage).unwrap();
     let place = cut_off(folder.path(), &path);
     let ours = modified(&place) + Duration::from_secs(1);
@@ -261,7 +265,8 @@ fn a_file_that_became_another_is_not_touched() {
     assert!(fs::read(&path).unwrap() == vec![9; 9 << 20] && place.exists());
 }
 
-/// A journal of a file beside the folder, as whoever knows all about that file can make it; and what its note calls the file.
+/// A journal of a file outside of the folder, as an attacker who knows everything about that file could make
+/// it; and the name of the file in its note.
 fn planted(folder: &Path, name: &str) -> PathBuf {
     let mut store = FileStore::take(&folder.parent().unwrap().join("victim")).unwrap();
     let (_, place) = place(folder).unwrap();
@@ -284,7 +289,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
     let mut attempts = 0;
     for name in ["../victim", absolute, "film", "up/victim", "/proc/self/cwd/victim"] {
         let journal = planted(&folder, name);
-        // What lies there differs from what the journal saved: it would be written.
+        // The victim differs from the journal, so it would be written.
         write_block(&victim, &[7; 4096]);
         let before = fs::metadata(&victim).unwrap();
         for (owner, word) in [(0, "Nothing was changed"), (65534, "belongs to user 65534")] {
@@ -300,7 +305,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
         fs::write(&victim, bytes(9 << 20)).unwrap();
         fs::File::open(&victim).unwrap().sync_all().unwrap();
     }
-    // As a second name of the file the same journal would lead to it; but then it is that file, in that folder.
+    // As a hard link the same journal would lead to it; but then it is that file, in that folder.
     fs::hard_link(&victim, folder.join("second")).unwrap();
     planted(&folder, "second");
     assert_eq!(resume_after_kill(&folder).unwrap().unwrap().file, folder.join("second"));
@@ -316,4 +321,41 @@ fn a_few_files_that_become_no_faster_end_it() {
         |gains: &[f64]| RefreshTotals { gains: gains.to_vec(), ..RefreshTotals::default() }.is_fruitless();
     assert!(!gains(&[]) && !gains(&[1.0, 1.0, 1.0]));
     assert!(gains(&[1.0, 1.1, 0.9, 1.0]) && !gains(&[3.0, 1.0, 4.0, 2.5]));
+}
+
+#[test]
+fn all_files_are_written_again_in_the_order_in_which_they_lie_on_the_drive() {
+    let Some((folder, path)) = folder() else { return };
+    let other = folder.path().join("album");
+    fs::write(&other, bytes(5 << 20)).unwrap();
+    fs::File::open(&other).unwrap().sync_all().unwrap();
+    let report = |from| match rewrite_files(folder.path(), RewriteSettings::default(), from) {
+        ProbeResult::FixReport(report) => report,
+        refused => panic!("{refused:?}"),
+    };
+    let all = report(0);
+    // All but the sentinel blocks, which are never written, and by which writes of others show.
+    assert!((12 << 20..14 << 20).contains(&all.bytes_written), "{all:?}");
+    let timed: u64 = all.write_speeds.points().iter().map(|point| point.bytes).sum();
+    assert_eq!((timed, all.end), (all.bytes_written, FixEnd::Complete));
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20) && fs::read(&other).unwrap() == bytes(5 << 20));
+    let files = files_in_address_order(folder.path()).unwrap();
+    assert!(files.is_sorted_by_key(|file| file.address) && files.len() == 2, "{files:?}");
+    // What was rewritten before it was stopped is not rewritten again.
+    let last = &files[1];
+    let length = fs::metadata(&last.path).unwrap().len();
+    let rest = report(last.address);
+    assert!(rest.bytes_written <= length && rest.bytes_written > 0, "{rest:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no journal is left");
+}
+
+#[test]
+fn files_are_written_no_faster_than_they_may_be() {
+    let Some((folder, _)) = folder() else { return };
+    let clock = Monotonic::start();
+    let settings = RewriteSettings { bytes_per_s_max: Some(8 << 20) };
+    let ProbeResult::FixReport(report) = rewrite_files(folder.path(), settings, 0) else {
+        panic!("it is possible")
+    };
+    assert!(report.bytes_written > 8 << 20 && clock.now() >= Nanos::from_secs(1), "{report:?}");
 }

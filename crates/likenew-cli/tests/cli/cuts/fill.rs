@@ -1,4 +1,4 @@
-//! There is no room any more: on the drive that is brought back, and where the run is kept.
+//! No space left: on the drive that is restored, and in the archive.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -34,7 +34,7 @@ fn another_program_that_fills_the_disk_ends_a_run_and_loses_nothing() {
     assert!(!point.join(SCRATCH).exists(), "our files are removed");
     assert!(before.difference(&FolderState::of(point, &APART)).is_none());
     assert!(fs::read(point.join("meanwhile/filled")).unwrap()[..bytes] == part.repeat(bytes >> 20)[..]);
-    // With room again, it goes on.
+    // With space again, it continues.
     drop(filled);
     fs::remove_file(point.join("meanwhile/filled")).unwrap();
     system("sync", &["-f", point.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! Free space is written over, and the program is killed.
+//! The program is killed while it overwrites free space.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::serve::server::until;
 use crate::serve::{are_there, system};
 use crate::support::Sandbox;
 
-/// An ext4 in memory with the owner's files on it; none where that can not be mounted, which is said.
+/// An ext4 in memory with the owner's files on it; `None` if that cannot be mounted, with a message.
 fn mounted(folder: &Path) -> Option<Mount> {
     let image = folder.join("image");
     File::create(&image).unwrap().set_len(EXT4.bytes).unwrap();
@@ -33,7 +33,7 @@ fn mounted(folder: &Path) -> Option<Mount> {
     }
 }
 
-/// Bytes that our files take up so far.
+/// Bytes of temporary files up to now.
 fn written(point: &Path) -> u64 {
     let entries = fs::read_dir(point.join(SCRATCH)).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
@@ -66,7 +66,7 @@ fn kill_often(kills: u64) {
     child.wait().unwrap();
     let run = sandbox.runs().pop().unwrap();
     let run = run.to_str().unwrap();
-    // Its first check is over; from there it begins to write at once.
+    // Its first check is over; from there it writes at once.
     let begun = memory.path().join("begun");
     copy(&data(&sandbox), &begun);
     let (mut next, mut left) = (chance(1), 0);
@@ -82,13 +82,13 @@ fn kill_often(kills: u64) {
         if point.join(SCRATCH).exists() {
             left += 1;
             if kill % 6 == 0 {
-                // What was left is removed before the plan is looked at.
+                // Leftovers are removed before the plan is checked.
                 let next = sandbox.run(&["recondition", folder, "--passes", "0", "--yes"]);
                 next.code(2).says("An earlier run has left");
                 assert!(!point.join(SCRATCH).exists());
             }
         }
-        // Every now and then it goes on from where it came to.
+        // Some runs are resumed.
         if kill % 5 != 4 {
             fs::remove_dir_all(data(&sandbox)).unwrap();
             copy(&begun, &data(&sandbox));

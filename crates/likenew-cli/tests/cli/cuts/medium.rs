@@ -1,4 +1,4 @@
-//! What a loss of power leaves on a drive: everything that a flush has covered, and of the rest what chance will have.
+//! What a power cut leaves on a drive: everything flushed, and a random part of the rest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,25 +13,26 @@ use likenew_core::powercut::{End, Power, VolatileDevice};
 
 use super::recorder::{Event, Past};
 
-/// File systems count on a block of this length being there or not, for their superblocks: drives write it as one.
+/// File systems rely on a block of this length being written as a whole, for their superblocks: drives write
+/// it as one.
 const BLOCK: u64 = 4096;
 const SECTOR: u32 = 512;
 
-/// What becomes of a sector that was being written.
+/// The content of a sector that was being written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sectors {
-    /// It may hold what nobody has written.
+    /// It may hold garbage.
     MayBeGarbage,
-    /// It holds what was there or what was written, as drives promise. A log that is found by a number at the beginning of each sector counts on that
-    /// (xfs: `xlog_find_head` in fs/xfs/xfs_log_recover.c).
+    /// It holds the old or the new data, as drives guarantee. A log that is found by a number at the
+    /// beginning of each sector relies on that (xfs: `xlog_find_head` in fs/xfs/xfs_log_recover.c).
     AreWhole,
 }
 
-/// A drive that loses its power again and again, each time later than before.
+/// A drive that loses its power again and again, each time later.
 pub(crate) struct Medium<'p> {
     past: &'p Past,
     sectors: Sectors,
-    /// What is durable: the first so many events have been done.
+    /// Durable content: after this many events.
     durable: Vec<u8>,
     done: usize,
     flushes_seen: usize,
@@ -43,8 +44,9 @@ impl<'p> Medium<'p> {
         Self { past, sectors, durable: past.base.clone(), done: 0, flushes_seen: 0, covered: 0 }
     }
 
-    /// Writes to the file `image` what is there when the power goes after `cut` events: what was flushed, and of what came since each write whole,
-    /// in part, or not at all, in any order, some sectors of it garbage where sectors may be. `cut` is none before the last one.
+    /// Writes to the file `image` what is on the drive when the power fails after `cut` events: everything
+    /// flushed, and of later writes all, a part or none, in any order, with garbage sectors if the drive may
+    /// leave those. `cut` is never before the last one.
     pub(crate) fn cut(&mut self, cut: usize, seed: u64, image: &File) {
         for event in &self.past.events[self.flushes_seen..cut] {
             if let Event::Flush { covers } = event {
@@ -64,9 +66,9 @@ impl<'p> Medium<'p> {
         self.chance(&self.past.events[self.done..cut], seed, image);
     }
 
-    /// What chance leaves of what was not flushed.
+    /// A random part of the writes that were not flushed.
     fn chance(&self, events: &[Event], seed: u64, image: &File) {
-        // Single blocks, and the first one, are written as one: there, or not.
+        // Single blocks, and the first one, are written as a whole or not at all.
         let (mut long, mut single) = (Vec::new(), Vec::new());
         for (index, event) in events.iter().enumerate() {
             let (range, bytes) = written(event);
@@ -98,7 +100,7 @@ impl<'p> Medium<'p> {
         }
     }
 
-    /// Sectors that hold what was never written there are as they were.
+    /// Sectors with data that was never written there get their old content.
     fn make_whole(&self, start: u64, bytes: &mut [u8], writes: &[(u64, Vec<u8>)]) {
         for (sector, held) in (start..).step_by(SECTOR as usize).zip(bytes.chunks_mut(SECTOR as usize)) {
             let was = &self.durable[sector as usize..][..held.len()];
@@ -124,7 +126,7 @@ fn written(event: &Event) -> (Range<usize>, Option<&[u8]>) {
     }
 }
 
-/// Puts the places that are written side by side on a [`VolatileDevice`] drive, writes, and cuts its power.
+/// Writes to the same places of a [`VolatileDevice`], and cuts its power.
 fn torn(durable: &[u8], writes: &[(u64, Vec<u8>)], seed: u64) -> Vec<(u64, Vec<u8>)> {
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
     let mut ranges: Vec<Range<u64>> =
@@ -163,12 +165,12 @@ fn torn(durable: &[u8], writes: &[(u64, Vec<u8>)], seed: u64) -> Vec<(u64, Vec<u
     places.into_iter().map(held).collect()
 }
 
-/// An image that the kernel has mounted, through a loop device that goes with it.
+/// An image mounted by the kernel, with its loop device.
 pub(crate) struct Mount(PathBuf);
 
 impl Mount {
     /// # Errors
-    /// What mount says.
+    /// The message of mount.
     pub(crate) fn of(image: &Path, point: &Path) -> Result<Self, String> {
         fs::create_dir_all(point).unwrap();
         let output =
@@ -184,7 +186,7 @@ impl Drop for Mount {
     fn drop(&mut self) {
         let unmounted =
             || Command::new("umount").arg(&self.0).output().is_ok_and(|output| output.status.success());
-        // Whoever is about to become another program in another thread still has what was open here.
+        // A thread that is about to exec another program still holds the open files of this one.
         let is_gone = (0..200).any(|_| {
             let is_gone = unmounted();
             if !is_gone {

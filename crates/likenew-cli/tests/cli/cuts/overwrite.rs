@@ -1,4 +1,4 @@
-//! Free space is written over, and the power goes.
+//! Power cuts while free space is overwritten.
 
 use std::fs::{self, File};
 
@@ -47,10 +47,10 @@ pub(crate) const OVERWRITE: [&str; 13] = [
     "--yes",
 ];
 
-/// Cuts the power of a recorded run in so many places.
+/// Cuts the power of a recorded run at this many points.
 fn cut(recorded: &RecordedRun, count: usize, workers: usize, seed: u64) -> Vec<CutResult> {
     let events = &recorded.past.events;
-    // If the way down to the drive swallowed them, nothing would be durable and this would show nothing.
+    // Without flushes nothing would be durable and this test would show nothing.
     let flushes =
         events.iter().filter(|event| matches!(event, Event::Flush { covers } if *covers > 0)).count();
     assert!(flushes > 50, "{flushes} flushes among {} events", events.len());
@@ -63,7 +63,7 @@ fn cut(recorded: &RecordedRun, count: usize, workers: usize, seed: u64) -> Vec<C
         result
     });
     assert_eq!(results.len(), count);
-    // Most of them came while space was being written over, and behind what the owner had written meanwhile.
+    // Most of them came during the overwriting, and after writes of the owner.
     let count_of = |is: &dyn Fn(&CutResult) -> bool| results.iter().filter(|result| is(result)).count();
     assert!(
         count_of(&|result| result.has_leftover) > count / 2,
@@ -107,7 +107,7 @@ fn whole_cuts_neither_do_they_on_xfs() {
         return;
     }
     let Some(recorded) = record(&XFS, &OVERWRITE) else { return };
-    // By one alone: two images of one file system are not mounted at the same time.
+    // Only one: two images of one file system cannot be mounted at the same time.
     cut(&recorded, 100, 1, 2);
 }
 
@@ -122,7 +122,8 @@ fn whole_cuts_neither_do_they_on_btrfs() {
     what_is_left_is_removed_and_runs_go_on(&recorded, 24);
 }
 
-/// After a cut the next run in the folder finds what is left and removes it, or the run that was cut off goes on to its end.
+/// After a cut the next run in the folder removes the leftovers, or the interrupted run is resumed to its
+/// end.
 fn what_is_left_is_removed_and_runs_go_on(recorded: &RecordedRun, cuts: usize) {
     let memory = in_memory();
     let image = memory.path().join("image");

@@ -1,4 +1,4 @@
-//! The owner's files: all that must be there afterwards as it was before.
+//! The owner's files: everything that must be unchanged afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes};
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use crate::serve::noise;
 
 const NOTE: &str = "user.note";
-/// Attributes of the kinds that a file can have, one of them empty.
+/// Attributes of all kinds that a file can have, one of them empty.
 const ATTRIBUTES: [(&str, &[u8]); 4] = [
     (NOTE, b"holidays"),
     ("user.empty", b""),
@@ -29,7 +29,7 @@ const LONG_AGO: Duration = Duration::new(1_709_300_000, 123_456_789);
 /// A hole in the first of the old files.
 const HOLE: std::ops::Range<u64> = 3 << 20..(3 << 20) + (256 << 10);
 
-/// Everything in a folder that is the owner's, by its path in it; the folder itself has an empty one.
+/// Everything of the owner in a folder, by relative path; the folder itself has an empty one.
 #[derive(PartialEq)]
 pub(crate) struct FolderState(BTreeMap<PathBuf, PathState>);
 
@@ -37,18 +37,18 @@ pub(crate) struct FolderState(BTreeMap<PathBuf, PathState>);
 struct PathState {
     inode: u64,
     links: u64,
-    /// All that stays as it is, whatever happens.
+    /// Everything that must never change.
     description: String,
     modified: (i64, i64),
-    /// Of a file.
+    /// The content of a file.
     bytes: Vec<u8>,
 }
 
-/// Makes photos, small files, a link, a second name of a photo and of a film, a file with a hole, and one with an attribute, beside old films, of which
-/// one gets a hole.
+/// Creates photos, small files, a link, hard links of a photo and of a film, a file with a hole, and one with
+/// an attribute, beside old films, one of which gets a hole.
 pub(crate) fn make(folder: &Path) {
     make_hole(&folder.join(OLD[0]));
-    // A file system that takes files over may keep whole seconds only.
+    // A file system that imports files may only keep whole seconds.
     make_old_again(folder);
     let bytes = noise(9 << 20);
     let photos = folder.join("photos");
@@ -73,8 +73,8 @@ pub(crate) fn make(folder: &Path) {
 /// Names of the old files.
 pub(crate) const OLD: [&str; 2] = ["film", "short"];
 
-/// Makes films that nobody has touched for long: one of which pieces are measured, and one that is too short for that. With an owner, a mode and an
-/// attribute of their own.
+/// Creates films that were not touched for long: one of which pieces are measured, and one too short for
+/// that. With their own owner, mode and attribute.
 pub(crate) fn make_old(folder: &Path) {
     let bytes = noise(9 << 20);
     for (name, part) in OLD.into_iter().zip([&bytes[..], &bytes[5 << 20..7 << 20]]) {
@@ -82,7 +82,7 @@ pub(crate) fn make_old(folder: &Path) {
         fs::write(&path, part).unwrap();
         for (name, value) in ATTRIBUTES {
             match lsetxattr(&path, name, value, XattrFlags::empty()) {
-                // Not every file system has all of them, nor may everybody set them.
+                // Not every file system supports all of them, and not every user may set them.
                 Err(Errno::NOTSUP | Errno::PERM) => eprintln!("no attribute {name} is compared"),
                 set => set.unwrap(),
             }
@@ -99,14 +99,15 @@ fn make_older(path: &Path) {
     File::options().write(true).open(path).unwrap().set_times(times).unwrap();
 }
 
-/// As their owner puts the times of the old files back.
+/// Sets the times of the old files back, as their owner would.
 pub(crate) fn make_old_again(folder: &Path) {
     for name in OLD {
         make_older(&folder.join(name));
     }
 }
 
-/// As much as the hole saves is reserved beyond the end, since a file that takes up less than its length is not looked at.
+/// Reserves as much space beyond the end as the hole saves, because a file with fewer blocks than its length
+/// is skipped.
 fn make_hole(path: &Path) {
     let file = File::options().write(true).open(path).unwrap();
     let (length, end) = (HOLE.end - HOLE.start, file.metadata().unwrap().len());
@@ -116,7 +117,7 @@ fn make_hole(path: &Path) {
 }
 
 impl FolderState {
-    /// Looks at it, without what is ours and what `apart` names.
+    /// Reads the state of a folder, without temporary files and without those in `apart`.
     pub(crate) fn of(folder: &Path, apart: &[&str]) -> Self {
         let mut all = BTreeMap::new();
         collect(folder, folder, apart, &mut all);
@@ -128,18 +129,19 @@ impl FolderState {
         &self.0[Path::new(name)].bytes
     }
 
-    /// The first thing that is not as it was, but for the time of the folder itself, in which a kill or a cut leaves files of ours.
+    /// The first difference, except in the time of the folder itself, where a kill or a cut leaves temporary
+    /// files.
     pub(crate) fn difference(&self, now: &Self) -> Option<String> {
         self.differs(now, |path, _, _| path.as_os_str().is_empty())
     }
 
-    /// The same, with the time of the folder itself: after a run that has ended by itself.
+    /// The same with the time of the folder itself: after a run that ended by itself.
     pub(crate) fn difference_or_folder(&self, now: &Self) -> Option<String> {
         self.differs(now, |_, _, _| false)
     }
 
-    /// As [`FolderState::difference`], but that one of the old files at most may have been changed later than it was, and not later than now: that is what
-    /// a kill or a cut leaves in the middle of a write.
+    /// Like [`FolderState::difference`], except that one of the old files may have a later modification time,
+    /// up to now: that is what a kill or a cut leaves in the middle of a write.
     pub(crate) fn difference_after_cut(&self, now: &Self) -> Option<String> {
         let newer = self.newer(now);
         if newer.len() > 1 {
@@ -148,7 +150,7 @@ impl FolderState {
         self.differs(now, |path, thing, _| path.as_os_str().is_empty() || newer.contains(&thing.inode))
     }
 
-    /// Which of the old files were changed later, by their inodes.
+    /// The old files that were modified later, by their inodes.
     pub(crate) fn newer(&self, now: &Self) -> BTreeSet<u64> {
         let present = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let present = (present.as_secs().cast_signed(), i64::from(present.subsec_nanos()));
@@ -159,7 +161,7 @@ impl FolderState {
             .collect()
     }
 
-    /// The first file or folder below whose time is another one.
+    /// The first file or folder below with another time.
     pub(crate) fn moved_time(&self, now: &Self) -> Option<String> {
         let moved = |(path, thing): (&PathBuf, &PathState)| {
             let now = now.0.get(path)?;
@@ -169,7 +171,7 @@ impl FolderState {
         self.0.iter().find_map(moved)
     }
 
-    /// The first thing that is not as it was; `may_move` says of which the time of modification is not compared.
+    /// The first difference; `may_move` selects files whose modification time is not compared.
     fn differs(
         &self,
         now: &Self,
@@ -200,12 +202,12 @@ impl FolderState {
     }
 }
 
-/// Looks at a folder and what is below it, and leaves all times of access as they are.
+/// Reads a folder and everything below it, and keeps all access times.
 fn collect(root: &Path, folder: &Path, apart: &[&str], all: &mut BTreeMap<PathBuf, PathState>) {
     let name = |path: &Path| path.strip_prefix(root).unwrap().to_owned();
     let mut thing = PathState::of(folder);
     if folder == root {
-        // What is ours may still lie there, in a directory.
+        // A leftover directory may still be there.
         thing.links = 0;
     }
     all.insert(name(folder), thing);
@@ -234,7 +236,7 @@ impl PathState {
             description += &format!("to {}, ", fs::read_link(path).unwrap().display());
         } else if meta.is_file() {
             let mut file = File::from(open(path, OFlags::empty()));
-            // Whoever reads it without care changes the time of access: it is mounted so that every reading shows.
+            // A careless read changes the access time: the mount options make every read show.
             description += &format!(
                 "{} bytes in {} blocks at {:?}, read {}.{:09}, ",
                 meta.size(),
@@ -268,7 +270,7 @@ fn open(path: &Path, more: OFlags) -> std::os::fd::OwnedFd {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::NOATIME | OFlags::CLOEXEC | more, Mode::empty()).unwrap()
 }
 
-/// Where a file has data, and holes nowhere else.
+/// The ranges of a file with data; all others are holes.
 fn data(file: &File, length: u64) -> Vec<std::ops::Range<u64>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < length {

@@ -1,4 +1,4 @@
-//! A drive in memory that writes down everything that reaches it, served to the kernel by the product's own server.
+//! A drive in memory that logs everything that reaches it, served to the kernel by the product's own server.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,31 +21,31 @@ use likenew_real::waiter::{WaitEvent, Waiter};
 
 use crate::support::Sandbox;
 
-/// What is remembered as fresh.
+/// The unit of fresh data.
 const BLOCK: usize = 4096;
-/// To write so much takes so long, 100 MB/s: the owner's files come between ours.
+/// Time of writing one block: 100 MB/s, so that the owner's writes come in between.
 const WRITTEN_BLOCK: Nanos = Nanos::from_micros(40);
-/// To read so much of what is not fresh takes so long: 50 MB/s.
+/// Time of reading one block that is not fresh: 50 MB/s.
 const OLD_BLOCK: Nanos = Nanos::from_micros(80);
 
-/// Something that has reached the drive.
+/// An event at the drive.
 pub(crate) enum Event {
     Write {
         offset: u64,
         bytes: Vec<u8>,
     },
-    /// What lies there reads as zeros from here on.
+    /// The range reads as zeros from here on.
     Trim(Range<u64>),
-    /// Everything is durable that had been answered when it came: so many of the first events.
+    /// Everything answered before it is durable: this many of the first events.
     Flush {
         covers: usize,
     },
 }
 
-/// What a drive holds, and how that came about.
+/// The content of a drive, and its history.
 #[derive(Default)]
 pub(crate) struct Past {
-    /// What it held when recording began.
+    /// The content when recording began.
     pub(crate) base: Vec<u8>,
     pub(crate) events: Vec<Event>,
 }
@@ -56,11 +56,11 @@ struct State {
     past: Past,
     is_recording: bool,
     answered: usize,
-    /// Blocks that were written since recording began.
+    /// Blocks written since recording began.
     fresh: Vec<bool>,
 }
 
-/// The drive's memory, seen from the test.
+/// The drive's memory, as the test sees it.
 #[derive(Clone, Default)]
 pub(crate) struct Recording(Arc<Mutex<State>>);
 
@@ -69,7 +69,7 @@ impl Recording {
         Self(Arc::new(Mutex::new(State { content: vec![0; bytes as usize], ..State::default() })))
     }
 
-    /// From here on; what it holds now is durable.
+    /// Starts recording; the current content is durable.
     pub(crate) fn begin(&self) {
         let mut state = self.state();
         state.past = Past { base: state.content.clone(), events: Vec::new() };
@@ -77,12 +77,12 @@ impl Recording {
         state.fresh = vec![false; state.content.len() / BLOCK];
     }
 
-    /// Events so far: whoever's sync has returned finds all that it covers among them, and a flush behind it.
+    /// Number of events: after a sync returns, everything that it covers is among them, followed by a flush.
     pub(crate) fn position(&self) -> usize {
         self.state().past.events.len()
     }
 
-    /// Everything, and recording ends.
+    /// Everything recorded; recording ends.
     pub(crate) fn end(&self) -> Past {
         let mut state = self.state();
         state.is_recording = false;
@@ -107,7 +107,7 @@ impl Recording {
 }
 
 impl State {
-    /// Takes an I/O, and says how long it takes.
+    /// Takes an I/O, and returns its time.
     fn take(&mut self, io: &Io, buffer: &mut [u8]) -> Nanos {
         let range = io.offset as usize..io.offset as usize + io.length as usize;
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
@@ -140,7 +140,7 @@ impl State {
     }
 }
 
-/// A drive whose old data has become slow to read.
+/// A drive whose old data is slow to read.
 struct Aged {
     recording: Recording,
 }
@@ -150,7 +150,7 @@ struct Only {
     geometry: Geometry,
     length_max: usize,
     buffers: Vec<Vec<u8>>,
-    /// Under way, one after the other: until when, and how many events there were with it.
+    /// I/Os in flight, one after the other: their end, and the number of events by then.
     flying: VecDeque<(Slot, Nanos, usize)>,
     free_at: Nanos,
     now: Nanos,
@@ -228,7 +228,7 @@ impl Target for Only {
             self.flying.pop_front();
             done.push(Completion { slot, at, outcome: Outcome::Done });
             let mut state = self.recording.state();
-            // Recording may have begun anew since.
+            // Recording may have restarted since.
             state.answered = events.min(state.past.events.len());
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! The guest's drives: one of every kind that QEMU can pretend to be, each with words of its own by which it is known again.
+//! The guest's drives: one of every kind that QEMU can emulate, each with its own model string for
+//! identification.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,19 +7,19 @@ use std::process::{Command, Stdio};
 
 use super::image;
 
-/// All drives are this long.
+/// Capacity of all drives.
 pub(crate) const BYTES: u64 = 64 << 20;
-/// No read of this sector ends well on the disk behind the RAID controller.
+/// Reads of this sector fail on the disk behind the RAID controller.
 pub(crate) const BAD_SECTOR: u64 = 2048;
 
-/// What is plugged in, in the order in which it is.
+/// The devices, in the order in which they are added.
 const DEVICES: [&str; 20] = [
-    // A port for four lanes with a drive of one.
+    // A four-lane port with a one-lane drive.
     "pcie-root-port,id=wide,chassis=1,x-speed=8,x-width=4",
     "nvme,id=two,bus=wide,serial=LN-NVME-TWO",
     "nvme-ns,drive=first,bus=two,nsid=1",
     "nvme-ns,drive=second,bus=two,nsid=2,logical_block_size=4096,physical_block_size=4096",
-    // A drive of zones that says that its reliability is degraded (bit 2).
+    // A zoned drive that reports degraded reliability (bit 2).
     "pcie-root-port,id=plain,chassis=2",
     "nvme,id=worn,bus=plain,serial=LN-NVME-WORN,smart_critical_warning=4",
     "nvme-ns,drive=worn,bus=worn,nsid=1,zoned=true,zoned.zone_size=4M",
@@ -37,7 +38,7 @@ const DEVICES: [&str; 20] = [
     "sd-card,drive=card",
 ];
 
-/// What QEMU is told of it all.
+/// QEMU's arguments for all of them.
 pub(super) fn hardware(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
     let drives =

@@ -13,7 +13,7 @@ pub(super) struct Initramfs {
 }
 
 impl Initramfs {
-    /// Adds a file of these rights, and the folders above it.
+    /// Adds a file with this mode, and the folders above it.
     pub(super) fn file(&mut self, path: &str, mode: u32, content: &[u8]) {
         let mut folders: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
         folders.reverse();
@@ -23,7 +23,7 @@ impl Initramfs {
         self.entry(Path::new(path), 0o100_000 | mode, content);
     }
 
-    /// Adds a program, and the libraries that it is linked with where it looks for them.
+    /// Adds a program, and its libraries in the places where it looks for them.
     pub(super) fn program(&mut self, path: &str, source: &Path) {
         self.file(path, 0o755, &std::fs::read(source).unwrap());
         let output = Command::new("ldd").arg(source).output().unwrap();
@@ -46,7 +46,7 @@ impl Initramfs {
             return;
         }
         let name = path.strip_prefix("/").unwrap().to_str().unwrap();
-        // Number, mode, owner, group, links, time, length, four numbers of devices, length of the name, sum.
+        // Number, mode, owner, group, links, time, length, four device numbers, length of the name, checksum.
         let (number, length) = (self.names.len(), content.len());
         let fields = [number, mode as usize, 0, 0, 1, 0, length, 0, 0, 0, 0, name.len() + 1, 0];
         self.bytes.extend_from_slice(b"070701");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Drivers of what the guest is made of, and what is built on it.
+/// Drivers of the guest's devices, and of the layers above them.
 const MODULES: [&str; 21] = [
     "nvme",
     "ahci",
@@ -28,14 +28,14 @@ const MODULES: [&str; 21] = [
     "ext4",
 ];
 
-/// A kernel and its modules, in the order in which they are to be loaded.
+/// A kernel and its modules, in loading order.
 pub(super) struct Kernel {
     pub(super) image: PathBuf,
     pub(super) modules: Vec<PathBuf>,
 }
 
 impl Kernel {
-    /// The one that `cargo xtask guest-kernel` has brought into the target folder.
+    /// The one that `cargo xtask guest-kernel` has put into the target folder.
     ///
     /// # Errors
     /// There is none.

@@ -1,4 +1,4 @@
-//! On a clock that is moved by hand, a client gets from a server what the drive gives, at the depth that it asks for.
+//! With a manual clock, a client gets the drive's own rate from a server, at its own queue depth.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,14 +16,14 @@ use likenew_sim::{SimDrive, Spec};
 
 const BLOCK: u32 = 4096;
 const IOS: usize = 20_000;
-/// Bytes of the answer to a read of a hole.
+/// Bytes of the reply to a read of a hole.
 const ANSWER: usize = 32;
 
 fn drive(target: &str) -> SimDrive {
     Spec::parse(target).unwrap().open(|path| std::fs::read(path)).unwrap()
 }
 
-/// Places in an order that looks like chance, the same one each time.
+/// Places in pseudo-random order, the same on every call.
 fn places(capacity: u64) -> impl Iterator<Item = u64> {
     let blocks = capacity / u64::from(BLOCK);
     let mut state = 7u64;
@@ -33,7 +33,7 @@ fn places(capacity: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// I/Os a second of the drive itself.
+/// IOPS of the drive itself.
 fn of_the_drive(target: &str, depth: usize) -> f64 {
     let mut drive = drive(target);
     let mut lane: Lane<'_> = server::lane(&mut drive).unwrap();
@@ -106,7 +106,7 @@ impl Wire {
     }
 }
 
-/// I/Os a second of a client of the drive, in wall time that no machine takes part in.
+/// IOPS of a client of the drive, in wall time without a real clock.
 fn of_a_client(target: &str, depth: usize) -> f64 {
     let mut drive = drive(target);
     let capacity = drive.geometry().capacity;
@@ -123,7 +123,7 @@ fn of_a_client(target: &str, depth: usize) -> f64 {
     let (hand, wire) = (Hand::default(), Wire::default());
     let mut server = Server::new(server::lane(&mut drive).unwrap(), service, hand.clone());
     server.connect(wire.clone(), "a test");
-    // Flags; structured replies; the default export in the old way, which is answered in ten bytes.
+    // Flags; structured replies; the default export the old way, with a reply of ten bytes.
     wire.say(&[
         &[0, 0, 0, 3],
         b"IHAVEOPT",

@@ -12,7 +12,7 @@ use crate::support::Sandbox;
 pub(crate) struct Attached(pub(crate) String);
 
 impl Attached {
-    /// None where none can be made; that is said.
+    /// `None` if it cannot be made, with a message.
     pub(crate) fn to(file: &Path) -> Option<Self> {
         Self::with(file, &[])
     }
@@ -37,11 +37,11 @@ impl Drop for Attached {
     }
 }
 
-/// Makes an ext4 that writes nothing of its own later.
+/// Makes an ext4 without lazy initialization.
 pub(crate) const MAKE_EXT4: [&str; 5] =
     ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
 
-/// What was made on the way to a mounted file system, and is taken away whatever happens.
+/// Everything below a mounted file system, removed whatever happens.
 #[derive(Default)]
 pub(crate) struct Mounted {
     fuse: Option<(Child, PathBuf)>,
@@ -50,12 +50,13 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// An ext4 over the whole drive, by FUSE and a loop device. None where that can not be made; that is said.
+    /// An ext4 over the whole drive, by FUSE and a loop device. `None` if that cannot be made, with a
+    /// message.
     pub(crate) fn begin(sandbox: &Sandbox, serving: &Serving) -> Option<Self> {
         Self::over(sandbox, &serving.uri, &MAKE_EXT4, &[])
     }
 
-    /// What this program makes over all that is served there, by a loop device with these settings.
+    /// The file system that this program makes over the whole export, by a loop device with these settings.
     pub(crate) fn over(sandbox: &Sandbox, uri: &str, make: &[&str], settings: &[&str]) -> Option<Self> {
         if !are_there(&make[..1]) {
             eprintln!("{} is missing, so this test shows nothing", make[0]);
@@ -71,7 +72,7 @@ impl Mounted {
         Some(mounted)
     }
 
-    /// What is served there as a block device alone, by a loop device with these settings.
+    /// The export as a block device only, by a loop device with these settings.
     pub(crate) fn attach(sandbox: &Sandbox, uri: &str, settings: &[&str]) -> Option<Self> {
         let programs = ["nbdfuse", "losetup", "fusermount3"];
         let is_root = rustix::process::geteuid().is_root();
@@ -94,7 +95,7 @@ impl Mounted {
         &self.device.as_ref().expect("it is attached").0
     }
 
-    /// Where it is mounted.
+    /// Its mount point.
     pub(crate) fn point(&self) -> &Path {
         self.point.as_deref().expect("it is mounted")
     }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::Sandbox;
 
-/// A server, which is killed if a test fails.
+/// A server, killed if a test fails.
 pub(crate) struct Serving {
     child: Child,
     pub(crate) uri: String,
@@ -20,7 +20,7 @@ pub(crate) struct Serving {
     json: PathBuf,
 }
 
-/// Waits for something that comes soon.
+/// Waits for a condition that becomes true soon.
 #[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -31,7 +31,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 impl Serving {
-    /// Serves a drive, and waits until clients can come.
+    /// Serves a drive, and waits until clients can connect.
     #[track_caller]
     pub(crate) fn begin(sandbox: &Sandbox, target: &str, settings: &[&str]) -> Self {
         let at = |name: &str| sandbox.work().join(name);
@@ -59,12 +59,12 @@ impl Serving {
         Self { child, uri, socket, out, err, json }
     }
 
-    /// What it has said on standard error.
+    /// Its output on standard error.
     pub(crate) fn message(&self) -> String {
         fs::read_to_string(&self.err).unwrap()
     }
 
-    /// Ends it as Ctrl-C does, and returns what it has counted.
+    /// Ends it with Ctrl-C, and returns its counts.
     #[track_caller]
     pub(crate) fn end(mut self) -> serde_json::Value {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
@@ -79,7 +79,7 @@ impl Serving {
         counters
     }
 
-    /// Kills it as nobody should.
+    /// Kills it without warning.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -94,7 +94,7 @@ impl Drop for Serving {
     }
 }
 
-/// Asserts that what was counted keeps the published schema.
+/// Asserts that the counts follow the published schema.
 #[track_caller]
 fn is_valid(counters: &serde_json::Value) {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/serve.schema.json");

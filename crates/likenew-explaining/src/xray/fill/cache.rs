@@ -1,4 +1,4 @@
-//! A faster part of a first fill: how large it is, what comes after it, and how long a rest brings it back.
+//! The faster part of a first fill: its size, the speed after it, and how long a rest takes to restore it.
 
 use std::ops::Range;
 
@@ -15,51 +15,55 @@ use super::super::wording;
 use super::super::writing::WriteProgress;
 use super::{BURST, PAUSE, in_blocks, write};
 
-/// A drop to less than this share of the speed before it.
+/// A drop is to less than this share of the speed before it. Chosen: above the spread of single pieces.
 const DROP: f64 = 0.8;
-/// To less than this share it is strong.
+/// Speed after a drop over that before it, as a ratio, below which the drop is strong. Chosen: erasing alone
+/// costs less.
 const STRONG: f64 = 0.6;
-/// What a buffer takes ends within so many times the bytes until the drop.
+/// Bytes that a buffer may take, as a multiple of those before the drop. Chosen: what is programmed while it
+/// fills.
 const ABOUT: f64 = 1.15;
-/// Drops that follow one another within this share of what was written before them are one.
+/// Drops within this share of the bytes before them are one. Chosen: dies run out one after the other.
 const MERGE_SHARE: f64 = 0.1;
-/// Of a cache, what its open blocks held before is this share at most in nine of ten.
+/// Share of a cache that its open blocks held before, at most, in nine of ten drives; fitted.
 const OPEN: f64 = 0.03;
-/// A used drive erases each block before it is written, which takes this share of writing at most as a rule.
+/// Share of the time of writing that erasing blocks takes on a used drive, at most as a rule; fitted.
 const ERASING: f64 = 0.02;
-/// Change points are looked for in so many pieces of the course.
+/// Number of pieces of the fill in which change points are searched.
 const PIECES: usize = 256;
-/// Rests that are tried.
+/// Most rests tried.
 const RESTS_MAX: usize = 5;
-/// Of the cache that is written after a rest.
+/// Part of the cache, as a share, that is written after a rest. Chosen: less than the cache, so that it fits
+/// if all is free.
 const BURST_SHARE: f64 = 0.75;
-/// Dies that still fold when the burst comes make the rest seem longer or shorter by this share.
+/// Error of the rest, as a share, from dies that still fold when the burst comes; fitted.
 const FOLDING: f64 = 0.12;
-/// Less of the cache than this is none.
+/// Part of the cache, as a share, below which nothing was restored. Chosen: more than the write buffer takes
+/// of a burst.
 const CACHE_SHARE_MIN: f64 = 0.04;
 
-/// The part of a fill before the strongest lasting drop of its speed.
+/// The part of a fill before the strongest lasting drop in speed.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Cache {
     /// Bytes before the drop.
     pub(in super::super) bytes: f64,
-    /// It lies within so many bytes of that.
+    /// Uncertainty of those bytes, to either side.
     pub(super) error: f64,
-    /// Nanoseconds a byte before and after it.
+    /// Nanoseconds per byte before and after the drop.
     pub(in super::super) before: f64,
     pub(in super::super) after: f64,
-    /// Bytes that were seen after it.
+    /// Bytes seen after the drop.
     seen_after: f64,
-    /// Between two levels that were both seen for long.
+    /// Bytes between two levels that both lasted.
     fill: f64,
 }
 
 impl Cache {
-    /// Of an uninterrupted fill; `None` without a lasting drop.
+    /// From an uninterrupted fill; `None` without a lasting drop.
     pub(super) fn find(progress: &WriteProgress) -> Option<Self> {
         let speeds = progress.speeds(PIECES);
         let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
-        // The write buffer is filled at the speed of the link, and is not what is looked for.
+        // The write buffer fills at the speed of the link, and is not the cache.
         let skipped = 2.min(values.len());
         let found = knees(&values[skipped..]);
         let from = |at: usize| speeds.get(at + skipped).or(speeds.last()).map_or(0.0, |[bytes, _]| *bytes);
@@ -77,7 +81,7 @@ impl Cache {
         let fast = progress.cost_between(before.min(0.7 * end_before), end_before)?;
         let slow = progress.cost_between(start_after, end_after)?;
         let (first, other) = (progress.mark_at(end_before)?, progress.mark_at(start_after)?);
-        // Where the line of the fast part meets that of the slow one.
+        // The intersection of the lines of the fast and the slow part.
         let overshoot = (other.ns - first.ns - fast * (other.bytes - first.bytes)) / (slow - fast);
         let bytes = (other.bytes - overshoot).clamp(first.bytes, other.bytes);
         Some(Self {
@@ -90,25 +94,26 @@ impl Cache {
         })
     }
 
-    /// Whether erasing alone does not explain it: a drive that runs out of blocks that were erased ahead erases one for each that it
-    /// writes from there on, which takes less time than filling it.
+    /// Whether erasing alone does not explain it: a drive without erased blocks erases one for each that it
+    /// writes, which takes less time than filling it.
     pub(super) fn is_strong(&self) -> bool {
         self.before < STRONG * self.after
     }
 
-    /// A course of which such a write buffer took the first bytes, and as many from `flushed` on, as it would be without it.
+    /// The fill corrected for a write buffer that took its first bytes, and as many from `flushed` on.
     pub(super) fn without_buffer(&self, progress: &WriteProgress, flushed: f64) -> WriteProgress {
         let taken = ABOUT * self.bytes;
         progress.without_trend(0.0..taken, self.after).without_trend(flushed..flushed + taken, self.after)
     }
 
-    /// The share of the bytes of a burst that was taken fast: each of them has saved the difference.
+    /// The share of a burst that was taken fast; each of these bytes saved the difference between the two
+    /// speeds.
     pub(super) fn fast_share(&self, burst: &WriteProgress) -> f64 {
         let saved = burst.bytes() * self.after - burst.ns();
         (saved / (self.after - self.before) / burst.bytes()).clamp(0.0, 1.0)
     }
 
-    /// Whether the fill has gone on for long enough to call the drop lasting.
+    /// Whether the fill continued long enough to call the drop lasting.
     pub(super) fn is_seen_after(&self) -> bool {
         self.seen_after > (self.fill / 16.0).min(0.5 * self.bytes).max(1.0)
     }
@@ -120,7 +125,7 @@ impl Cache {
                 * (0.003 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
     }
 
-    /// Its size. The blocks of it that were open when the fill began hold less by a part of what was written `earlier`.
+    /// Its size. The blocks open when the fill began hold less, by a part of what was written `earlier`.
     pub(super) fn size(&self, context: &ExperimentContext<'_>, earlier: f64) -> Property {
         let error = self.error_with(context);
         let reason = wording::write_cliff(self.bytes, Rate(1e9 / self.before), Rate(1e9 / self.after));
@@ -154,7 +159,8 @@ impl Cache {
     }
 }
 
-/// Lasting drops among the knees: those that follow one another at once, as dies run out one by one, count as one.
+/// Lasting drops among the knees: those close together, from dies that run out one after the other, count as
+/// one.
 fn drops(found: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
     let mut drops: Vec<Range<usize>> = Vec::new();
     for (index, knee) in found.iter().enumerate().filter(|(_, knee)| knee.after < knee.before) {
@@ -172,20 +178,20 @@ fn drops(found: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
     drops
 }
 
-/// The speed after some knees over that before them.
+/// The speed after a group of knees over that before it.
 fn ratio(found: &[Knee], drop: &Range<usize>) -> f64 {
     found[drop.end - 1].after / found[drop.start].before
 }
 
-/// What rests have brought back, the cache being full before each of them.
+/// What rests restored, with the cache full before each.
 pub(super) struct Recovery<'a> {
     cache: &'a Cache,
-    /// Length of the rest in nanoseconds, and bytes that were fast again, in order of the rests' lengths.
+    /// Length of the rest in nanoseconds, and bytes that were fast again, by length of the rest.
     recoveries: Vec<[f64; 2]>,
 }
 
 impl<'a> Recovery<'a> {
-    /// Of the rests so far.
+    /// From the rests up to now.
     pub(super) fn from_rests(cache: &'a Cache, segments: &[&Segment]) -> Self {
         let mut recoveries = Vec::new();
         for pair in segments.windows(2) {
@@ -203,14 +209,14 @@ impl<'a> Recovery<'a> {
         self.cache.bytes / 2.0
     }
 
-    /// The rests just too short and just long enough.
+    /// The longest rest that was too short, and the shortest that was enough.
     fn bracket(&self) -> Option<([f64; 2], [f64; 2])> {
         let enough = self.recoveries.iter().position(|[_, bytes]| *bytes >= self.half())?;
         let short = enough.checked_sub(1).map_or([0.0, 0.0], |index| self.recoveries[index]);
         Some((short, self.recoveries[enough]))
     }
 
-    /// The next rest, or what is written after it.
+    /// The next rest, or the burst after it.
     pub(super) fn next(&self, context: &ExperimentContext<'_>, room: Range<u64>) -> Option<Workload> {
         let length = in_blocks(BURST_SHARE * self.cache.bytes);
         let fits = length > 0 && length <= room.end - room.start && context.may_write(length);
@@ -226,8 +232,8 @@ impl<'a> Recovery<'a> {
         Some(Workload { name, ..Workload::rest(Nanos(rest as u64)) })
     }
 
-    /// The rest to try next: as long as writing half of it slowly takes, then longer or shorter until the answer lies between two that
-    /// are near each other.
+    /// The next rest to try: half the time of writing at the slow speed, then longer or shorter until the two
+    /// bounds are close.
     fn rest(&self) -> Option<f64> {
         let Some(longest) = self.recoveries.last() else { return Some(1.2 * self.half() * self.cache.after) };
         match self.bracket() {
@@ -270,7 +276,7 @@ mod tests {
     use super::super::super::writing;
     use super::*;
 
-    /// Windows of 1 MiB at these costs, in nanoseconds a byte.
+    /// Windows of 1 MiB at these costs, in nanoseconds per byte.
     fn progress(costs: impl Iterator<Item = f64>) -> WriteProgress {
         let (mut bytes, mut ns) = (0.0, 0.0);
         let marks = costs.map(|cost| {

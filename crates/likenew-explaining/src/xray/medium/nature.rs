@@ -1,4 +1,4 @@
-//! What single reads depend on: the way of an arm, a network, or nothing.
+//! What the latency of single reads depends on: seek distance, a network, or nothing.
 
 use std::ops::Range;
 
@@ -13,46 +13,56 @@ use super::super::reason::Reason;
 use super::super::wording;
 use super::by_distance;
 
-/// Fewer reads than this say nothing.
+/// Fewer reads than this show nothing.
 const READS_MIN: usize = 32;
-/// An arm takes longer for a longer way: below this rank correlation the way explains next to nothing.
+/// Rank correlation of latency and seek distance, in 0..1, from which it is a hard disk. Chosen: a lower one
+/// explains next to nothing.
 const MATTERS: f64 = 0.2;
-/// Nothing that turns reads at random faster than this: a fifth of the half turn of 15 000 rpm.
+/// Shortest mean latency of random reads on anything that turns, in nanoseconds: a fifth of half a revolution
+/// at 15,000 rpm.
 const ARM_NS_LEAST: f64 = 400_000.0;
-/// Within a short span the turn alone decides: reads as slow as this that spread over most of a turn, while one place is read
-/// from memory this many times as fast.
+/// Shortest mean latency, in nanoseconds, at which revolutions alone identify a disk. Within a short span
+/// seeks hardly differ, and reads spread over most of a revolution. Chosen: half a revolution at 10,000 rpm.
 const TURN_NS_LEAST: f64 = 3e6;
+/// Latency of random reads over that of one address, which the disk's memory answers, as a ratio, at least.
+/// Chosen: memory is far faster than a revolution.
 const FROM_MEMORY: f64 = 5.0;
+/// Spread of those latencies, as a share of the mean one, at least. Chosen: waits for a revolution spread
+/// evenly from none to a whole one, which is far more.
 const REVOLUTION_SPREAD: f64 = 0.4;
-/// Standard deviations of the logarithm of latencies that a network has: flash differs less from read to read, and a drive
-/// that is busy now and idle then more. Both halves of a network's latencies show about the same.
+/// Standard deviation of the logarithm of a network's latencies: flash varies less from read to read, and a
+/// drive that is busy only at times varies more. The lower and the upper half of a network's latencies give
+/// about the same.
 const NETWORK: Range<f64> = 0.08..1.0;
+/// Ratio of the spreads of the upper and the lower half of a network's latencies. Chosen: one-sided noise is
+/// beyond it.
 const SKEW: Range<f64> = 0.3..4.0;
-/// Credits are never so many that a turn is shorter than this.
+/// Shortest time between reads under a rate limit, in nanoseconds. Chosen: 4,000 IOPS is more than volumes
+/// with such limits grant at QD1.
 const PACE_NS_LEAST: f64 = 250_000.0;
 
-/// What reads depend on.
+/// What the latency of reads depends on.
 pub(super) enum ReadModel {
-    /// The way that an arm has to go.
+    /// Seek distance.
     HardDisk { reason: Reason },
-    /// Each read takes its own time, wherever it goes, or waits for its turn.
+    /// Each read varies by itself, wherever it goes, or is delayed by a rate limit.
     Network { reason: Reason },
     /// Nothing.
     Steady { typical_ns: f64 },
 }
 
-/// How long reads of one place take, if that is long enough to be a wait for their turn.
+/// Latency of reads of one address, if it is long enough to be the delay of a rate limit.
 pub(super) fn paced_ns(context: &ExperimentContext<'_>) -> Option<f64> {
     context.inferences.noise().map(|noise| noise.typical_ns).filter(|typical_ns| *typical_ns > PACE_NS_LEAST)
 }
 
-/// Whether latencies whose lower and upper halves spread like this are those of a network.
+/// Whether the lower and upper half of latencies spread as those of a network do.
 fn is_network((lower, upper): (f64, f64)) -> bool {
     NETWORK.contains(&lower) && SKEW.contains(&(upper / lower))
 }
 
 impl ReadModel {
-    /// By random reads all over the drive, beside reads of one place; `None` of too few.
+    /// From random reads all over the drive, and reads of one address; `None` if there are too few.
     pub(super) fn from_reads(reads: &Segment, context: &ExperimentContext<'_>) -> Option<Self> {
         let points = by_distance(reads);
         if points.len() < READS_MIN {
@@ -72,7 +82,7 @@ impl ReadModel {
             let reason = wording::platter_turns(middle, spread, Latency(noise.typical_ns));
             return Some(Self::HardDisk { reason });
         }
-        // One place: other places may lie on flash of another age, or nowhere.
+        // One address only: others may be on flash of another age, or not on flash at all.
         let log_deviation = noise
             .filter(|noise| is_network((noise.log_deviation, noise.upper)))
             .map(|noise| noise.log_deviation);
@@ -82,10 +92,10 @@ impl ReadModel {
         Some(Self::Steady { typical_ns })
     }
 
-    /// What it is in the light of reads of one place that were not in a hurry.
+    /// The same after slow reads of one address.
     pub(super) fn with_spaced_reads(self, context: &ExperimentContext<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(typical_ns)) = (&self, paced_ns(context)) else { return self };
-        // Somebody else may have been in the way of the one or the other.
+        // Other programs may have delayed either of them.
         if context.is_busy() {
             return self;
         }

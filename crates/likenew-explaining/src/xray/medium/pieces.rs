@@ -1,6 +1,6 @@
-//! Whether blocks that are overwritten stay where they were: on a disk whose tracks overlap they go to a log elsewhere, and
-//! reading them in order moves the arm there and back for each (Aghayev and Desnoyers, "Skylight: a window on shingled
-//! disk operation", FAST 2015).
+//! Whether overwritten blocks stay in place. On a disk with overlapping tracks they go to a log elsewhere,
+//! and reading sequentially moves the arm there and back for each (Aghayev and Desnoyers, "Skylight: a window
+//! on shingled disk operation", FAST 2015).
 
 use std::ops::Range;
 
@@ -22,22 +22,24 @@ use likenew_procedure_support::series::axis;
 const READ_BEFORE: &str = "sequential before";
 const OVERWRITE: &str = "overwrite pieces";
 const READ_AFTER: &str = "sequential after";
-/// What is read in order, by reads of so many bytes, and how many blocks of it are overwritten.
+/// Bytes read sequentially, the length of those reads, and how many blocks among them are overwritten.
 const STRETCH: u64 = 8 << 20;
 const LENGTH: u32 = 64 << 10;
 const PIECES: u64 = 32;
-/// So many times as long as before, and pieces are elsewhere, or in their places.
+/// Time of the sequential read over that before, as a ratio, from which blocks have moved. Chosen: each moved
+/// block costs two seeks.
 const MOVED_FACTOR: f64 = 2.5;
+/// The same, up to which they are in place. Chosen: head changes and retries.
 const IN_PLACE_FACTOR: f64 = 1.4;
 
-/// A stretch read in order before and after some of its blocks were overwritten.
+/// A region read sequentially before and after some of its blocks were overwritten.
 pub(super) struct Pieces<'a> {
     before: &'a Segment,
     after: &'a Segment,
 }
 
 impl<'a> Pieces<'a> {
-    /// What is to be run next to see it, where so much may be written.
+    /// The next workload of this test, if the writes are allowed.
     pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
         let block = context.block().max(4096);
         if context.span < 2 * STRETCH || !context.may_write(PIECES * u64::from(block)) {
@@ -62,29 +64,29 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// What was seen, if all of it was run.
+    /// The result, once all of it ran.
     pub(super) fn from_segments(context: &ExperimentContext<'a>) -> Option<Self> {
         let (before, after) = (context.segment(READ_BEFORE)?, context.segment(READ_AFTER)?);
         let pieces = Self { before, after };
         (!before.samples.is_empty() && !after.samples.is_empty() && pieces.times().0 > 0.0).then_some(pieces)
     }
 
-    /// Nanoseconds of reading it in order, before and after.
+    /// Nanoseconds to read the region sequentially, before and after.
     fn times(&self) -> (f64, f64) {
         (self.before.elapsed().0 as f64, self.after.elapsed().0 as f64)
     }
 
-    /// Whether the pieces are elsewhere now.
+    /// Whether the blocks have moved.
     pub(super) fn has_moved(&self) -> bool {
         self.times().1 > MOVED_FACTOR * self.times().0
     }
 
-    /// Whether they are where they were.
+    /// Whether the blocks are in place.
     pub(super) fn has_stayed(&self) -> bool {
         self.times().1 < IN_PLACE_FACTOR * self.times().0
     }
 
-    /// What seeks have shown, with what this adds.
+    /// The reason from seek times, and what this test adds.
     pub(super) fn reason(
         &self,
         seeks: Reason,
@@ -94,7 +96,7 @@ impl<'a> Pieces<'a> {
         wording(seeks, Latency(before), Latency(after), PIECES)
     }
 
-    /// Latency along the stretch, before and after.
+    /// Latency along the region, before and after.
     pub(super) fn picture(&self) -> Series {
         let line = |name: &str, segment: &Segment| {
             let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
@@ -109,7 +111,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// In the middle, where a log at either end is far.
+/// In the middle of the span, far from a log at either end.
 fn stretch(span: u64) -> Range<u64> {
     let start = span / 2 - span / 2 % STRETCH;
     start..start + STRETCH

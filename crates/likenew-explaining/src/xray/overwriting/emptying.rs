@@ -1,21 +1,23 @@
-//! How much of a drive's spare held nothing valid when collection set in, and was used up while it went on.
+//! How much of a drive's spare held no valid data when garbage collection began, and was used up as it
+//! continued.
 //!
-//! Whoever takes the emptiest of a few blocks that were drawn at random misses those that hold nothing now and then, the more often the
-//! fewer are left, and moves what others hold. What that costs is computed for every possible start, and weighed by how well it
-//! agrees with what was measured.
+//! Firmware that takes the emptiest of a few randomly chosen blocks sometimes misses those that hold nothing,
+//! the more often the fewer are left, and relocates what others hold. The cost of that is computed for every
+//! possible start, weighted by how well it agrees with the measurement.
 
 use std::ops::Range;
 
 use super::super::writing::WriteProgress;
 use super::knee::Knee;
 
-/// Windows whose mean counts as one value: so many where collection sets in late, and at least so many where it does early.
+/// Windows whose mean is one value: this many if collection begins late, and at least this many if it begins
+/// early.
 const BIN: usize = 8;
 const BIN_LEAST: usize = 2;
 /// Values before collection, if they were that long.
 const BINS_BEFORE: usize = 16;
-/// Blocks among which the emptiest is chosen, how many standard deviations it lies below the mean (of so many normal values the
-/// least), and how likely that is beforehand: all of them, or a few.
+/// Number of blocks among which the emptiest is chosen, how many standard deviations it lies below the mean
+/// (the smallest of that many normal values), and its prior probability: all blocks, or a few.
 const CHOICES: [(f64, f64, f64); 6] = [
     (f64::INFINITY, 0.0, 0.5),
     (20.0, 1.87, 0.1),
@@ -24,33 +26,40 @@ const CHOICES: [(f64, f64, f64); 6] = [
     (7.0, 1.35, 0.1),
     (5.0, 1.16, 0.1),
 ];
-/// Pages of a block: many, some, few.
+/// Pages of a block: many, some, few. Chosen: to span the designs in use.
 const PAGES: [f64; 3] = [f64::INFINITY, 512.0, 128.0];
-/// What was empty when collection set in, in shares of the span: nothing, or one of so many shares at equal ratios.
+/// Empty blocks when collection began, in shares of the span: none, or one of this many shares at equal
+/// ratios. Chosen: from less than one block to more than any drive's spare.
 const FREE_SHARE_RANGE: Range<f64> = 0.003..0.45;
 const LEFTS: usize = 44;
-/// A page that is moved costs about so many times what a page of the host does, give or take this in its logarithm: both are programmed, by
-/// dies that work side by side.
+/// Cost of a relocated page over that of a page of the host, as a ratio, and the standard deviation of its
+/// logarithm: both are programmed by dies that work in parallel.
 const PRICE: f64 = 0.9;
+/// Standard deviation of the logarithm of `PRICE`. Chosen: reads hide in the programs of other dies more or
+/// less.
 const PRICE_SPREAD: f64 = 0.13;
+/// Prices that are tried, as multiples of the cost of writing alone. Chosen: three deviations to either side
+/// of `PRICE`.
 const PRICES: Range<f64> = 0.6..1.35;
 const PRICE_STEPS: usize = 9;
-/// Errors of neighbouring values are alike, so that two of them are worth one; and none is known better than to this share.
+/// Errors of neighboring values are alike, so two of them are worth one. Chosen: half.
 const WORTH: f64 = 0.5;
+/// Smallest error of a value, as a share. Chosen: the model itself is no better.
 const EXACT: f64 = 0.03;
 
-/// What was left.
+/// The empty blocks that were left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreeSpaceFit {
-    /// Bytes in empty blocks when collection set in: the median of what they may be.
+    /// Bytes in empty blocks when collection began: the median of the weighted starts.
     pub(super) remaining: f64,
-    /// The ends of a 90 % interval.
+    /// The ends of the 90% interval.
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
 impl FreeSpaceFit {
-    /// Of scattered writes all over a span, from where their cost rises on, in times of what they cost `alone`. `None` of too few.
+    /// From scattered writes over the whole span, starting where their cost rises, in multiples of their cost
+    /// `alone`. `None` if there are too few.
     pub(super) fn fit(progress: &WriteProgress, knee: &Knee, alone: f64, span: f64) -> Option<Self> {
         let marks = progress.marks.get(knee.at - 1..)?;
         let each = (knee.at / BINS_BEFORE).clamp(BIN_LEAST, BIN);
@@ -87,10 +96,10 @@ impl FreeSpaceFit {
 
 /// A stretch of scattered writes.
 struct Bin {
-    /// Shares of the span that were overwritten before and after it.
+    /// Shares of the span overwritten before and after it.
     from: f64,
     to: f64,
-    /// The logarithm of what it cost in times of writing alone.
+    /// Logarithm of its cost over that of writing alone.
     cost: f64,
 }
 
@@ -100,17 +109,17 @@ fn spaced_values(range: Range<f64>, count: usize) -> impl Iterator<Item = f64> {
     (0..count).map(move |index| range.start * (ratio * index as f64).exp())
 }
 
-/// The blocks of a drive whose addresses were written in order once, and are overwritten at random; all in shares of the span.
+/// The blocks of a drive written sequentially once and then overwritten at random; all in shares of the span.
 struct Blocks {
-    /// In empty blocks.
+    /// Empty blocks.
     remaining: f64,
     closed: f64,
     choices: f64,
     deviations: f64,
     pages: f64,
-    /// In blocks of the first filling that were erased.
+    /// Erased blocks of the first filling.
     erased: f64,
-    /// What had been programmed since the filling, and what the host had written, at the end of each bin.
+    /// Programmed since the filling, and written by the host, at the end of each bin.
     programmed: Vec<(f64, f64)>,
 }
 
@@ -120,13 +129,13 @@ impl Blocks {
         Self { remaining, closed: 1.0 + remaining, choices, deviations, pages, erased: 0.0, programmed }
     }
 
-    /// Pages that are moved for each of the host's, bin by bin.
+    /// Pages relocated for each page of the host, by bin.
     fn moved_shares(mut self, bins: &[Bin]) -> Vec<f64> {
         bins.iter().map(|bin| self.step(bin)).collect()
     }
 
-    /// A share q of the blocks that are erased holds nothing; others have lost a share l of their pages. So a block erased gains
-    /// g = q + (1 − q)·l, of which q empties one for good, and moves (1 − q)(1 − l).
+    /// A share q of the erased blocks holds nothing; others have lost a share l of their pages. So a block
+    /// erased gains g = q + (1 − q)·l, of which q empties one for good, and relocates (1 − q)(1 − l).
     fn step(&mut self, bin: &Bin) -> f64 {
         let share = bin.to - bin.from;
         let is_greedy = self.choices.is_infinite();
@@ -142,15 +151,15 @@ impl Blocks {
         let gained = empty + (1.0 - empty) * lost;
         let moved = (1.0 - empty) * (1.0 - lost) / gained;
         self.remaining = (self.remaining - empty * share / gained).max(0.0);
-        // Whoever takes the emptiest of all goes on with what was written next.
+        // Greedy collection continues with the blocks written next.
         self.erased += if is_greedy { 1.0 } else { of_first } * (1.0 - empty) * share / gained;
         let (programmed, _) = self.programmed[self.programmed.len() - 1];
         self.programmed.push((programmed + share * (1.0 + moved), bin.to));
         moved
     }
 
-    /// What the blocks that are taken have lost: of a block that was full when y was written, 1 − exp(−(x − y)) at x, and more of the
-    /// emptiest ones.
+    /// The share of pages that the chosen blocks have lost: a block that was full when y was written has lost
+    /// 1 − exp(−(x − y)) at x, and the emptiest ones more.
     fn lost_pages(&self, bin: &Bin, of_first: f64) -> f64 {
         let now = (bin.from + bin.to) / 2.0;
         let first = 1.0 - (-now).exp();
@@ -169,7 +178,7 @@ impl Blocks {
         (usual + deviations * (usual * (1.0 - usual) / self.pages).sqrt()).clamp(0.005, 0.95)
     }
 
-    /// What the host had written when so much was programmed.
+    /// What the host had written when this much was programmed.
     fn written_at(&self, programmed: f64) -> f64 {
         let next = self.programmed.partition_point(|(before, _)| *before < programmed);
         let next = next.clamp(1, self.programmed.len() - 1);
@@ -179,13 +188,14 @@ impl Blocks {
     }
 }
 
-/// The normal quantile with this share of all above it, and nothing below the mean (Abramowitz and Stegun 1964, 26.2.22, to 0.003).
+/// The normal quantile with this share of all above it, and zero below the mean (Abramowitz and Stegun 1964,
+/// 26.2.22, to 0.003).
 fn integral_above(share: f64) -> f64 {
     let root = (-2.0 * share.clamp(1e-3, 0.5).ln()).sqrt();
     (root - (2.30753 + 0.27061 * root) / (1.0 + root * (0.99229 + root * 0.04481))).max(0.0)
 }
 
-/// The logarithm of how likely all costs are where a page moved costs so much, whatever their error is; and of how likely that price is.
+/// Log likelihood of all costs for this price of a relocated page, whatever their error; and of that price.
 fn weight(bins: &[Bin], moved: &[f64], price: f64) -> f64 {
     let error = |(bin, moved): (&Bin, &f64)| (bin.cost - (1.0 + price * moved).ln()).powi(2);
     let squares: f64 = bins.iter().zip(moved).map(error).sum();
@@ -194,7 +204,8 @@ fn weight(bins: &[Bin], moved: &[f64], price: f64) -> f64 {
     -0.5 * WORTH * count * (squares + count * EXACT * EXACT).ln() - 0.5 * unlikely * unlikely
 }
 
-/// The place below which this share of the weight lies, interpolated between the middles of the values' weights.
+/// The value below which this share of the weight lies, interpolated between the middles of the values'
+/// weights.
 fn place(values: &[f64], weights: &[f64], share: f64) -> f64 {
     let all: f64 = weights.iter().sum();
     let mut below = 0.0;
@@ -226,8 +237,8 @@ mod tests {
     const KEPT_BLOCKS: usize = 3;
     const WINDOW: usize = 40;
 
-    /// A die of blocks of pages, all of whose addresses were written in order, and which keeps two blocks erased. The last of its spare
-    /// are empty, but not erased yet.
+    /// A die of blocks of pages, whose addresses were all written sequentially, and which keeps two blocks
+    /// erased. The last of its spare are empty, but not erased yet.
     struct Die {
         host: Vec<usize>,
         valid: Vec<usize>,
@@ -266,7 +277,7 @@ mod tests {
             self.valid[self.open] += 1;
         }
 
-        /// Pages that were programmed for one of the host's at random.
+        /// Pages programmed for one random page of the host.
         fn write(&mut self, choices: Option<usize>) -> usize {
             let page = self.draw(self.host.len());
             let old = self.host[page];
@@ -286,7 +297,7 @@ mod tests {
                 let pages = std::mem::take(&mut self.content[victim]);
                 self.valid[victim] = 0;
                 let held = pages.into_iter().filter(|page| self.host[*page] == victim);
-                // What was overwritten within its block is found twice there.
+                // A page overwritten within its block is found twice there.
                 let held: std::collections::BTreeSet<usize> = held.collect();
                 moved += held.len();
                 held.into_iter().for_each(|page| self.put(page));
@@ -296,7 +307,7 @@ mod tests {
         }
     }
 
-    /// What went to empty blocks as it is told, and the ends of its interval, in blocks.
+    /// The estimate of what went to empty blocks, and the ends of its interval, in blocks.
     fn estimate(unerased: usize, choices: Option<usize>, windows: usize) -> [f64; 3] {
         let mut die = Die::new(SPARE, unerased);
         let mut ns = 0.0;

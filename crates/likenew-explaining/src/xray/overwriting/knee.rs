@@ -1,4 +1,4 @@
-//! Where the cost of overwriting scattered places rises for good.
+//! Where the cost of scattered overwrites rises for good.
 
 use std::ops::Range;
 
@@ -6,40 +6,52 @@ use likenew_stats::summary::{mean, median, quantile};
 
 use super::super::writing::WriteProgress;
 
-/// One window costs at least so much more than writing alone where collection begins, and all that follow do on average.
+/// Cost of one window over that of writing alone, as a ratio, from which collection may begin there. Chosen:
+/// above the spread of single windows.
 const BEGINS: f64 = 1.5;
+/// The same for the mean of the windows that follow. Chosen: less than `BEGINS`, because some of them cost
+/// nothing.
 const COSTLY: f64 = 1.35;
-/// Windows that follow. All dies may collect at the same time, so that windows in between cost nothing.
+/// Number of windows that follow. All dies may collect at the same time, so windows in between cost nothing.
 const FOLLOWING: usize = 32;
-/// So many windows are level while the middle 80 % of them lie within this share of their median: collection goes block by block, and
-/// is not as even as writing alone.
+/// This many windows are level if the middle 80% of their costs stay within `LEVEL`: collection goes block by
+/// block and is less even than writing alone.
 const LEVEL_WINDOWS: usize = 24;
+/// Spread of the costs of level windows, as a share of their median, at most. Chosen: writing alone stays
+/// below it, collection above.
 const LEVEL: f64 = 0.25;
-/// Before so many windows the first level has begun, as a write buffer is full by then; and another one after one that has ended.
+/// Windows before which the first level has begun, because a write buffer is full by then; and the next level
+/// after the one before.
 const LEVEL_BEGINS: usize = 24;
 const NEXT_BEGINS: usize = 64;
-/// What is cheaper than this share of the last level belongs to one before.
+/// Windows cheaper than this share of the last level belong to an earlier one. Chosen: below the spread of a
+/// level.
 const SAME_LEVEL: f64 = 0.7;
-/// The level after a cache is higher by this at least, or none; and lower than this share of what collection costs at least, whose
-/// emptiest blocks have lost so many times as many pages as the usual.
+/// Ratio of the level after a cache to the one in it, at least. Chosen: a smaller rise may be the cost of
+/// erasing.
 const HIGHER: f64 = 1.4;
+/// Ratio of two levels up to which they are the same. Chosen: levels repeat to a few percent.
 const NO_HIGHER: f64 = 1.1;
+/// Cost of a level over that of collection, as a ratio, at most, for the level to be writing without a cache.
+/// Chosen: to leave room for errors of both.
 const BELOW_COLLECTION: f64 = 0.6;
+/// Pages that the emptiest blocks have lost over those of an average block, as a ratio, when collection
+/// begins. Chosen: for a choice among all blocks.
 const EMPTIEST: f64 = 1.6;
 
-/// Where it rises.
+/// The point of the rise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knee {
-    /// Windows before.
+    /// Windows before it.
     pub(super) at: usize,
-    /// Bytes until there.
+    /// Bytes before it.
     pub(super) begins: f64,
-    /// Nanoseconds a byte at last.
+    /// Nanoseconds per byte at the end.
     pub(super) after: f64,
 }
 
 impl Knee {
-    /// Of scattered writes, which cost `alone` without collection.
+    /// The knee of scattered writes that cost `alone` without collection.
     pub(super) fn find(progress: &WriteProgress, alone: f64) -> Option<Self> {
         let costs = progress.costs();
         let begins = |at: &usize| {
@@ -53,8 +65,9 @@ impl Knee {
     }
 }
 
-/// What scattered writes all over a span cost alone, in nanoseconds a byte: the last level before collection, which makes none. A cache
-/// that is full ends a level at once, or die by die. `None` without a level from the beginning on.
+/// Cost of scattered writes over the span without garbage collection, in nanoseconds per byte: the last level
+/// before collection, which has none itself. A full cache ends a level at once, or die by die. `None` without
+/// a level at the beginning.
 pub(super) fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
     let costs = progress.costs();
     let stretches = stretches(&costs);
@@ -74,7 +87,7 @@ pub(super) fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
     Some(level)
 }
 
-/// Stretches all of whose windows lie among some that are level, without a step upwards.
+/// Stretches whose windows are all level, without a step upwards.
 fn stretches(costs: &[f64]) -> Vec<Range<usize>> {
     let of = |windows: &[f64], share| quantile(windows, share).unwrap_or(0.0);
     let mut stretches: Vec<Range<usize>> = Vec::new();
@@ -93,14 +106,14 @@ fn stretches(costs: &[f64]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// The level that a stretch has at last, by all of its windows that are on it.
+/// The last level of a stretch, from all of its windows that are on it.
 fn level_of(costs: &[f64]) -> Option<f64> {
     let last = median(&costs[costs.len() - LEVEL_WINDOWS..])?;
     let on_it: Vec<f64> = costs.iter().copied().filter(|cost| *cost > SAME_LEVEL * last).collect();
     median(&on_it)
 }
 
-/// The mean of those of a range that there are.
+/// The mean of the costs that exist in a range.
 fn mean_cost(costs: &[f64], range: Range<usize>) -> f64 {
     mean(&costs[range.start..range.end.min(costs.len())]).unwrap_or(f64::NAN)
 }
@@ -110,7 +123,7 @@ mod tests {
     use super::super::super::writing;
     use super::*;
 
-    /// In windows of 1000 bytes at these costs.
+    /// Windows of 1000 bytes at these costs.
     fn progress(costs: &[f64]) -> WriteProgress {
         let mut ns = 0.0;
         let marks = costs.iter().enumerate().map(|(index, cost)| {
@@ -148,7 +161,7 @@ mod tests {
             })
             .collect();
         assert_eq!(level(&progress(&die_by_die), 1e6), Some(8.0));
-        // A fifth of the span overwritten, blocks have lost 18 % of their pages.
+        // After a fifth of the span is overwritten, blocks have lost 18% of their pages.
         let collecting: Vec<f64> = (0..300).map(|index| if index < 200 { 2.0 } else { 9.0 }).collect();
         let collected = progress(&collecting[..230]);
         assert_eq!(level(&collected, 1e6), Some(2.0));

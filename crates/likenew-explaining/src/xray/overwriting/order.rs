@@ -1,5 +1,5 @@
-//! Pauses of a drive that is overwritten in order: all dies fill and erase their blocks in step, so that the time of each I/O comes
-//! again after one block of every die.
+//! Pauses of a drive that is overwritten sequentially: all dies fill and erase their blocks in step, so the
+//! latencies of I/Os repeat after one block of every die.
 
 use std::ops::Range;
 
@@ -18,52 +18,59 @@ use super::super::wording;
 use super::{BLOCK, DEPTH, IN_PLACE, ORDER, TRIM};
 use likenew_procedure_support::series::axis;
 
-/// Chunks that are looked at together.
+/// Chunks that are analyzed together.
 const CHUNKS: usize = 4;
-/// A period that was seen so often needs no more of it.
+/// Repetitions of a period after which no more are needed. Chosen: five leave no doubt about their number.
 const ENOUGH: f64 = 5.0;
-/// Without a cache's help writing takes at least this share of the time that it took when the cache was full.
+/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
+/// margin for noise.
 const NATIVE: f64 = 0.9;
-/// What a cache takes costs less than this share of what writing without it does. Where no cache is known for certain, so many chunks may
-/// have gone to one at most: 19 % of the span.
+/// Cost of a chunk that went to a cache over that of writing without one, as a ratio, at most. If no cache is
+/// certain, at most this many chunks may have gone to one: 19% of the span. Chosen: a cache that helps less
+/// does not hide the pauses.
 const LIKE_SLOWEST: f64 = 0.6;
 const MAYBE_CACHED_MAX: usize = 6;
-/// No erase block has had fewer than 64 units of programs, of which one in eight may be parity.
+/// Fewest program units of an erase block: 64 in any NAND, one in eight of which may be parity. Chosen:
+/// slightly fewer than 56, for rounding.
 const BLOCK_UNITS: f64 = 54.0;
-/// A write buffer where none was found.
+/// Write buffer in bytes if none was found. Chosen: 1 MiB.
 const BUFFER_USUAL: f64 = 1048576.0;
-/// Nanoseconds that all dies together lose by erasing one block each: as long as one erasure takes, which is 10 ms at most, and less where
-/// something else than programs bounds them.
+/// Nanoseconds that all dies together lose to one erase each: the time of one erase, 10 ms at most, and less
+/// if something other than programs limits the dies. Chosen: both ends with a margin.
 const ERASURE: Range<f64> = 2.5e5..1.2e7;
-/// A period is shorter than this share of what is written at once.
+/// Period over the bytes written in one chunk, as a ratio, at most. Chosen: a longer period may be the chunk
+/// itself.
 const PASS: f64 = 0.75;
-/// A length that is found is exact, or another one: with this share at least, 92 % of the intervals of 600 drawn drives hold the truth.
+/// Smallest error of a length, as a share: 92% of the intervals of 600 generated drives hold the truth with
+/// it.
 const LENGTH_ERROR_MIN: f64 = 0.0003;
-/// Lengths that differ by less are the same.
+/// Difference of two lengths, as a share, up to which they are the same. Chosen: wider than both errors, and
+/// less than one unit of program.
 const SAME: f64 = 0.03;
-/// A weaker rhythm is not claimed, and a stronger one is certain.
+/// Strength of a rhythm, in 0..1, below which none is claimed. Chosen: below it, chance repeats as well.
 const WEAK: f64 = 0.7;
+/// Strength from which a rhythm is certain. Chosen: halfway between `WEAK` and perfect.
 const STRONG: f64 = 0.85;
 
-/// What was overwritten in order last.
+/// The last sequential overwrites.
 pub(super) struct Order {
     /// Nanoseconds that each I/O added.
     times: Vec<f64>,
     period: Option<Period>,
     recurrence: Option<Recurrence>,
-    /// Chunks that were looked at.
+    /// Number of chunks analyzed.
     chunks: usize,
-    /// Whether the recurrence is one of what was overwritten in place, and the last was not.
+    /// Whether the recurrence comes from overwriting in place, and the last overwrites were not in place.
     is_earlier: bool,
 }
 
-/// A distance that comes again, in I/Os.
+/// A distance that repeats, in I/Os.
 struct Periodicity {
     length: f64,
-    /// It lies within so many of that.
+    /// Its uncertainty to either side, in I/Os.
     half: f64,
     strength: f64,
-    /// Whether both ways to look for it have found it.
+    /// Whether both methods have found it.
     is_confirmed: bool,
 }
 
@@ -81,13 +88,13 @@ impl Order {
         let is_earlier = was_emptied && last.is_none();
         let recurrence = if is_earlier { recurs(&stretches(context, IN_PLACE)) } else { last };
         let chunk = in_order.iter().map(Vec::len).max().unwrap_or(0);
-        // What comes again after no less than a pass over the same addresses may be the pass.
+        // A period as long as a pass over the same addresses may be the pass.
         let period = period(&times, least(context)).filter(|of| of.length < PASS * chunk as f64);
         Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
     }
 
-    /// Nanoseconds a byte in place of a drive that could not be emptied, and has become slower as it was filled: without the help of a cache,
-    /// if it has one, as data in it is still valid.
+    /// Nanoseconds per byte in place on a drive that could not be emptied and became slower as it was filled:
+    /// without its cache, if it has one, because data in it is still valid.
     pub(super) fn native(context: &ExperimentContext<'_>) -> Option<f64> {
         let is_known = fill::cache_of(context).is_some() || fill::cliff_in(context).is_none();
         if is_known || context.loses_writes() {
@@ -96,13 +103,13 @@ impl Order {
         chunks(context, IN_PLACE).last().map(cost)
     }
 
-    /// Chunks that may have gone into a cache when the same was overwritten in place.
+    /// Chunks that may have gone to a cache when the same addresses were overwritten in place.
     pub(super) fn cached_ios(context: &ExperimentContext<'_>) -> usize {
         let most = if fill::cache_of(context).is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
         chunks(context, IN_PLACE).filter(|chunk| may_be_cached(context, chunk)).count().min(most)
     }
 
-    /// Whether more of it would say little more.
+    /// Whether more chunks would add little.
     pub(super) fn is_settled(&self) -> bool {
         self.rhythm().is_some_and(|found| {
             let is_seen = self.times.len() as f64 > ENOUGH * found.length;
@@ -110,7 +117,7 @@ impl Order {
         })
     }
 
-    /// What many widths say counts before the period of one series.
+    /// A recurrence over many widths counts before the period of one series.
     fn rhythm(&self) -> Option<Periodicity> {
         let is_confirmed = !self.is_earlier
             && self
@@ -135,7 +142,7 @@ impl Order {
         };
         let bytes = |values: f64| values * f64::from(BLOCK);
         let reason = wording::rhythm(bytes(length), strength);
-        // What many widths say needs no strength where nothing disturbs it.
+        // A recurrence over many widths needs no strength if nothing disturbs it.
         let weakest = match self.recurrence {
             _ if context.is_busy() => STRONG,
             Some(_) => 0.0,
@@ -146,8 +153,8 @@ impl Order {
         }
         let value = bytes(length);
         let half = bytes(half).max(LENGTH_ERROR_MIN * value);
-        // Blocks of a cache that is folded at once hold less than others, and come to their ends more often. Who is told wrongly how much
-        // all dies write together misses the period and finds a multiple of it.
+        // Blocks of a cache that is folded at once hold less than others, so they end more often. With a
+        // wrong guess of what all dies write together, the search would miss the period and find a multiple.
         let unaided =
             || likenew_stats::period::period(&self.times, 0.0).is_some_and(|of| is_same(of.length, length));
         let certain =
@@ -182,7 +189,7 @@ fn chunks<'a>(context: &ExperimentContext<'a>, name: &'static str) -> impl Itera
     context.segments.clone().into_iter().filter(move |segment| own_name(segment).starts_with(name))
 }
 
-/// Nanoseconds that each I/O of the last chunks has added, of those that no cache has taken.
+/// Nanoseconds that each I/O of the last chunks added, for chunks that no cache took.
 fn stretches(context: &ExperimentContext<'_>, name: &'static str) -> Vec<Vec<f64>> {
     let is_claimed = fill::cache_of(context).is_some();
     let slowest = chunks(context, name).map(cost).fold(0.0, f64::max);
@@ -194,13 +201,13 @@ fn stretches(context: &ExperimentContext<'_>, name: &'static str) -> Vec<Vec<f64
     chunks[chunks.len().saturating_sub(CHUNKS)..].iter().map(|chunk| times(chunk)).collect()
 }
 
-/// Nanoseconds a byte.
+/// Nanoseconds per byte.
 fn cost(chunk: &Segment) -> f64 {
     chunk.elapsed().0 as f64 / chunk.bytes(Op::Write) as f64
 }
 
-/// Whether a cache has taken it, which came to the ends of other blocks. A drive that could not be emptied may just as well have slowed
-/// down because it collects.
+/// Whether a cache may have taken the chunk, and with it the ends of other blocks. A drive that could not be
+/// emptied may have slowed down because of collection instead.
 fn may_be_cached(context: &ExperimentContext<'_>, chunk: &Segment) -> bool {
     let native = match (fill::cache_of(context), fill::cliff_in(context)) {
         (Some(cache), _) => NATIVE * cache.after,
@@ -210,7 +217,7 @@ fn may_be_cached(context: &ExperimentContext<'_>, chunk: &Segment) -> bool {
     cost(chunk) < native
 }
 
-/// I/Os between two erasures at least, as far as it is known what all dies write together.
+/// Fewest I/Os between two erases, as far as it is known what all dies write together.
 fn least(context: &ExperimentContext<'_>) -> f64 {
     let (dies, stripe) =
         (context.inferences.number(Key::Parallelism), context.inferences.number(Key::StripeBytes));
@@ -234,8 +241,8 @@ fn times(chunk: &Segment) -> Vec<f64> {
     chunk.samples.iter().map(step).collect()
 }
 
-/// What the first I/Os of a chunk added says how fast the buffer takes them: they count as if they had come later, so that places stay
-/// what they are.
+/// The first I/Os of a chunk show the speed of the buffer: they count as if they had come later, so that
+/// positions do not move.
 fn without_trend(times: &[f64], lead: usize) -> Vec<f64> {
     let lead = lead.min(times.len());
     let usual = mean(&times[lead..]).unwrap_or(0.0);

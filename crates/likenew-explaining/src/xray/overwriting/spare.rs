@@ -1,4 +1,5 @@
-//! What a full drive takes at scattered places before it has to move what is still valid: its spare, less what it never touches.
+//! How much a full drive takes at scattered addresses before it must relocate valid data: its spare, less
+//! what it never uses.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::quantity::Factor;
@@ -14,41 +15,51 @@ use super::knee::{Knee, level};
 use super::order::Order;
 use likenew_procedure_support::series::axis;
 
-/// Without a cache's help writing takes at least this share of the time that it takes when the cache is full.
+/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
+/// margin for noise.
 const NATIVE: f64 = 0.9;
-/// Where no cache is known for certain, it takes at least this share of what the same addresses took that were overwritten in place.
+/// Cost of scattered writes over that of the same addresses overwritten in place, as a ratio, at least, if no
+/// cache is certain. Chosen: cheaper ones went to a cache.
 const LIKE_IN_PLACE: f64 = 0.6;
-/// What a cache takes saves at least this share of what it saves in order.
+/// Saving of a cache for scattered writes over its saving for sequential ones, as a ratio, at least. Chosen:
+/// half is more than noise.
 const SAVED_SHARE: f64 = 0.5;
-/// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
+/// Erase blocks of each die that never hold overwrites: two to four are kept erased, one to three are open.
+/// In blocks; the mean, fitted.
 const KEPT_BLOCKS: f64 = 3.3;
+/// Error of `KEPT_BLOCKS`, in blocks; fitted.
 const KEPT_ERROR: f64 = 1.3;
-/// The same as a share of the spare of a drive whose erase blocks are unknown: there are some dozens of them a die.
+/// The same as a share of the spare if the erase unit is unknown: a die has some dozens of them. Chosen:
+/// `KEPT_BLOCKS` of thirty.
 const KEPT_SHARE: f64 = 0.11;
-/// Enough was overwritten when what went to empty blocks is known to this share, and so many windows have followed the rise; or so many
-/// that more of them would say more of what the drive has become than of what it was.
+/// Enough was overwritten once the bytes in empty blocks are known to this share and this many windows follow
+/// the rise; or after so many that more would describe the drive as it became, not as it was. Chosen: more
+/// writes would narrow it only slowly.
 const NARROW: f64 = 0.14;
 const FOLLOWING: usize = 24;
 const FOLLOWING_MOST: usize = 112;
-/// Nine of ten lie within this share of both errors together.
+/// Share of both errors together within which nine of ten drives lie; fitted.
 const NINE_OF_TEN: f64 = 0.87;
-/// What is known worse than to this share of itself is told with less confidence, or not at all.
+/// Error of the spare, as a share of it, above which confidence is lower. Chosen: it still tells 7% from 28%.
 const SURE: f64 = 0.15;
+/// The same, above which nothing is claimed. Chosen: the interval would span a factor of two.
 const VAGUE: f64 = 0.4;
-/// Scattered places cost at most so many times what writing in order does, without a part of the map being fetched and with.
+/// Cost of scattered writes over that of sequential ones, as a ratio, at most, without misses of the mapping
+/// cache. Chosen: random programs use the dies less evenly.
 const LIKE_ORDER: f64 = 1.8;
+/// The same with misses of the mapping cache. Chosen: a miss reads and writes a part of the table.
 const FETCHING: f64 = 3.5;
 
-/// How the cost of overwriting scattered places went.
+/// Cost of scattered overwrites as they continue.
 pub(super) struct Spare {
     progress: WriteProgress,
     span: f64,
-    /// Nanoseconds a byte without collection, and of writing in order.
+    /// Nanoseconds per byte without collection, and of sequential writes.
     alone: f64,
     in_order: f64,
-    /// Whether scattered places have shown what they cost alone.
+    /// Whether scattered writes reached a level of their own.
     is_level: bool,
-    /// Bytes that lie in a cache when collection begins, and not in the spare.
+    /// Bytes that are in a cache when collection begins, and not in the spare.
     cached: f64,
     knee: Option<Knee>,
 }
@@ -60,7 +71,7 @@ impl Spare {
         let progress = WriteProgress::from_segments(chunks);
         let level = level(&progress, context.span as f64);
         let in_order = in_order(context);
-        // A cache that takes all until collection begins leaves no level of writing without it.
+        // If a cache takes all writes until collection begins, there is no level without it.
         let native = Order::native(context);
         let least = match fill::cache_of(context) {
             Some(cache) => NATIVE * cache.after,
@@ -70,7 +81,7 @@ impl Spare {
         let level = level.filter(is_native);
         let alone = level.unwrap_or(in_order);
         let knee = Knee::find(&progress, alone);
-        // Erasing alone explains what it takes longer in place than before the drop, if that is not much.
+        // Erases alone explain a cost in place that is only a little above that before the drop.
         let may_cache =
             |cache: &fill::Cache| native.is_none_or(|native| cache.before < LIKE_IN_PLACE * native);
         let cached = match (fill::cliff_in(context).filter(may_cache), knee) {
@@ -83,12 +94,12 @@ impl Spare {
         Self { progress, span: context.span as f64, alone, in_order, is_level: level.is_some(), cached, knee }
     }
 
-    /// Whether it has to collect.
+    /// Whether the drive has started to collect.
     pub(super) fn has_begun(&self) -> bool {
         self.knee.is_some()
     }
 
-    /// Whether more of it would say little more.
+    /// Whether more writes would add little.
     pub(super) fn is_settled(&self) -> bool {
         let Some(knee) = &self.knee else { return false };
         let following = self.progress.marks.len() - knee.at;
@@ -96,7 +107,7 @@ impl Spare {
         following >= FOLLOWING_MOST || following >= FOLLOWING && is_narrow()
     }
 
-    /// Bytes that went to blocks that held nothing valid, and the ends of a 90 % interval.
+    /// Bytes that went to blocks without valid data, and the ends of the 90% interval.
     fn feed_rate(&self) -> Option<[f64; 3]> {
         let knee = self.knee.as_ref()?;
         let FreeSpaceFit { remaining, low, high } =
@@ -104,7 +115,7 @@ impl Spare {
         Some([remaining, low, high].map(|remaining| knee.begins - self.cached + remaining))
     }
 
-    /// The share in percent, with what is never touched in units of erasing.
+    /// Over-provisioning in percent, with what is never used, in erase units.
     pub(super) fn property(&self, context: &ExperimentContext<'_>, unit: &Property) -> Property {
         let key = Key::OverProvisioningPercent;
         let Some((knee, [fed, low, high])) = self.knee.zip(self.feed_rate()) else {
@@ -118,7 +129,7 @@ impl Spare {
         };
         let fetches = matches!(context.inferences.property(Key::MapCacheBytes).state, State::Number { .. });
         let like_order = self.alone < self.in_order * if fetches { FETCHING } else { LIKE_ORDER };
-        // Where a part of the map is fetched, only a level tells what that costs.
+        // With misses of the mapping cache, only a level shows what they cost.
         if !like_order || fed <= 0.0 || fetches && !self.is_level {
             return Property::undecided(key, wording::gradual_collection(&writes));
         }
@@ -157,8 +168,8 @@ impl Spare {
     }
 }
 
-/// Nanoseconds a byte of writing in order: after the cache, or in place, or in the last part of the fill, as pieces that follow a rest may
-/// have gone to a cache.
+/// Nanoseconds per byte of sequential writes: after the cache, or in place, or in the last part of the fill,
+/// because pieces after a rest may have gone to a cache.
 fn in_order(context: &ExperimentContext<'_>) -> f64 {
     if let Some(cache) = fill::cache_of(context) {
         return cache.after;
@@ -168,8 +179,8 @@ fn in_order(context: &ExperimentContext<'_>) -> f64 {
     Order::native(context).unwrap_or_else(at_last)
 }
 
-/// Bytes that a cache has taken of the first scattered ones. Each of them has saved what the cache `saves` in order: where parts of the
-/// map are fetched and kept, both cost that much more.
+/// Bytes of the first scattered writes that a cache took. Each saved what the cache `saves` for sequential
+/// writes; misses of the mapping cache add the same to both.
 fn scattered_writes(progress: &WriteProgress, alone: f64, saves: f64, until: f64) -> f64 {
     if saves <= 0.0 {
         return 0.0;

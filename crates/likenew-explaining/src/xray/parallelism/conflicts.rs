@@ -1,70 +1,76 @@
-//! Places at which a reader waits for another one, and the pattern that they make.
+//! The addresses at which one reader waits for another, and their pattern.
 
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{mean, median};
 
-/// I/Os in flight of the reader that stays on one page: whoever meets its die waits for nearly all of them.
+/// Queue depth of the reader that stays on one page; a read that meets its die waits for nearly all of them.
 pub(super) const PINNED_DEPTH: u32 = 8;
-/// Who waits for so many reads of the pinned die has met it. A transfer over the same channel, or a command that the firmware is
-/// busy with, is less than two.
+/// A read that waits as long as this many reads has met the pinned die. Sharing a channel or a busy firmware
+/// costs less than two. Chosen: half of the pinned reader's queue.
 const WAITED_READS: f64 = 4.0;
-/// Fewer runs of slow places than this make no pattern.
+/// Fewer runs of slow addresses than this make no pattern.
 const RUNS_MIN: usize = 8;
 /// Fewer reads of the second reader than this show nothing.
 const READS_MIN: usize = 256;
-/// A larger share of slow places is everywhere.
+/// Share of slow addresses above which the readers meet everywhere. Chosen: one die of two would be half.
 const EVERYWHERE_SHARE: f64 = 0.9;
-/// So many of the runs, and of their distances, have to be alike, or so many as one of two neighbouring places.
+/// Share of the runs, and of their distances, that must be equal. Chosen: a majority.
 const ALIKE: f64 = 0.6;
+/// The same if two neighboring lengths count as equal. Chosen: higher, because chance meets two lengths more
+/// often than one.
 const NEIGHBOURS: f64 = 0.85;
-/// The share of slow places is one of as many dies as the period says to within this, and half a run at either end.
+/// Difference between the number of dies from the share and from the period, in dies, up to which they agree;
+/// half a run at either end comes on top. Chosen: nearly exact, because both count the same runs.
 const AGREE: f64 = 0.04;
-/// A number of dies that is known worse than this is not named.
+/// Ratio of the ends of the interval of the number of dies above which no number is named. Chosen: 8 dies are
+/// still told from 10.
 const UNSURE_MAX: f64 = 1.2;
-/// More places than this are not told apart.
+/// Above this many addresses, they are not told apart.
 const PLACES_MAX: usize = 1 << 16;
-/// Places that a picture shows.
+/// Addresses shown in a chart.
 const POINTS_MAX: usize = 2048;
 
-/// What the second reader has met, place by place.
+/// The waits of the second reader, by address.
 pub(super) struct Conflicts {
     grain: f64,
-    /// Of each place the share of its reads that had waited, where there were any; nothing where there are too many places.
+    /// For each address the share of its reads that waited, if there were any; empty if there are too many
+    /// addresses.
     wait_share: Vec<Option<f64>>,
-    /// Reads that had waited, and all.
+    /// Reads that waited, and all reads.
     slow: u64,
     all: u64,
-    /// `[place, latency]` of reads.
+    /// `[address, latency]` of reads.
     points: Vec<[f64; 2]>,
 }
 
-/// What slow places look like together.
+/// The pattern of the slow addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
-    /// Nobody waits for anybody.
+    /// The readers never meet.
     Nowhere,
-    /// There is no place where nobody waits.
+    /// The readers meet everywhere.
     Everywhere,
-    /// Too few runs, or runs without order.
+    /// Too few runs, or irregular ones.
     Unclear {
-        /// Of slow places.
+        /// Share of slow addresses.
         share: f64,
     },
-    /// One die of so many.
+    /// One of several dies.
     Clear {
-        /// Of slow places.
+        /// Share of slow addresses.
         share: f64,
-        /// Dies, and the ends of a 90 % interval.
+        /// Number of dies, and the ends of the 90% interval.
         dies: (f64, f64, f64),
-        /// Bytes that lie together on one, and the ends of a 90 % interval, where places have a period.
+        /// Consecutive bytes on one die, and the ends of the 90% interval, if there is a period.
         stripe: Option<(f64, f64, f64)>,
     },
 }
 
 impl Conflicts {
-    /// Of two readers, the first of which stays on one page; `alone_ns` is how long the second takes without the first.
+    /// From two readers, the first of which stays on one page; `alone_ns` is the latency of the second
+    /// without the first.
     pub(super) fn from_walk(walk: &Segment, alone_ns: f64) -> Option<Self> {
         let grain = walk.workload.streams.get(1)?.pattern.grain()?;
         let moving_reads: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
@@ -95,12 +101,12 @@ impl Conflicts {
         })
     }
 
-    /// `[place in bytes, latency in ns]` of the first reads.
+    /// `[address in bytes, latency in ns]` of the first reads.
     pub(super) fn points(&self) -> Vec<[f64; 2]> {
         self.points.clone()
     }
 
-    /// What they look like together.
+    /// The pattern of the slow addresses.
     pub(super) fn pattern(&self) -> Pattern {
         let shares: Vec<f64> = self.wait_share.iter().filter_map(|wait_share| *wait_share).collect();
         let share = if shares.is_empty() {
@@ -117,8 +123,8 @@ impl Conflicts {
         }
     }
 
-    /// The share of slow places alone, where they may have no period. What lies together on a die is one case, and so is a
-    /// read where places are not told apart.
+    /// From the share of slow addresses alone, which may have no period. The reads of one stripe count as one
+    /// case; if addresses are not told apart, each read does.
     pub(super) fn by_share(&self) -> Pattern {
         let share = match self.pattern() {
             Pattern::Unclear { share } => share,
@@ -132,7 +138,7 @@ impl Conflicts {
             return Pattern::Unclear { share };
         };
         let (low, high) = (1.0 / interval.high, 1.0 / interval.low);
-        // Whole dies, where there is just one number of them.
+        // A whole number of dies, if only one is in the interval.
         let whole = high.floor();
         let dies = if whole - 1.0 < low && low <= whole { whole } else { 1.0 / share };
         let (low, high) = (low.min(dies), high.max(dies));
@@ -166,8 +172,8 @@ impl Conflicts {
         }
     }
 
-    /// Where neighbouring slow places begin and end, without those at either end of the area. Where nothing was read it is as
-    /// before.
+    /// Runs of neighboring slow addresses, without those at either end of the area. An address without reads
+    /// counts like the one before.
     fn runs(&self) -> Vec<(f64, f64)> {
         let mut runs = Vec::new();
         let (mut begun, mut is_slow) = (None, false);
@@ -190,7 +196,7 @@ impl Conflicts {
     }
 }
 
-/// A value that most of some have: to the place, or as one of two neighbouring places.
+/// The most common length: exact, or as one of two neighboring ones.
 struct TypicalValue {
     value: f64,
     error: f64,
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn parity_in_between_hides_no_die() {
-        // Units of 2 places on 5 dies in turn; one in sixteen is parity, which takes no address.
+        // Units of two addresses on five dies in turn; one in sixteen is parity, which has no address.
         let units = (0..4096).filter(|unit| unit % 16 != 15);
         let places: Vec<bool> = units.flat_map(|unit| [unit % 5 == 3; 2]).collect();
         let found = pattern(|place| places[place], places.len());
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_die_that_is_passed_over_makes_no_smaller_drive() {
-        // Four dies, of which one was busy for most of the time: most periods are those of three.
+        // Four dies, one of which was busy most of the time: most periods are those of three.
         let unit = |place: usize| if place / 3 % 26 < 20 { place / 3 % 26 % 3 } else { place / 3 % 26 % 2 };
         assert!(matches!(pattern(|place| unit(place) == 1, 8192), Pattern::Unclear { .. }));
     }

@@ -1,5 +1,5 @@
-//! The write buffer before a map of whole blocks. While its dies merge a cluster nothing leaves the buffer, and what is taken
-//! until a write has to wait is all that it holds.
+//! The write buffer in front of a block map. While its dies merge a cluster nothing leaves the buffer, so
+//! what is taken until a write has to wait is its size.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
@@ -20,11 +20,13 @@ use likenew_procedure_support::series::axis;
 
 const PAGE: u32 = 16 << 10;
 const IOS_MAX: u64 = 512;
-/// Writes that each have to wait for a merge, before the burst begins.
+/// Writes before the burst that each have to wait for a merge.
 const LEAD: u32 = 8;
 const BURSTS: usize = 3;
-/// A write that takes so many times as long as the first ones waits for a merge, and for so long at least.
+/// Latency of a write that waits for a merge over that of the first ones, as a ratio, at least. Chosen: a
+/// merge copies dozens of pages.
 const WAITS: f64 = 8.0;
+/// Shortest time of a merge, in nanoseconds. Chosen: an erase and a few programs.
 const MERGE_NS: f64 = 3e6;
 const FIRST: usize = 4;
 
@@ -46,7 +48,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     if clusters < 64 || u64::from(block) > step / 4 {
         return None;
     }
-    // Clusters that have been left alone for longest come next.
+    // The clusters idle for longest come next.
     let quarter = clusters / 4;
     let first = quarter * (context.segments.len() as u64 % 4) * step;
     let region = |clusters: u64| Region::bytes(first..(first + clusters * step).min(context.span));
@@ -101,7 +103,8 @@ fn infer_property(intake: &[f64], block: f64, page: f64) -> Property {
     if near < 2 || middle < 2.0 * block {
         return Property::undecided(key, wording::irregular_intake(middle));
     }
-    // One page or two had left before the first merge began, and the next write came in partly, or not at all.
+    // One page or two had left before the first merge began, and the next write came in partly, or not at
+    // all.
     let value = middle - page / 2.0;
     let interval = (middle - 2.0 * page, middle + page.max(block - page));
     Property::number(key, value, interval, 0.93, wording::intake_during_merges(middle))

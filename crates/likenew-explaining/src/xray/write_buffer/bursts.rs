@@ -1,7 +1,9 @@
-//! The write buffer of flash. A long burst from an empty buffer shows when what is taken falls to what the flash programs. How much
-//! had been programmed by then nobody says, but a shorter burst with a flush behind it does: when n bytes are in the flash. At
-//! that time the long burst had got rid of n bytes as well, and all else that it had brought along was in the buffer:
-//! buffer = taken(when n bytes were programmed) − n. Neither speed needs to be steady for that.
+//! The write buffer of flash.
+//!
+//! A long burst into an empty buffer shows when its rate falls to that of the flash. How much had been
+//! programmed by then is unknown, but a shorter burst followed by a flush shows when n bytes are in the
+//! flash. At that time the long burst had programmed n bytes as well, and everything else it had sent was in
+//! the buffer: buffer = taken(when n bytes were programmed) − n. Neither rate needs to be steady for that.
 
 use std::ops::Range;
 
@@ -22,64 +24,71 @@ use super::super::property::{Key, Property};
 use super::super::wording;
 use likenew_procedure_support::series::axis;
 
-/// The first burst.
+/// Bytes of the first burst.
 pub(super) const FIRST: u64 = 4 << 20;
 const LONGEST: u64 = 256 << 20;
-/// A burst that is as fast to its end as it began becomes no longer than this.
+/// Longest burst, in bytes, that is as fast at its end as at its beginning.
 const LONGEST_EVEN: u64 = 64 << 20;
-/// Lengths of I/Os that are tried, the usual one first.
+/// I/O lengths to try, the usual one first.
 const BLOCK: u32 = 16 << 10;
 const LONG_BLOCK: u32 = 128 << 10;
 const SHORT_BLOCK: u32 = 4 << 10;
 const DEPTH: u32 = 4;
-/// Short bursts in shares of the long one.
+/// Short bursts in shares of the long one. Chosen: below the half, where the long burst has all of them
+/// programmed.
 const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
-/// A buffer shows where the flash is slower than this share of the link.
+/// A buffer shows if the flash is slower than this share of the link. Chosen: a smaller difference shows no
+/// knee.
 const SLOWER: f64 = 0.93;
-/// Bursts in all.
+/// Most bursts.
 const BURSTS_MAX: usize = 32;
-/// A long burst is so many times as long as what is taken before its knee, where it need not be longer.
+/// Length of a long burst over what is taken before its knee, if it need not be longer.
 const KNEES: u64 = 4;
-/// A finer look is worth while where a buffer holds fewer I/Os than this.
+/// I/Os in the buffer below which shorter I/Os are worth trying. Chosen: one I/O of twelve is 8%, more than
+/// the other errors.
 const IOS_MIN: f64 = 12.0;
-/// I/Os without a wait between them that show how fast the link is.
+/// I/Os without a wait between them that show the speed of the link.
 const FEW: usize = 3;
-/// Bursts that go on alike take so much more or less time.
+/// Difference in time, as a share, up to which two bursts are alike. Chosen: above the scatter of single
+/// programs.
 const ALIKE: f64 = 0.15;
-/// So many I/Os at most are taken at one moment.
+/// I/Os that may be taken at one moment, at most. Chosen: more than one program of all dies frees.
 const RUN: f64 = 64.0;
+/// Position of the answer between the bounds of all bursts, in 0..1. Chosen: nearer to the upper one, because
+/// dies that are not in step finish one after the other.
 const NEARER_MOST: f64 = 0.7;
-/// What short bursts say of the buffer may lie so far apart.
+/// Spread of the answers of short bursts, as a share, at most. Chosen: wider answers come from a changed
+/// drive.
 const SPREAD_MAX: f64 = 0.25;
-/// The answer lies within this share of an I/O of the truth in nine of ten, or within 2 % of it.
+/// Error in shares of an I/O, or 2% of the buffer if that is more; nine of ten drives lie within it. Fitted.
 const MARGIN: f64 = 0.9;
 
-/// What has been taken when, of a burst into an empty buffer.
+/// The progress of a burst into an empty buffer.
 struct Burst {
     /// Nanoseconds since the first I/O was sent, and bytes taken by then.
     intake: Vec<[f64; 2]>,
     block: f64,
     bytes: u64,
-    /// When all of it was in the flash, since then.
+    /// When all of it was in the flash, on the same clock.
     flushed: f64,
 }
 
-/// How a burst went on.
+/// The shape of a burst.
 enum BurstShape {
-    /// As fast to its end as it began.
+    /// As fast at its end as at its beginning.
     Even,
-    /// It slowed down, but too late to be sure at which level it stays.
+    /// Slower at its end, but too late to know the level.
     Slowing,
-    /// Faster first, then at a level.
+    /// Faster first, then level.
     Knee(Knee),
 }
 
 #[derive(Clone, Copy)]
 struct Knee {
-    /// Bytes a second: before and after.
+    /// Bytes per second before and after the knee.
     before: f64,
     after: f64,
-    /// Bytes taken until then.
+    /// Bytes taken before the knee.
     intake: f64,
 }
 
@@ -89,7 +98,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
         return None;
     }
     let Some(at) = bursts.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
-        // What a map of blocks does where a stream of writes begins belongs to no burst.
+        // What a block map does at the start of a stream of writes belongs to no burst.
         let name = if bursts.is_empty() { "lead" } else { "long 1" };
         return burst(context, name.into(), FIRST, BLOCK);
     };
@@ -116,7 +125,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
             }
         }
         BurstShape::Knee(_) if shorts.len() < SHARES.len() => short(context, &long, shorts.len()),
-        // It has changed meanwhile: a faster part of the flash is used up, or collection has set in.
+        // The drive has changed since: a faster part of the flash is used up, or collection has begun.
         BurstShape::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
         BurstShape::Knee(_) => None,
     }
@@ -128,14 +137,14 @@ fn short(context: &ExperimentContext<'_>, long: &Burst, index: usize) -> Option<
     burst(context, format!("short {}", index + 1), bytes.max(block), block as u32)
 }
 
-/// Goes on where the last one ended, so that all of them are one stream of writes.
+/// Continues where the last burst ended, so that all of them are one stream of writes.
 fn burst(context: &ExperimentContext<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
     let before: u64 = context.segments.iter().map(|segment| bytes_written(segment)).sum();
     let longest = context.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
     if bytes > longest || !context.may_write(bytes) {
         return None;
     }
-    // What has been written lately may lie in faster cells, which are free again as soon as it is overwritten.
+    // Recent writes may be in faster cells, which are free again as soon as they are overwritten.
     let begin = context.span / 2;
     let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
     let place = AccessPattern::Sequential(Region::bytes(start..start + bytes));
@@ -203,13 +212,13 @@ impl Burst {
         BurstShape::Knee(Knee { before: first, after, intake: intake.max(self.block) })
     }
 
-    /// Nanoseconds from one I/O to the next where nothing has to wait: the least mean over a few.
+    /// Nanoseconds between I/Os that do not wait: the smallest mean over a few.
     fn crossing(&self) -> f64 {
         let few = self.intake.windows(FEW + 1).map(|few| (few[FEW][0] - few[0][0]) / FEW as f64);
         few.fold(f64::INFINITY, f64::min).max(1.0)
     }
 
-    /// When so many bytes were taken, in nanoseconds.
+    /// When this many bytes had been taken, in nanoseconds.
     fn time_of(&self, bytes: f64) -> Option<f64> {
         self.intake.get(self.intake.partition_point(|[_, intake]| *intake < bytes)).map(|[time, _]| *time)
     }
@@ -218,7 +227,7 @@ impl Burst {
     fn intake_at(&self, time: f64) -> Option<(f64, f64)> {
         let index = self.intake.partition_point(|[at, _]| *at < time);
         let after = self.intake.get(index..)?;
-        // What has got room at that time crosses the link without a wait.
+        // I/Os that got room at that time cross the link without a wait.
         let crossing = 1.3 * self.crossing();
         let before = index.checked_sub(1).map_or(0.0, |last| self.intake[last][1]);
         let (mut last, mut with) = (time, before);
@@ -233,18 +242,18 @@ impl Burst {
 }
 
 impl Knee {
-    /// About what the buffer holds: what was taken less what left meanwhile.
+    /// Approximate size of the buffer: bytes taken less those that left in that time.
     fn cached_bytes(&self) -> f64 {
         self.intake * (1.0 - self.after / self.before)
     }
 }
 
-/// What each short burst says of the buffer, in bytes: at least, when what was programmed last had not been counted yet, and at
-/// most, when all that came free at that moment had been taken.
+/// The bounds of the buffer from each short burst, in bytes: the lower if the last program had not been
+/// counted yet, and the upper if all that it freed had been taken again.
 fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
     let of = |segment: &&Segment| {
         let short = Burst::from_segment(segment);
-        // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
+        // If a faster part of the flash ended in between, the two bursts do not compare.
         let alike = |[time, bytes]: &[f64; 2]| {
             long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
         };
@@ -257,17 +266,17 @@ fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
     shorts.iter().filter_map(of).collect()
 }
 
-/// What all of them but one allow: value, least and most.
+/// What all of them but one allow: value, lower and upper bound.
 fn common(estimates: &[[f64; 2]]) -> Option<(f64, f64, f64)> {
     let least = sorted(&estimates.iter().map(|[least, _]| *least).collect::<Vec<_>>());
     let most = sorted(&estimates.iter().map(|[_, most]| *most).collect::<Vec<_>>());
     let (low, high) = (*least.get(least.len().checked_sub(2)?)?, *most.get(1)?);
-    // Dies that do not keep step are through one by one, and then the most is what there is.
+    // Dies out of step finish one after the other, and then the upper bound is the size.
     let value = if low < high { low + NEARER_MOST * (high - low) } else { low.midpoint(high) };
     (value > 0.0).then_some((value, low.min(high), low.max(high)))
 }
 
-/// Whether most of them say about the same.
+/// Whether most of them agree.
 fn agree(estimates: &[[f64; 2]]) -> bool {
     let Some((value, ..)) = common(estimates) else { return false };
     let near = |[low, high]: &&[f64; 2]| {
@@ -327,7 +336,8 @@ fn picture(long: &Burst, property: &Property) -> Series {
 mod tests {
     use super::*;
 
-    /// A buffer of so many pages before dies that take a page each for a time; pages arrive one a time unit.
+    /// A buffer of this many pages in front of dies that take a page each for a time; one page arrives per
+    /// time unit.
     fn absorbed_bytes(
         pages: usize,
         buffer: usize,
@@ -372,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_waits_when_the_same_has_been_programmed_is_the_buffer() {
-        // Dies that keep step and dies that do not, buffers larger and smaller than what they program at once.
+        // Dies in step and out of step, buffers larger and smaller than what the dies program at once.
         for (buffer, dies, program) in [(64, 16, 40.0), (100, 7, 33.0), (40, 32, 100.0), (300, 4, 6.0)] {
             let estimates = cached_bytes(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
             let (value, ..) = common(&estimates).unwrap();

@@ -1,5 +1,5 @@
-//! The write cache of a disk. While reads wait for the arm nothing goes to the platters unless it has to, so the first write
-//! that has to wait finds the cache full, and nothing has left it.
+//! The write cache of a disk. While reads wait for the arm nothing goes to the platters unless it must, so
+//! the first write that has to wait finds the cache full, and nothing has left it.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
@@ -20,18 +20,21 @@ use likenew_procedure_support::series::axis;
 
 const BLOCK: u32 = 64 << 10;
 const BYTES_MAX: u64 = 256 << 20;
+/// Time limit of a burst. Chosen: before the disk starts to write by itself.
 const TIME_MAX: Nanos = Nanos::from_millis(1500);
 /// Reads that wait for the arm all the time.
 const READS: u32 = 4;
 const BURSTS: usize = 2;
-/// A write that takes so many times as long as the first ones waits for the arm.
+/// Latency of a write that waits for the arm over that of the first ones, as a ratio, at least. Chosen:
+/// memory is far faster than a seek.
 const WAITS: f64 = 4.0;
-/// A write that takes as long goes to the arm at once.
+/// Latency of the first writes, in nanoseconds, from which they go to the arm at once. Chosen: no cache takes
+/// this long.
 const ARM_NS: f64 = 2e6;
 const FIRST: usize = 8;
 
 pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
-    // Whatever came before is on the platters first.
+    // Everything written before reaches the platters first.
     let step = context.segments.len();
     if step >= 2 * BURSTS {
         return None;
@@ -71,7 +74,8 @@ fn latencies(burst: &Segment) -> Vec<f64> {
     writes.map(|sample| sample.latency().0 as f64).collect()
 }
 
-/// Bytes that were taken before a write had to wait, whole blocks; `Some(None)` when none had to. Nothing of too few writes.
+/// Bytes taken before a write had to wait, in whole blocks; `Some(None)` if none had to, `None` if there were
+/// too few writes.
 fn absorbed_bytes(latencies: &[f64]) -> Option<Option<u64>> {
     let first = median(latencies.get(..FIRST.min(latencies.len()))?).filter(|first| *first > 0.0)?;
     if first > ARM_NS {

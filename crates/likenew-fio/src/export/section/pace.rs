@@ -21,7 +21,8 @@ impl Section {
         );
         match inter_arrival {
             InterArrival::Even => {
-                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was really moved.
+                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was actually
+                // moved.
                 let bytes_per_s = per_second * stream.size.mean();
                 self.set("rate", sides(workload, stream, bytes_per_s, "bytes")?);
             }

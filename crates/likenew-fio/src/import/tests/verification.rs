@@ -74,8 +74,8 @@ fn what_was_written_and_verified_as_one_number_has_no_rate() {
     caveat(&imported, "no rate is known; leave out unified_rw_reporting");
 }
 
-/// Another process changed a byte of a block after fio wrote it and before fio read it back; of the last sample, the file is
-/// that of a file system which answers reads beyond a place with EIO.
+/// Another process changed a byte of a block after fio wrote it and before fio read it back; of the last
+/// sample, the file is that of a file system which answers reads beyond a place with EIO.
 #[test]
 fn an_error_that_ends_the_verification_leaves_the_writes_as_they_were() {
     for (text, errno, (write_ms, read, read_ms)) in [

@@ -1,4 +1,4 @@
-//! A drive without a queue whose tracks, arm, turn and weak places are known.
+//! A drive without a queue whose tracks, seek times, rotation and slow regions are known.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{Op, Outcome};

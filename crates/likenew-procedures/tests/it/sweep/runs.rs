@@ -1,4 +1,4 @@
-//! What it runs, in which order, and what it refuses.
+//! Workloads of sweep, their order, and refused options.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What it finds on drives whose law is known.
+//! Findings of sweep on drives with a known law.
 
 use likenew_core::answer::Standing;
 use likenew_core::findings::Shape;
@@ -69,7 +69,8 @@ fn one_pass_decides_nothing() {
 
 #[test]
 fn a_cliff_is_named_with_its_cell() {
-    // Clusters of 128 KiB: a smaller write moves more than it was given, and 64 KiB at depth 32 are the worst.
+    // Clusters of 128 KiB: a smaller write moves more than its own bytes, and 64 KiB at depth 32 are the
+    // worst.
     let cliff = |workload: &Workload| block(workload) == 65_536.0 && depth(workload) == 32.0;
     let findings = findings(SweepOptions { ops: vec![WRITES], ..options() }, |index, workload| {
         law(workload, 8.0) * scatter(index, 1.0) * if cliff(workload) { 0.1 } else { 1.0 }

@@ -1,4 +1,4 @@
-//! What was looked at, and became something else before it was opened.
+//! Targets that were examined and then changed before they were opened.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, symlink};
@@ -8,7 +8,7 @@ use super::disk::{Disk, PARTITION, table};
 use super::ledger::{Ledger, file, right, typed};
 use crate::support::{Loop, Mounted, detach, disk_folder, keep_free_loops, run, run_when_free};
 
-/// What is done to a file, with another one beside it, and a word of the refusal.
+/// A change to a file, with another one beside it, and a word of the refusal.
 type Change = (&'static str, fn(&Path, &Path), &'static str);
 
 const OF_FILES: [Change; 12] = [
@@ -107,7 +107,7 @@ pub fn of_files(ledger: &mut Ledger) {
     links(ledger);
 }
 
-/// A path that led to one thing, and leads to another.
+/// A path that led to one file, and leads to another.
 fn links(ledger: &mut Ledger) {
     let folder = disk_folder();
     let (one, two) = (file(folder.path(), "one", 8192), file(folder.path(), "two", 8192));
@@ -133,10 +133,11 @@ pub fn of_devices(ledger: &mut Ledger) {
     other_partition(ledger);
 }
 
-/// What is done to the image, with another one beside it, which of them is attached then, and a word of the refusal.
+/// A change to the image, with another one beside it, which of them is attached then, and a word of the
+/// refusal.
 type Attached = (&'static str, fn(&Path, &Path), bool, &'static str);
 
-/// Attached anew at the same node.
+/// Attached again at the same node.
 fn other_file_behind(ledger: &mut Ledger) {
     let cases: [Attached; 4] = [
         ("another file behind it", |_, _| {}, true, "has changed since the check"),
@@ -184,7 +185,7 @@ fn other_file_behind(ledger: &mut Ledger) {
     run("losetup", &[disk.name(), disk.image.to_str().unwrap()]);
 }
 
-/// A node of our own beside the system's.
+/// A new device node beside the system's.
 fn other_device_at_the_node(ledger: &mut Ledger) {
     let (disk, other) = (Disk::plain(), Disk::plain());
     let node = disk.folder.path().join("node");
@@ -243,7 +244,7 @@ fn taken_into_use(ledger: &mut Ledger) {
     right(disk.path());
 }
 
-/// Made anew somewhere else, under the same number.
+/// Created again somewhere else, with the same number.
 fn other_partition(ledger: &mut Ledger) {
     let mut disk = Disk::partitioned();
     let (loss, agreement) = right(&disk.partition());

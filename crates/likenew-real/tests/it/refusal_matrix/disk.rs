@@ -1,4 +1,4 @@
-//! A disk of our own to ask for: an image behind a loop device, with or without a partition.
+//! A disk for the test: an image behind a loop device, with or without a partition.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,12 +16,12 @@ pub struct Disk {
     pub image: PathBuf,
 }
 
-/// Where the partition begins, and its length.
+/// Start and length of the partition.
 pub const PARTITION: (u64, u64) = (1 << 20, 4 << 20);
 const BYTES: u64 = 8 << 20;
 
 impl Disk {
-    /// Nothing is on it.
+    /// Empty.
     pub fn plain() -> Self {
         let folder = disk_folder();
         let image = folder.path().join("disk.img");
@@ -30,7 +30,7 @@ impl Disk {
         Self { device, has_partition: false, folder, image }
     }
 
-    /// One partition is on it, which the kernel knows.
+    /// With one partition, known to the kernel.
     pub fn partitioned() -> Self {
         let mut disk = Self::plain();
         disk.write(&table(PARTITION), 0);
@@ -38,7 +38,7 @@ impl Disk {
         disk
     }
 
-    /// Partitions as sfdisk takes them, which the kernel knows.
+    /// With partitions in sfdisk's format, known to the kernel.
     pub fn with_table(script: &str) -> Self {
         let mut disk = Self::plain();
         disk.make_table(script);
@@ -46,7 +46,7 @@ impl Disk {
         disk
     }
 
-    /// Writes a table that the kernel does not learn of.
+    /// Writes a partition table unknown to the kernel.
     pub fn make_table(&self, script: &str) {
         let mut sfdisk = Command::new("sfdisk");
         let sfdisk = sfdisk.args(["-q", "--no-reread", "--no-tell-kernel", self.image.to_str().unwrap()]);
@@ -90,7 +90,7 @@ impl Drop for Disk {
     }
 }
 
-/// A partition table of the oldest kind: one entry of type 0x83, and the signature.
+/// A DOS partition table: one entry of type 0x83, and the signature.
 pub fn table((start, bytes): (u64, u64)) -> [u8; 512] {
     let mut table = [0; 512];
     table[450] = 0x83;

@@ -1,4 +1,4 @@
-//! What is almost, and not, what a drive or file is known by.
+//! Ids that nearly match those of a drive or file.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::ledger::{Ledger, file, right, typed};
 use crate::support::disk_folder;
 
-/// Ways to miss a name.
+/// Near misses of a name.
 fn near(id: &str) -> Vec<(&'static str, String)> {
     let shorter: String = id.chars().take(id.chars().count() - 1).collect();
     let mut all = vec![

@@ -1,4 +1,4 @@
-//! What is no drive and no file of the owner's, or one that is marked.
+//! Targets that are neither a drive nor a file of the owner, or that are marked.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ pub fn all(ledger: &mut Ledger) {
     }
 }
 
-/// Asks with the name of the last part of a path, as a file is known.
+/// Gives the last part of a path as the id, which is that of a file.
 #[track_caller]
 fn by_name(ledger: &mut Ledger, case: &str, path: &Path, words: &[&str]) {
     let name = path.file_name().unwrap_or_default().to_str().unwrap();
@@ -80,7 +80,7 @@ fn of_the_system(ledger: &mut Ledger) {
     for path in any.iter().chain(own.then_some(&root).into_iter().flatten()) {
         let path = Path::new(path);
         if path.exists() {
-            // Some of them have no end, so nothing of them is read.
+            // Some of them are endless, so none is read.
             let name = path.file_name().unwrap().to_str().unwrap();
             let asked = typed(name, &[]);
             let case = format!("kernel: {}", path.display());
@@ -107,7 +107,7 @@ fn of_a_run(ledger: &mut Ledger) {
         &marker,
         &["belongs to a run of likenew", "let that run end"],
     );
-    // As a killed run leaves it: everything is there, and nobody holds it.
+    // As after a kill: everything is there, and no process holds it.
     let left = folder.path().join("other/likenew-scratch");
     fs::create_dir_all(&left).unwrap();
     for name in [marker.file_name().unwrap(), path.file_name().unwrap()] {
@@ -138,7 +138,7 @@ fn marked(ledger: &mut Ledger) {
     right(&path);
 }
 
-/// As somebody else, on a thread that has given its rights away.
+/// As another user, on a thread without privileges.
 fn without_rights(ledger: &mut Ledger) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,18 +1,18 @@
-//! The list of all cases, and what each has to show.
+//! The list of all cases, and the requirements of each.
 
 use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent, Loss};
 
-/// Cases that were tried, each under a name of its own.
+/// Cases that were tried, by unique names.
 #[derive(Default)]
 pub struct Ledger {
     names: Vec<String>,
     texts: Vec<String>,
 }
 
-/// Words that a text of help has no use for.
+/// Words that a helpful message does not use.
 const SCOLDING: [&str; 12] = [
     "!",
     "error",
@@ -29,20 +29,20 @@ const SCOLDING: [&str; 12] = [
 ];
 
 impl Ledger {
-    /// Tries to get consent for `path` with this agreement, which has to be refused with a text that has all these words, and must
-    /// not change `image`, in which the bytes lie.
+    /// Tries to get consent for `path` with this agreement. It must be refused with a message that contains
+    /// all these words, and must not change `image`, which holds the bytes.
     #[track_caller]
     pub fn refused(&mut self, name: &str, image: &Path, path: &Path, agreement: &Agreement, words: &[&str]) {
         self.attempt(name, image, path, || Consent::to_overwrite(path, agreement), words);
     }
 
-    /// The same for what was looked at before, and has changed since.
+    /// The same for a target that was examined before, and has changed since.
     #[track_caller]
     pub fn changed(&mut self, name: &str, image: &Path, loss: &Loss, agreement: &Agreement, words: &[&str]) {
         self.attempt(name, image, &loss.path, || Consent::to_lose(loss, agreement), words);
     }
 
-    /// The same for any way to a consent.
+    /// The same for any way to get consent.
     #[track_caller]
     pub fn attempt(
         &mut self,
@@ -54,7 +54,7 @@ impl Ledger {
     ) {
         let before = Bytes::of(image);
         let text = match way() {
-            // The doors turn this, and nothing else, into exit code 3.
+            // The command line turns this, and nothing else, into exit code 3.
             Err(LabError::Refused(text)) => text,
             Err(lab_error) => panic!("{name}: this is no refusal: {lab_error}"),
             Ok(_) => panic!("{name}: there was consent to {}", path.display()),
@@ -73,7 +73,7 @@ impl Ledger {
         self.names.len()
     }
 
-    /// For a reader of the texts: `cargo test -p likenew-real --test it no_consent -- --nocapture`.
+    /// Prints the messages: `cargo test -p likenew-real --test it no_consent -- --nocapture`.
     pub fn print(&self) {
         for (name, text) in self.names.iter().zip(&self.texts) {
             eprintln!("{name}\n    {text}");
@@ -81,7 +81,8 @@ impl Ledger {
     }
 }
 
-/// A refusal names what it is about, says that it is left alone or why it could not be used, and ends with what to do.
+/// A refusal names its target, says that it is unchanged or why it could not be used, and ends with what to
+/// do.
 #[track_caller]
 fn helps(name: &str, path: &Path, text: &str) {
     let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -97,7 +98,7 @@ fn helps(name: &str, path: &Path, text: &str) {
     }
 }
 
-/// What an image holds; of what is no file, nothing.
+/// The content of an image; nothing for targets other than files.
 #[derive(PartialEq)]
 enum Bytes {
     Are(Vec<u8>),
@@ -113,22 +114,22 @@ impl Bytes {
     }
 }
 
-/// What is typed.
+/// An agreement on the command line.
 pub fn typed(id: &str, destroy: &[&str]) -> Agreement {
     Agreement { id: id.into(), destroy: destroy.iter().map(|name| (*name).to_owned()).collect() }
 }
 
-/// What has to be typed for it now, with everything on it named.
+/// The right agreement for it now, with everything on it named.
 #[track_caller]
 pub fn right(path: &Path) -> (Loss, Agreement) {
     let loss = Loss::at(path).unwrap();
     let agreement = typed(&loss.id.text, &loss.carries);
-    // That it would do is what makes the refusals that follow worth something.
+    // It would be accepted; that is what gives the refusals below their meaning.
     drop(Consent::to_lose(&loss, &agreement).unwrap());
     (loss, agreement)
 }
 
-/// A file of these bytes, all different from zero somewhere, in a folder.
+/// A file of these bytes, with none of them zero throughout, in a folder.
 pub fn file(folder: &Path, name: &str, bytes: usize) -> PathBuf {
     let path = folder.join(name);
     let content: Vec<u8> = (0..bytes).map(|index| (index / 4096) as u8).collect();

@@ -1,4 +1,4 @@
-//! Ways to ask for what must not be overwritten, by what is wrong with each.
+//! Requests to overwrite what must not be overwritten, by what is wrong with each.
 
 #![allow(unreachable_pub, reason = "a module of a test has nobody to be public to")]
 

@@ -1,6 +1,6 @@
-//! Bytes that somebody else reaches by another way than the one that was asked for: loop devices over one file, windows, partitions.
+//! Bytes that another program uses by another path: loop devices over one file, windows, partitions.
 //!
-//! Every case lays the same image out anew, so that none depends on another.
+//! Every case creates the same image again, so that none depends on another.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,16 +20,16 @@ use super::ledger::{Ledger, typed};
 use crate::support::{Loop, Mounted, disk_folder, run, run_when_free};
 
 const MIB: u64 = 1 << 20;
-/// The two partitions of the image, in MiB: where each begins, and its length.
+/// Start and length of the two partitions of the image, in MiB.
 const FIRST: (u64, u64) = (1, 3);
 const SECOND: (u64, u64) = (5, 2);
 
-/// An image on which a disk with two partitions lies, behind a loop device that knows them.
+/// An image of a disk with two partitions, behind a loop device that knows them.
 struct Scene {
     disk: Disk,
 }
 
-/// Whatever makes somebody use it, until this is dropped.
+/// Everything that uses it, until this is dropped.
 type Held = Vec<Box<dyn std::any::Any>>;
 
 impl Scene {
@@ -42,7 +42,7 @@ impl Scene {
         format!("{}p{number}", self.disk.name()).into()
     }
 
-    /// A loop device over so many bytes of a file or device.
+    /// A loop device over this part of a file or device.
     fn window(over: &Path, offset: u64, bytes: Option<u64>) -> Loop {
         let (offset, bytes) = (offset.to_string(), bytes.map(|bytes| bytes.to_string()));
         let mut options = vec!["--offset", &offset];
@@ -56,7 +56,7 @@ impl Scene {
         Self::window(&self.disk.image, offset, bytes)
     }
 
-    /// Over the bytes of one partition.
+    /// A loop device over the bytes of one partition.
     fn over(&self, (start, length): (u64, u64)) -> Loop {
         self.over_image(start * MIB, Some(length * MIB))
     }
@@ -88,18 +88,18 @@ impl Drop for Program {
     }
 }
 
-/// Everything that may lie on the images of these cases.
+/// Everything that may be on the images of these cases.
 fn agreement(image: &Path) -> Agreement {
     typed(image.to_str().unwrap(), &["dos", "ext", "gpt", "swap", "btrfs"])
 }
 
 type Words = &'static [&'static str];
-/// Makes somebody use bytes of the scene's image, and says which device or file is asked for.
+/// Uses bytes of the scene's image, and returns the device or file to ask for.
 type Setup = fn(&Scene) -> (PathBuf, Held);
 
 fn lock_holder(target: Loop, others: Held) -> (PathBuf, Held) {
     let path = target.0.clone();
-    // The target goes first: what it is made of may be held by the others.
+    // The target is dropped first: the others may hold what it consists of.
     let mut all: Held = vec![Box::new(target)];
     all.extend(others);
     (path, all)
@@ -235,7 +235,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
         },
         &["sleep (process", "open for writing", "close that program"],
     ),
-    // As volume managers do of which /sys tells nothing.
+    // Like volume managers that /sys does not show.
     (
         "somebody holds the partition of the same bytes",
         |s| {
@@ -256,7 +256,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
     ),
 ];
 
-/// What goes without anybody being in the way while the first partition is mounted; and whether it shares bytes with the second.
+/// Allowed requests while the first partition is mounted; and whether each shares bytes with the second.
 const ALLOWED: &[(&str, Setup, bool)] = &[
     (
         "the window of the other partition",
@@ -300,7 +300,7 @@ impl Drop for Swap {
     }
 }
 
-/// Mounts it in a namespace of its own.
+/// Mounts it in another namespace.
 fn mounted_elsewhere(folder: &Path, device: &Path) -> Program {
     let script = format!("mount {} {} && echo ready && exec sleep 100", device.display(), folder.display());
     let mut unshare = Command::new("unshare");
@@ -316,7 +316,7 @@ pub fn all(ledger: &mut Ledger) {
     for (name, setup, words) in REFUSED {
         let scene = Scene::new();
         let (path, _held) = setup(&scene);
-        // File systems write to their own image whenever they like.
+        // File systems write to their own image at any time.
         let unread = Path::new("/");
         let agreement = agreement(&scene.disk.image);
         ledger.refused(&format!("shared: {name}"), unread, &path, &agreement, words);
@@ -341,7 +341,7 @@ fn image(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Two loop devices over one file, of which the second is mounted: none of the ways to its bytes is free.
+/// Two loop devices over one file, the second of which is mounted: no path to its bytes is free.
 fn sibling_is_mounted(ledger: &mut Ledger, name: &str, image: &Path, loops: [Loop; 2]) {
     let mounted = mounted(&loops[1].0);
     let found = |path: &Path| Loss::at(path).map_or_else(|_| "x".to_owned(), |loss| loss.id.text);
@@ -360,7 +360,7 @@ fn sibling_is_mounted(ledger: &mut Ledger, name: &str, image: &Path, loops: [Loo
     drop((mounted, loops));
 }
 
-/// Names of files are bytes: any of them but those of a slash and of nothing.
+/// File names are bytes: any except a slash and zero.
 fn names_that_are_no_text(ledger: &mut Ledger) {
     for name in [&b"disk-\xe9.img"[..], b"\ndisk.img", b"disk.img\n\n", b" disk .img "] {
         let folder = disk_folder();
@@ -370,7 +370,7 @@ fn names_that_are_no_text(ledger: &mut Ledger) {
     }
 }
 
-/// The kernel shows no path that is longer than a page.
+/// The kernel shows no path longer than a page.
 fn a_path_too_long_for_sysfs(ledger: &mut Ledger) {
     let folder = disk_folder();
     let image = image(folder.path().join("disk.img"));
@@ -403,7 +403,7 @@ fn mounted_at_a_name_that_is_no_text(ledger: &mut Ledger) {
     let words = ["is mounted at", "caf\u{fffd}", "unmount it"];
     let (name, agreement) = ("shared: mounted at a name that is no text", agreement(&scene.disk.image));
     ledger.refused(name, Path::new("/"), &first, &agreement, &words);
-    // Other mounts are seen beside it, and the drive below a folder is.
+    // Other mounts are seen beside it, and so is the drive below a folder.
     let second = mounted(&scene.part(2));
     let name = "shared: mounted beside a name that is no text";
     ledger.refused(name, Path::new("/"), &scene.part(2), &agreement, MOUNTED);
@@ -445,7 +445,7 @@ fn several_devices(ledger: &mut Ledger) {
     );
 }
 
-/// What this process made itself may be behind a second loop device, too.
+/// Files of this process may be behind a second loop device, too.
 fn scratch_of_ours(ledger: &mut Ledger) {
     let folder = disk_folder();
     let scratch = likenew_real::scratch::Scratch::create(folder.path()).unwrap();
@@ -463,7 +463,7 @@ fn scratch_of_ours(ledger: &mut Ledger) {
     scratch.remove().unwrap();
 }
 
-/// What lies beside bytes in use is not in use, and is held against those who come later.
+/// Bytes beside those in use are free, and locked against later runs.
 pub fn beside() {
     for (name, setup, shares) in ALLOWED {
         let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! Marks of what may be on a drive, which has to be named before it is destroyed, wherever it lies.
+//! Signatures of data on a drive, which has to be named before it is destroyed, wherever it is.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -10,8 +10,8 @@ use super::disk::{Disk, PARTITION, table};
 use super::ledger::{Ledger, right, typed};
 use crate::support::disk_folder;
 
-/// Name, where from the start (or from the end, below zero), and bytes. Written down once more here, and not taken from what is
-/// tested: from the magic numbers of file(1) and libblkid's manual.
+/// Name, offset from the start (negative: from the end), and bytes. Repeated here, and not taken from the
+/// code under test: from the magic numbers of file(1) and libblkid's manual.
 const MARKS: [(&str, i64, &[u8]); 44] = [
     ("ext", 1080, b"\x53\xEF"),
     ("xfs", 0, b"XFSB"),
@@ -59,7 +59,7 @@ const MARKS: [(&str, i64, &[u8]); 44] = [
     ("zfs_member", -131_072, b"\0\0\0\0\0\xBA\xB1\x0C"),
 ];
 
-/// Puts a mark into this range of an image, asks, and takes it away.
+/// Puts a signature into this range of an image, asks, and removes it.
 fn each(
     ledger: &mut Ledger,
     what: &str,
@@ -81,7 +81,7 @@ fn each(
         file.write_all_at(&before, offset).unwrap();
     }
     drop(file);
-    // Named, it would do; and so would nothing, now that nothing is there.
+    // With its name it would be accepted, and without the signature no name is needed.
     right(path);
 }
 

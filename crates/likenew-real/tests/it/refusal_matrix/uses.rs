@@ -1,4 +1,4 @@
-//! What somebody uses: mounted, swap, carrying another device, open, locked, running.
+//! Targets in use: mounted, swap, below another device, open, locked, running.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -125,7 +125,7 @@ fn mounted_disk(ledger: &mut Ledger) {
     let disk = Disk::plain();
     run_when_free("mkfs.ext4", &["-q", "-F", disk.name()]).unwrap();
     let (_, agreement) = right(disk.path());
-    // A mount changes its super block; what else is in the image is the file system's to change.
+    // A mount changes its superblock; the rest of the image is the file system's to change.
     let unread = Path::new("/");
     for (case, options) in
         [("", "rw"), (", read-only", "ro"), (", read-only without its journal", "ro,noload")]
@@ -159,7 +159,7 @@ fn mounted_disk(ledger: &mut Ledger) {
     right(disk.path());
 }
 
-/// Mounts it in a namespace of its own.
+/// Mounts it in another namespace.
 fn mounted_elsewhere(disk: &Disk) -> Option<(Holder, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
     let script = format!("mount {} {} && echo ready && exec sleep 100", disk.name(), folder.path().display());
@@ -207,7 +207,7 @@ fn swap(ledger: &mut Ledger) {
     run("swapoff", &[partition.to_str().unwrap()]).unwrap();
 }
 
-/// Loop devices upon loop devices, in all ways.
+/// Loop devices upon loop devices, in all combinations.
 fn carrying(ledger: &mut Ledger) {
     let disk = Disk::partitioned();
     let partition = disk.partition();
@@ -281,7 +281,7 @@ fn protected(ledger: &mut Ledger) {
     ledger.refused("disk: attached read-only", &image, &device.0, &agreement, &words);
 }
 
-/// What this machine runs from, by every name that it goes by here.
+/// The drive of the running system, under each of its names.
 fn system(ledger: &mut Ledger) {
     let source = run("findmnt", &["-n", "-o", "SOURCE", "/"]).filter(|source| source.starts_with("/dev/"));
     let Some(source) = source else { return eprintln!("SKIPPED: the root file system is on no device") };

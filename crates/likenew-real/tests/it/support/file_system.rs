@@ -1,4 +1,4 @@
-//! File systems on loop devices, files with everything that a file may have, and all that may be known of them.
+//! File systems on loop devices, files with every kind of metadata, and their complete state.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use super::{Loop, Mounted, disk_folder, run};
 
 pub const MIB: usize = 1 << 20;
 
-/// A file system of its own on a loop device.
+/// A separate file system on a loop device.
 pub struct FileSystem {
     // Unmounted before it is detached.
     mounted: Mounted,
@@ -21,7 +21,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// None where it cannot be made or mounted, which is said.
+    /// `None` if it cannot be made or mounted, with a message.
     pub fn make(mkfs: &[&str], mib: u64) -> Option<Self> {
         let place = disk_folder();
         let image = place.path().join("image");
@@ -56,7 +56,7 @@ pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// All that may be known of a file, but the time of change of its inode.
+/// Everything that can be known of a file, except its inode's change time.
 #[derive(Debug, PartialEq)]
 pub struct FileSystemState {
     pub content: Vec<u8>,
@@ -78,7 +78,7 @@ impl FileSystemState {
         let numbers =
             (stat.ino(), stat.mode(), stat.uid(), stat.gid(), stat.nlink(), stat.size(), stat.blocks());
         let attributes = attributes.collect();
-        // Reading it may leave a time of access, which is put back as it was.
+        // Reading may change the access time, which is set back.
         let content = fs::read(path).unwrap();
         let [accessed, modified] = [stat.accessed().unwrap(), stat.modified().unwrap()];
         let times_back = fs::FileTimes::new().set_accessed(accessed).set_modified(modified);
@@ -87,13 +87,13 @@ impl FileSystemState {
     }
 }
 
-/// A file with everything that a file may have, made durable.
+/// A file with every kind of metadata, made durable.
 pub fn file(folder: &Path) -> PathBuf {
     let path = folder.join("holiday.mov");
     let file = File::create_new(&path).unwrap();
     file.write_all_at(&bytes(5 * MIB + 777, 3), 0).unwrap();
     file.sync_all().unwrap();
-    // A hole, blocks that were reserved, and zeros that were written.
+    // A hole, reserved blocks, and written zeros.
     run("fallocate", &["--punch-hole", "--offset", "1MiB", "--length", "1MiB", path.to_str().unwrap()]);
     run("fallocate", &["--offset", "6MiB", "--length", "1MiB", path.to_str().unwrap()]);
     file.write_all_at(&vec![0; 256 << 10], 3 << 20).unwrap();
@@ -111,7 +111,8 @@ pub fn file(folder: &Path) -> PathBuf {
     path
 }
 
-/// Takes a file that another test's program may have open for a moment: until that runs, it holds copies of all descriptors.
+/// Takes a file that another test's program may have open for a moment: until that runs, it holds copies of
+/// all descriptors.
 pub fn take(path: &Path) -> FileStore {
     for _ in 0..200 {
         match FileStore::take(path) {
@@ -134,7 +135,7 @@ pub fn task(store: &FileStore, chunk_bytes: u32) -> Task {
     }
 }
 
-/// The place of a journal.
+/// The path of a journal.
 pub fn place(path: &Path) -> JournalPaths {
     let folder = Folder::open(path.parent().unwrap()).unwrap();
     JournalPaths::new(folder, path.file_name().unwrap(), "salvage")
@@ -144,7 +145,7 @@ pub fn create_file(path: &Path) -> JournalFile {
     JournalFile::create(&place(path)).unwrap()
 }
 
-/// Opens a journal, whose lock a program that another test is about to start may hold for a moment.
+/// Opens a journal, whose lock a process of another test may hold for a moment.
 pub fn open_file(path: &Path) -> JournalFile {
     for _ in 0..200 {
         match JournalFile::open(&place(path)) {

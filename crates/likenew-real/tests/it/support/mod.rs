@@ -1,4 +1,4 @@
-//! What several tests need: loop devices and mounts that go away with the test.
+//! Shared by several tests: loop devices and mounts that go away with the test.
 
 #![allow(unreachable_pub, reason = "a module of a test has nobody to be public to")]
 
@@ -19,7 +19,7 @@ use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
 
-/// Runs a program; prints why a test is skipped when that fails.
+/// Runs a program; prints why a test is skipped if that fails.
 pub fn run<A: AsRef<OsStr> + Debug>(program: &str, arguments: &[A]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => {
@@ -36,8 +36,8 @@ pub fn run<A: AsRef<OsStr> + Debug>(program: &str, arguments: &[A]) -> Option<St
     }
 }
 
-/// The same for a program that may find its device held by a program that another test starts at this very moment: until
-/// that runs, it holds copies of all descriptors.
+/// The same for a program whose device a process of another test may hold for a moment: until that runs its
+/// program, it holds copies of all descriptors.
 pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
     for _ in 0..200 {
         match Command::new(program).args(arguments).output() {
@@ -54,10 +54,10 @@ pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
 /// A loop device over a file; detached when dropped.
 pub struct Loop(pub PathBuf);
 
-/// Held by whoever takes a free loop device, and by whoever detaches one in order to attach it again.
+/// Locked to take a free loop device, or to detach one in order to attach it again.
 static FREE_LOOPS: Mutex<()> = Mutex::new(());
 
-/// While this lives no other test is given a loop device that is detached meanwhile.
+/// While this lives no other test gets a loop device that is detached in between.
 pub fn keep_free_loops() -> MutexGuard<'static, ()> {
     FREE_LOOPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -90,15 +90,16 @@ impl Drop for Loop {
     }
 }
 
-/// Detaches a loop device, and waits until the kernel has let go of the file: as long as a program that another test starts holds copies of all
-/// descriptors.
+/// Detaches a loop device, and waits until the kernel has released the file: a process of another test may
+/// hold copies of all descriptors.
 pub fn detach(device: &str) -> Option<String> {
     let detached = run("losetup", &["--detach", device])?;
     let attached = device.replace("/dev/", "/sys/block/") + "/loop";
     soon(|| !Path::new(&attached).exists()).then_some(detached)
 }
 
-/// Whether it is so within ten seconds: what a file of a test keeps, a program that another test starts keeps a moment longer.
+/// Whether the condition becomes true within ten seconds: a process of another test may hold a file a moment
+/// longer.
 pub fn soon(is_so: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() {
@@ -110,7 +111,7 @@ pub fn soon(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// A file system on a folder of its own; unmounted when dropped.
+/// A file system mounted on its own folder; unmounted when dropped.
 pub struct Mounted {
     pub folder: tempfile::TempDir,
 }
@@ -150,7 +151,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A file with `bytes` bytes on it that are not all the same.
+/// A file of `bytes` bytes that are not all equal.
 pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
     let path = folder.join("filled");
     let content: Vec<u8> = (0..bytes).map(|index| (index / 512) as u8).collect();
@@ -158,7 +159,7 @@ pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
     path
 }
 
-/// A lane's I/O at depth 1: does it and returns how it ended.
+/// Runs a lane's I/O at depth 1 and returns its outcome.
 pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, LabError> {
     let mut done = Vec::new();
     lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random }])?;
@@ -188,7 +189,7 @@ pub fn disk_folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The error of an opening that must fail, in words, after a look at its kind.
+/// The message of an opening that must fail, after a check of its kind.
 pub fn refusal<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => panic!("this should have been refused"),
@@ -197,7 +198,7 @@ pub fn refusal<T>(result: Result<T, LabError>) -> String {
     }
 }
 
-/// Asserts that a text has all of these words.
+/// Asserts that a text contains all of these words.
 #[track_caller]
 pub fn says(text: &str, words: &[&str]) {
     for word in words {

@@ -1,10 +1,10 @@
-//! Pictures as people see them.
+//! Charts as shown.
 
 use likenew_core::findings::Axis;
 
 use super::*;
 
-/// A document with this picture alone.
+/// A document with only this chart.
 fn drawn(series: Series, width: usize) -> String {
     let mut document = fixtures::empty("nop");
     document.series.insert("any".into(), series);

@@ -1,4 +1,4 @@
-//! Whole first screens, as people see them.
+//! Whole first screens.
 
 use likenew_core::overview::Lead;
 
@@ -276,7 +276,7 @@ fn a_table_that_leads_needs_no_headline() {
     assert!(text.starts_with("Sequential read 251 MB/s"), "without its table, the summary leads: {text}");
 }
 
-/// A document with this much of everything.
+/// A document with these numbers of everything.
 fn crowded(answers: usize, rows: usize, columns: usize, actions: usize, words: usize) -> Document {
     let mut document = fixtures::sick();
     let long = ["word"; 60][..words].join(" ");

@@ -1,5 +1,5 @@
-//! A mix of applications, played on the drive that is checked and on others in the same way: so much of it as bytes
-//! and seconds allow.
+//! A mix of applications, replayed on the drive under test and on others in the same way, scaled to the bytes
+//! and seconds allowed.
 
 use std::ops::Range;
 
@@ -21,49 +21,50 @@ use likenew_measuring::apps::AppsOptions;
 use likenew_measuring::apps::application::Application;
 use likenew_measuring::apps::stage::{Amount, Stage};
 
-/// A mix, and how much of it is played.
+/// A mix, and which part of it is replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixOption {
     /// Applications and groups of the library, by name.
     pub applications: Vec<String>,
-    /// Applications that the library does not have, in full.
+    /// Applications outside of the library, in full.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<Application>,
-    /// Part of their I/Os that is played.
+    /// Share of their I/Os that is replayed.
     pub scale: f64,
-    /// Bytes of address space that they work in.
+    /// Bytes of address space that they use.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// All of them end after this time, each after its even part of it.
+    /// Time at which all of them end; each takes an equal part of it.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Whether only what they read is played, as nothing may be written.
+    /// Whether only reads are replayed, because nothing may be written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_only: bool,
 }
 
-/// Its workloads' names begin with this.
+/// Prefix of its workload names.
 const NAME: &str = "mix: ";
 const PREPARATION: &str = "mix: preparation";
 const SETTLING: &str = "mix: rest";
-/// What is read and written beforehand, at which depth, and how long that may take on a slow drive.
+/// Reads and writes before the replay, and their queue depth.
 const BLOCK: u32 = 512 << 10;
 const DEPTH: u32 = 4;
+/// Time limit of them. Chosen: what an upgrade check can afford on a slow drive.
 const PREPARATION_TIME: Nanos = Nanos::from_secs(7);
-/// The drive may bring what was written beforehand to where it stays.
+/// Idle time before the replay. Chosen: write buffers are empty by then.
 const SETTLING_TIME: Nanos = Nanos::from_secs(3);
 
 impl MixOption {
-    /// All that is played on a drive takes this time.
+    /// Time of the replay on one drive. Chosen: short enough to wait for on several drives.
     pub const TIME: Nanos = Nanos::from_secs(10);
-    /// A smaller span says nothing, and spans are multiples of it.
+    /// A smaller span shows nothing, and spans are multiples of it.
     pub const SPAN_STEP: u64 = 8 << 20;
-    /// Of a drive that may only be read, so much is read.
+    /// Most bytes to read of a read-only drive.
     pub const SPAN_READ: u64 = 4 << 30;
 
-    /// Of these applications, with so many bytes to write for them, half of which make what is read; with none,
-    /// they only read.
+    /// From these applications and the bytes that they may write, half of which prepare the data to read;
+    /// with 0, they only read.
     ///
     /// # Errors
     /// A name that is not known, twice the same, or too few bytes.
@@ -86,14 +87,14 @@ impl MixOption {
             return Err(error::mix_only_writes());
         }
         if !reads_only && written > span {
-            // Through decimals, so that a plan shows 0.029 and no digits behind it; never more than there is.
+            // Rounded down to three decimals, so that a plan shows 0.029 and the scale is never exceeded.
             let scale = (span as f64 / written as f64 * 1000.0).floor() / 1000.0;
             mix.scale = scale.max(0.001);
         }
         Ok(mix)
     }
 
-    /// The applications, each once; what they write is left out where nothing may be written.
+    /// The applications, each once; without their writes if nothing may be written.
     pub(super) fn all(&self) -> Result<Vec<Application>, String> {
         let (applications, custom) = (self.applications.clone(), self.custom.clone());
         let mut all = AppsOptions { applications, custom, ..AppsOptions::default() }.all()?;
@@ -134,7 +135,7 @@ impl MixOption {
         segment.workload.name.starts_with(NAME)
     }
 
-    /// The next workload on a drive whose first `span` bytes from `start` are its; none at its end.
+    /// The next workload on a drive, in the `span` bytes from `start`; `None` at the end.
     pub fn next(&self, start: u64, evidence: &Evidence) -> Option<Workload> {
         let zone = start..start + self.span.min(evidence.geometry.capacity - start);
         let ran = |workload: &Workload| evidence.segments.iter().any(|of| of.workload.name == workload.name);
@@ -159,8 +160,8 @@ impl MixOption {
         workloads
     }
 
-    /// How long all of the mix would be waited for, by the part of it that was played; nothing before all of that
-    /// was.
+    /// The waiting for the whole mix, extrapolated from the part that was replayed; `None` until that is
+    /// complete.
     pub fn waits(&self, segments: &[Segment]) -> Option<Waits> {
         let all = self.all().ok()?;
         let mut sum = Waits::default();
@@ -200,7 +201,7 @@ impl MixOption {
 /// Standard deviations within which 95 % of the values of a normal distribution lie.
 const TIMES_DEVIATION: f64 = 1.96;
 
-/// The variance of latencies, as if they did not depend on each other.
+/// The variance of latencies, as if they were independent.
 fn spread(latencies: &likenew_core::tally::Latencies) -> f64 {
     let count = latencies.count().max(1) as f64;
     let sum = |of: &dyn Fn(f64) -> f64| -> f64 {

@@ -1,26 +1,26 @@
-//! What one drive saves of the waiting for another, and whether that is worth it.
+//! How much waiting one drive saves over another, and whether that is worth it.
 
 use likenew_core::units::Nanos;
 
 use super::waits::Waits;
 use crate::check::wording::Worth;
 
-/// Worth it is what saves this share of the time: five minutes of a working day. Less than that nobody notices who
-/// does not measure it.
+/// Share of the total time saved from which a drive is worth it. Chosen: five minutes of a working day;
+/// nobody notices less without measuring.
 pub(super) const WORTH: f64 = 0.01;
 
-/// Where nothing says how long the work takes with its pauses, worth it is what leaves this share of the waiting.
+/// Share of the waiting that may remain for a drive to be worth it, if the total time is unknown. Chosen:
+/// half.
 pub(super) const REMAINING_SHARE: f64 = 0.5;
 
-/// Time that is waited less, in nanoseconds, below 0 where it is more. What is surely waited for is the value, and
-/// all that may be is the other
-/// end of the interval; both are widened by what is unknown of each.
+/// Waiting saved, in nanoseconds; negative if it grows. The value counts blocking time, and the other end of
+/// the interval all busy time; the uncertainty of both drives widens it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saving {
     pub(super) value: f64,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Share of the waiting that is left, between these.
+    /// Range of the share of the waiting that remains.
     pub(super) remaining_share: [f64; 2],
 }
 
@@ -43,7 +43,8 @@ impl Saving {
         }
     }
 
-    /// Whether it is worth something in this time; where that is not known, by what is left.
+    /// Whether the saving is worth it for work of this length; if the length is unknown, by the share that
+    /// remains.
     pub(super) fn worth(&self, elapsed: Option<Nanos>) -> Worth {
         let (surely, perhaps) = match elapsed {
             Some(elapsed) => {
@@ -75,7 +76,7 @@ mod tests {
         for (to, worth) in [
             (waits(10.0, 20.0), Worth::Yes),
             (waits(90.0, 180.0), Worth::No),
-            // Only who waits for all writes would notice.
+            // A user notices only if programs wait for all writes.
             (waits(90.0, 20.0), Worth::Undecided),
             (waits(10.0, 195.0), Worth::Undecided),
             (waits(300.0, 400.0), Worth::No),

@@ -1,4 +1,4 @@
-//! The drives side by side, and a picture of what each leaves to wait for.
+//! The drives side by side, and a chart of the waiting that remains on each.
 
 use likenew_core::findings::{Findings, Line, Series, Shape};
 use serde::Serialize;
@@ -25,14 +25,14 @@ struct UpgradeRow<'a> {
     latency_ns_max: u64,
 }
 
-/// This drive, the same as new, and the others, least waited for first.
+/// This drive, the same when new, and the candidates, shortest waiting first.
 fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
     let references = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
     let references = references.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
     references.chain(options.candidates()).collect()
 }
 
-/// Puts table and picture in.
+/// Adds table and chart.
 pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
     let all = all(options);
     if all.is_empty() {

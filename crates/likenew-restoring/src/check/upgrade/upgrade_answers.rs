@@ -1,4 +1,4 @@
-//! What each candidate is worth, and which of several it should be.
+//! What each candidate is worth, and which of them to choose.
 
 use likenew_core::answer::Answer;
 
@@ -7,10 +7,10 @@ use super::waits::Waits;
 use super::{DriveOption, Role, UpgradeOptions};
 use crate::check::wording::{self, Work};
 
-/// What there is to answer from.
+/// What the answers are made from.
 pub(super) struct UpgradeInput<'a> {
     pub(super) options: &'a UpgradeOptions,
-    /// What would fix this drive.
+    /// The fix for this drive, if there is one.
     pub(super) fix: Option<&'a str>,
     /// The mix of applications, by name.
     pub(super) mix_names: Option<&'a str>,
@@ -25,7 +25,7 @@ impl UpgradeInput<'_> {
         answers
     }
 
-    /// Whether one of them is worth it.
+    /// Whether a candidate is worth it.
     fn worth_answer(&self, drive: &DriveOption, waits: &Waits) -> Answer {
         let name = &drive.name;
         let with_drive = wording::waited_with(name, waits.blocking_ns, waits.busy_beyond());
@@ -39,7 +39,7 @@ impl UpgradeInput<'_> {
             return self.with_caveats(answer, drive);
         };
         let saving = Saving::from_waits(now, waits);
-        // A fix comes before a purchase: what decides is what a new drive saves beyond it.
+        // A fix comes before a purchase, so a new drive has to save time beyond it.
         let by_fix = self.options.waits_of(Role::AsNew).filter(|_| self.fix.is_some());
         let by_fix =
             by_fix.map(|by_fix| (Saving::from_waits(now, by_fix), Saving::from_waits(by_fix, waits)));
@@ -64,7 +64,7 @@ impl UpgradeInput<'_> {
         self.with_caveats(answer, drive)
     }
 
-    /// What is compared on.
+    /// The work that is compared.
     fn work(&self) -> Work<'_> {
         match (self.options.elapsed(), self.mix_names) {
             (Some(elapsed), _) => Work::Recording(elapsed),
@@ -73,7 +73,7 @@ impl UpgradeInput<'_> {
         }
     }
 
-    /// The saving as that share which decides.
+    /// The saving, in the unit that decides.
     fn share(&self, saving: &Saving) -> String {
         match self.options.elapsed() {
             Some(elapsed) => {
@@ -101,7 +101,7 @@ impl UpgradeInput<'_> {
         answer
     }
 
-    /// Which of several leaves least to wait for, and whether that is worth a difference in price.
+    /// The candidate with the shortest waiting, and whether it is worth a difference in price.
     fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
         let [(best, least), (next, more), ..] = candidates else { return None };
         let saving = Saving::from_waits(more, least);

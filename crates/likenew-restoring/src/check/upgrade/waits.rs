@@ -1,12 +1,12 @@
-//! How long a piece of work was waited for on a drive.
+//! How long programs waited for a piece of work on a drive.
 
 use likenew_core::replay_record::ReplayRecord;
 use serde::{Deserialize, Serialize};
 
-/// Where a recording knows the latency of fewer I/Os than this share, they may not stand for the others.
+/// Share of the I/Os of a recording with known latency, from which they stand for the others. Chosen: half.
 const PAIRED_MIN: f64 = 0.5;
 
-/// How long a piece of work was waited for.
+/// How long programs waited for a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waits {
@@ -14,19 +14,19 @@ pub struct Waits {
     pub ios: u64,
     /// Time with a read or a flush in flight, which a program waits for.
     pub blocking_ns: f64,
-    /// Time with anything in flight: what was waited at most, if programs wait for all that they write.
+    /// Time with anything in flight: the longest wait, if programs wait for all writes.
     pub busy_ns: f64,
-    /// What is unknown about both, as only a part of the work was played; 0 where all of it was.
+    /// Uncertainty of both from replaying only a part; 0 if all of it was replayed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub doubt_ns: f64,
-    /// Latency that 99 % of the I/Os did not exceed.
+    /// 99th percentile of latency.
     pub latency_ns_p99: u64,
     /// The longest latency.
     pub latency_ns_max: u64,
 }
 
 impl Waits {
-    /// On the drive that a recording was replayed on.
+    /// On the drive that replayed a recording.
     pub fn from_replay(replay_record: &ReplayRecord) -> Self {
         Self {
             ios: replay_record.ios,
@@ -38,7 +38,7 @@ impl Waits {
         }
     }
 
-    /// On the drive that was recorded; nothing where the recording does not say how long most of its I/Os took.
+    /// On the drive that was recorded; `None` if the recording lacks the latency of most I/Os.
     pub fn from_recording(replay_record: &ReplayRecord) -> Option<Self> {
         let share = replay_record.paired_ios() as f64 / replay_record.ios.max(1) as f64;
         (share >= PAIRED_MIN).then(|| Self {
@@ -51,7 +51,7 @@ impl Waits {
         })
     }
 
-    /// Time with anything in flight, where that is more than with a read or a flush.
+    /// Time with anything in flight, if that is longer than with a read or a flush.
     pub(super) fn busy_beyond(&self) -> Option<f64> {
         (self.busy_ns > self.blocking_ns).then_some(self.busy_ns)
     }

@@ -1,4 +1,4 @@
-//! A small part written again on trial, where nobody knows how long reads of fresh data take.
+//! Rewrites a small part on trial if the latency of fresh data is unknown.
 
 use likenew_core::fix::{AddressRange, Fix, REWRITE_GAIN_MIN};
 use likenew_core::probe::{Probe, ProbeResult};
@@ -12,29 +12,31 @@ use super::{BLOCK, PER_WINDOW, SLOW, Window, latency_ns, reads, slow_pieces};
 
 const READS_BEFORE: &str = "reads before rewrite";
 const READS_AFTER: &str = "reads after rewrite";
-/// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
+/// Quantile of all windows, in 0..1, that stands for fresh data until a trial has rewritten some. Chosen: the
+/// fastest tenth.
 const FAST: f64 = 0.1;
 /// What is written again on trial, and read in so many windows before and after.
 const TRIAL: u64 = 64 << 20;
 const TRIAL_WINDOWS: u64 = 16;
-/// Zeros are not written again: a trial says nothing of a part that holds less than this share of anything else, and goes on with another
-/// one, so many times.
+/// A refresh skips zeros, so a trial says nothing of a part with less than this share of other data; then
+/// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
 const DATA_SHARE_MIN: f64 = 0.25;
 const TRIALS: usize = 8;
 
-/// What a small part that was written again tells of the rest, where nothing fresh was read.
+/// The result of a trial, if no fresh data was read.
 pub(super) enum Trial {
     Untested(Box<Step>),
-    /// It became no faster.
+    /// Rewriting made no difference.
     NoGain,
-    /// How long a survey's reads of it would take now, and what has been tried.
+    /// Latency that a survey would measure now, and the pieces that were tried.
     Fresh {
         latency_ns: f64,
         attempted_pieces: Vec<AddressRange>,
     },
 }
 
-/// How the trial goes on, or went, from the slowest part on; nothing where no part is slower than the fastest ones.
+/// The next step or the result of the trial, from the slowest part on; `None` if no part is slower than the
+/// fastest ones.
 pub(super) fn trial<'a>(
     windows: &[Window],
     segments: &[Segment],
@@ -72,13 +74,13 @@ pub(super) fn trial<'a>(
     let Some(again) = run(READS_AFTER) else {
         return Some(Trial::Untested(Box::new(Step::Run(reads_of(READS_AFTER, piece)))));
     };
-    // Of what was written again half is faster than this, and zeros are as slow as before.
+    // Half of the rewritten data is faster than this, and zeros are as slow as before.
     let now = quantile(&latencies(again), held / 2.0)?;
     let before = quantile(&latencies(before), 0.5)?;
     if before < REWRITE_GAIN_MIN * now {
         return Some(Trial::NoGain);
     }
-    // Reads near each other may be faster than those of a survey, whatever they read.
+    // Reads close together may be faster than those of a survey, whatever they read.
     let within = windows.iter().filter(|window| window.overlaps(piece));
     let of_survey: Vec<f64> = within.map(|window| window.latency_ns).collect();
     let latency_ns = (quantile(&of_survey, 0.5)? - (before - now)).max(now);
@@ -89,8 +91,8 @@ fn latencies(segment: &Segment) -> Vec<f64> {
     segment.gigabytes.cells.iter().filter_map(latency_ns).collect()
 }
 
-/// What is about as slow as the slowest window that nothing was tried of, around it, up to the length of a trial. Nothing where none is
-/// slower than this.
+/// The piece around the slowest untried window that is about as slow, up to the length of a trial. `None` if
+/// no window is slower than this.
 fn slowest(
     windows: &[Window],
     longer_than_ns: f64,
@@ -107,7 +109,7 @@ fn slowest(
     Some(AddressRange { offset, bytes: TRIAL.min(end - offset) })
 }
 
-/// Pieces without a part of one of them.
+/// Pieces without the overlap with `part`.
 pub(super) fn subtract(pieces: &[AddressRange], part: AddressRange) -> Vec<AddressRange> {
     let end = part.offset + part.bytes;
     let sides = pieces.iter().flat_map(|piece| {
@@ -120,7 +122,7 @@ pub(super) fn subtract(pieces: &[AddressRange], part: AddressRange) -> Vec<Addre
         .collect()
 }
 
-/// Small reads at even distances over what is written again on trial.
+/// Evenly spaced small reads over a trial's piece.
 fn reads_of(name: &str, piece: AddressRange) -> Workload {
     let step = (piece.bytes / (TRIAL_WINDOWS * PER_WINDOW)).next_multiple_of(BLOCK.into());
     reads(name, &(piece.offset..piece.offset + piece.bytes), step.max(BLOCK.into()))
@@ -139,20 +141,20 @@ mod tests {
     const FRESH: f64 = 100_000.0;
     const OLD: f64 = 900_000.0;
 
-    /// What lies in each window of a drive.
+    /// The content of each window of a drive.
     #[derive(Clone, Copy, PartialEq)]
     enum Holds {
         Fresh,
         Old,
-        /// Old zeros, which nobody writes again.
+        /// Old zeros, which a refresh skips.
         Zeros,
     }
 
     struct Drive {
         holds: Vec<Holds>,
-        /// How much longer reads of windows take by accident; this one takes longest.
+        /// Random spread of the latencies of windows; this one takes longest.
         slowest: usize,
-        /// Whether old data is slow because it is old.
+        /// Whether old data is slow because of its age.
         does_age: bool,
     }
 
@@ -199,7 +201,7 @@ mod tests {
             ProbeResult::FixReport(FixReport { bytes: piece.bytes, bytes_written, ..FixReport::default() })
         }
 
-        /// How long fresh reads take as far as a trial of it has told, and where it was tried.
+        /// Latency of fresh reads as far as trials show it, and where they were made.
         fn attempted_pieces(&mut self) -> Option<(Option<f64>, Vec<AddressRange>)> {
             let windows = self.windows();
             let (mut segments, mut observations, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
@@ -267,13 +269,13 @@ mod tests {
 
     #[test]
     fn zeros_tell_nothing_of_it() {
-        // Half of it, most of it, nearly all of it, and so much that several are tried.
+        // Half of it, most of it, nearly all of it, and so much that several trials are needed.
         for (zeros, slowest, tries) in [(0..8, 0, 1), (0..11, 0, 1), (0..14, 0, 2), (0..60, 30, 5)] {
             let (latency, attempted_pieces) = drive(zeros, slowest).attempted_pieces().unwrap();
             assert!(is_fresh(latency) && attempted_pieces.len() <= tries, "{latency:?} {attempted_pieces:?}");
             assert!(tries == 1 || attempted_pieces.len() > 1, "{attempted_pieces:?}");
         }
-        // Nothing but zeros.
+        // Only zeros.
         let (latency, attempted_pieces) = drive(0..100, 30).attempted_pieces().unwrap();
         assert!(latency.is_none() && attempted_pieces.len() == 7, "{latency:?} {attempted_pieces:?}");
     }

@@ -9,17 +9,18 @@ use likenew_sim::{SimDrive, Spec};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What one workload came to.
+/// The result of one workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rates {
     pub(crate) bytes_per_s: f64,
     pub(crate) iops: f64,
     pub(crate) latency_max: Nanos,
-    /// Mean time in flight.
+    /// Mean latency.
     pub(crate) latency_ns_mean: f64,
 }
 
-/// I/Os of one length, `depth` in flight (which also seeds their places), over the first `span` bytes from `start`.
+/// I/Os of one length at queue depth `depth` (which also seeds their addresses), over the first `span` bytes
+/// from `start`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) op: Op,
@@ -36,7 +37,7 @@ pub(crate) fn open(spec: &str) -> SimDrive {
     Spec::parse(spec).expect("a good spec").open(no_files).expect("a good drive")
 }
 
-/// Runs a load; what it writes does not compress.
+/// Runs a load with incompressible data.
 pub(crate) fn run(drive: &mut SimDrive, load: Load) -> Rates {
     run_with(drive, load, DataClass::Random)
 }

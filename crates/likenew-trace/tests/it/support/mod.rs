@@ -1,4 +1,4 @@
-//! Traces out of texts.
+//! Traces from text.
 
 use likenew_core::trace::{TraceIo, TraceSource as _};
 use likenew_trace::{Format, OpenOptions, Trace, TraceError, open_stream};
@@ -6,7 +6,7 @@ use likenew_trace::{Format, OpenOptions, Trace, TraceError, open_stream};
 /// A record and the name of its application.
 pub(crate) type Record = (TraceIo, String);
 
-/// A trace out of these bytes.
+/// A trace from these bytes.
 pub(crate) fn opened(bytes: &[u8], options: &OpenOptions) -> Result<Trace, TraceError> {
     open_stream("the stream", Box::new(std::io::Cursor::new(bytes.to_vec())), options)
 }
@@ -23,7 +23,7 @@ pub(crate) fn drained(trace: &mut Trace) -> (Vec<Record>, Option<String>) {
     }
 }
 
-/// All records, and the error that ended them, even the one of opening.
+/// All records, and the error that ended them, including that of opening.
 pub(crate) fn all_bytes(bytes: &[u8], options: &OpenOptions) -> (Vec<Record>, Option<String>) {
     match opened(bytes, options) {
         Ok(mut trace) => drained(&mut trace),
@@ -50,7 +50,7 @@ pub(crate) fn read(text: &str) -> (Trace, Vec<Record>) {
     read_as(text, None, None)
 }
 
-/// The error of a text that is no whole trace.
+/// The error of an invalid or incomplete text.
 #[track_caller]
 pub(crate) fn refused(text: &str, volume: Option<&str>) -> String {
     all(text, None, volume).1.expect("an error")

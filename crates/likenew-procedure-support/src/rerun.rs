@@ -1,0 +1,229 @@
+//! Running a procedure again with other options: the command, and what a dry run says that it costs.
+
+use likenew_core::answer::Action;
+use likenew_core::drive::Kind;
+use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
+use likenew_core::procedure::{Evidence, Procedure};
+use likenew_core::units::Nanos;
+use likenew_core::workload::{Stream, Workload};
+
+use crate::wording;
+
+/// A run of the same procedure on the same target with other options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rerun {
+    /// Nothing of a plan that leaves the target open.
+    command: Option<String>,
+    /// Nothing where the dry run cannot know them.
+    cost: Option<Cost>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost {
+    elapsed: Nanos,
+    bytes_written: u64,
+}
+
+impl Rerun {
+    /// With these options of the command line, which make `procedure`. Its time is that of the same kinds of I/O in
+    /// `evidence`; it is unknown where the procedure does not fit the drive or has no end.
+    pub fn new(
+        evidence: &Evidence,
+        options: &str,
+        procedure: Result<impl Procedure, impl std::fmt::Debug>,
+    ) -> Self {
+        let command = wording::command(&evidence.plan, options);
+        let procedure = command.as_ref().and_then(|_| procedure.ok());
+        Self { command, cost: procedure.and_then(|procedure| cost(&procedure, evidence)) }
+    }
+
+    /// As an action, with what it is good for.
+    pub fn action(&self, id: &str, why: &str) -> Action {
+        let mut action = Action::new(id, why);
+        if let Some(command) = &self.command {
+            action = action.command(command);
+        }
+        if let Some(Cost { elapsed, bytes_written }) = self.cost {
+            action = action.time(elapsed);
+            // A run that only reads does not have to say so.
+            action = if bytes_written > 0 { action.bytes_written(bytes_written) } else { action };
+        }
+        action
+    }
+}
+
+fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
+    let mut geometry = evidence.geometry.clone();
+    // A folder's geometry is that of the files of the last run; another run makes its own.
+    if evidence.identity.kind == Kind::Folder {
+        let layout = procedure.layout();
+        geometry.capacity = u64::from(layout.files).checked_mul(layout.file_bytes)?;
+    }
+    let new = Evidence::new(evidence.plan.clone(), evidence.identity.clone(), geometry);
+    let paces = Paces::new(evidence);
+    let dry_run = DryRun::with_rates(procedure, &new, &|workload| paces.times_as_long(workload)).ok()?;
+    let is_known = dry_run.is_finite && dry_run.steps() > 0;
+    is_known.then_some(Cost { elapsed: dry_run.elapsed, bytes_written: dry_run.bytes_written })
+}
+
+/// How much longer than on the assumed drive I/Os took, kind by kind.
+struct Paces {
+    kinds: Vec<Pace>,
+}
+
+struct Pace {
+    workload: Workload,
+    /// Of all segments of this kind, in nanoseconds.
+    elapsed_ns: f64,
+    /// The same on the assumed drive.
+    assumed_ns: f64,
+}
+
+impl Paces {
+    fn new(evidence: &Evidence) -> Self {
+        let rotates = evidence.identity.rotates();
+        let mut kinds: Vec<Pace> = Vec::new();
+        let sound = evidence.segments.iter().filter(|segment| segment.measurement_error().is_none());
+        for segment in sound {
+            let Some(assumed_ns) = assumed_elapsed_ns(segment, rotates) else { continue };
+            let (workload, elapsed_ns) = (&segment.workload, segment.elapsed().0 as f64);
+            match kinds.iter_mut().find(|kind| is_same_kind(&kind.workload, workload)) {
+                Some(kind) => {
+                    kind.elapsed_ns += elapsed_ns;
+                    kind.assumed_ns += assumed_ns;
+                }
+                None => kinds.push(Pace { workload: workload.clone(), elapsed_ns, assumed_ns }),
+            }
+        }
+        Self { kinds }
+    }
+
+    /// Of the same kind of I/O; else of all that write, or of all that only read; else as on the assumed drive.
+    fn times_as_long(&self, workload: &Workload) -> f64 {
+        let of = |is_alike: &dyn Fn(&Workload) -> bool| {
+            let alike = || self.kinds.iter().filter(|kind| is_alike(&kind.workload));
+            let assumed_ns: f64 = alike().map(|kind| kind.assumed_ns).sum();
+            (assumed_ns > 0.0).then(|| alike().map(|kind| kind.elapsed_ns).sum::<f64>() / assumed_ns)
+        };
+        of(&|other| is_same_kind(other, workload))
+            .or_else(|| of(&|other| other.writes() == workload.writes()))
+            .unwrap_or(1.0)
+    }
+}
+
+/// Whether two workloads differ in nothing but their addresses, their data and their bounds.
+fn is_same_kind(one: &Workload, other: &Workload) -> bool {
+    let is_same = |(one, other): (&Stream, &Stream)| {
+        one.op == other.op
+            && one.size == other.size
+            && one.arrival == other.arrival
+            && std::mem::discriminant(&one.pattern) == std::mem::discriminant(&other.pattern)
+    };
+    one.access == other.access
+        && one.lanes == other.lanes
+        && one.streams.len() == other.streams.len()
+        && one.streams.iter().zip(&other.streams).all(is_same)
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::drive::Identity;
+    use likenew_core::findings::Findings;
+    use likenew_core::io::Op;
+    use likenew_core::plan::Plan;
+    use likenew_core::procedure::{Descriptor, Layout, Step};
+    use likenew_core::recorder::Stop;
+    use likenew_core::segment::{Segment, SegmentRecorder};
+    use likenew_core::tally::Tally;
+    use likenew_core::target::{Clock, Geometry};
+    use likenew_core::until::Until;
+
+    use super::*;
+
+    /// Writes 100 MiB so many times.
+    struct Writes(usize);
+
+    static DESCRIPTOR: Descriptor = Descriptor { name: "writes", question: "", writes: "", manual: "" };
+
+    impl Procedure for Writes {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 << 30 }
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            let is_done = evidence.segments.len() >= self.0;
+            Ok(if is_done { Step::Done } else { Step::Run(workload("write")) })
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
+    }
+
+    fn workload(op: &str) -> Workload {
+        let stream =
+            format!("op = '{op}'\nsize = '1MiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1");
+        Workload::new("w", Until::bytes(100 << 20), vec![toml::from_str(&stream).unwrap()])
+    }
+
+    /// A drive that wrote 100 MiB in a second, a fifth of what the assumed one reaches.
+    fn evidence(kind: Kind) -> Evidence {
+        let plan = Plan {
+            schema: 1,
+            procedure: "writes".into(),
+            target: Some("/media/My Disk".into()),
+            seed: 0,
+            options: toml::Table::new(),
+        };
+        let identity = Identity {
+            name: "slow".into(),
+            kind,
+            model: None,
+            engine: "sim".into(),
+            capacity_bytes: 1 << 30,
+            block_bytes: 512,
+            facts: Vec::new(),
+            caveats: Vec::new(),
+            accounting: None,
+        };
+        let geometry = Geometry {
+            capacity: 1 << 20,
+            block: 512,
+            boundary: None,
+            writable: true,
+            trims: true,
+            carries_data: false,
+            clock: Clock::Virtual,
+        };
+        let mut evidence = Evidence::new(plan, identity, geometry);
+        let recorder = vec![SegmentRecorder::default()];
+        let mut segment: Segment = SegmentRecorder::join(recorder, &workload("write"), Stop::Reached);
+        segment.ended_at = Nanos::from_secs(1);
+        segment.tallies.push(Tally { ios: 100, bytes: 100 << 20, ..Tally::new(0, Op::Write) });
+        evidence.segments.push(segment);
+        evidence
+    }
+
+    #[test]
+    fn an_action_says_what_a_dry_run_costs_at_the_measured_speed() {
+        let evidence = evidence(Kind::Folder);
+        let action = Rerun::new(&evidence, "--passes 3", Ok::<_, String>(Writes(3))).action("more", "Why");
+        assert_eq!(action.command.as_deref(), Some("likenew writes '/media/My Disk' --passes 3"));
+        assert_eq!(action.bytes_written, Some(300 << 20));
+        let seconds = action.time_s.unwrap();
+        assert!((seconds - 3.0).abs() < 0.01, "{seconds}");
+    }
+
+    #[test]
+    fn what_a_dry_run_cannot_know_is_left_out() {
+        let refused = Rerun::new(&evidence(Kind::Device), "", Err::<Writes, _>("no")).action("more", "Why");
+        assert_eq!((refused.time_s, refused.bytes_written), (None, None));
+        let nothing =
+            Rerun::new(&evidence(Kind::Device), "", Ok::<_, String>(Writes(0))).action("more", "Why");
+        assert_eq!((nothing.time_s, nothing.bytes_written), (None, None));
+    }
+}

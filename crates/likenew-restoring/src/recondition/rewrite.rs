@@ -1,0 +1,377 @@
+//! Everything that a drive holds is rewritten in place, in address order: what restores a drive that takes no TRIM and loses
+//! nothing. Data that was written in one go goes stale in one go, and collecting that copies nothing.
+//!
+//! The addresses are divided into spans. The first part of each span is rewritten as a probe; the rest follows only where the
+//! probe was slow. A second pass begins with the same probes, so what the first pass has brought is known span by span.
+
+use std::ops::Range;
+
+use likenew_core::drive::Kind;
+use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, WriteSpeed};
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Evidence, Step};
+use likenew_stats::summary::quantile;
+
+use super::outcome::fix_reports;
+use super::recondition_step::{ReconditionStep, StepContext, StepName, ends, probe_count, rest, was_fixed};
+use super::wording;
+
+pub(super) struct Rewrite;
+
+/// Passes over the drive at most.
+const PASSES: usize = 2;
+/// A span is one of so many, and not shorter than this share of a small drive, in bytes of a large one.
+const SPANS_MAX: u64 = 128;
+const SPANS_MIN: u64 = 16;
+const SPAN_BYTES: u64 = 1 << 30;
+/// The part of a span that is its probe, and its least length in bytes: longer than the caches of most drives (assumed).
+const PROBE_SHARE: u64 = 16;
+const PROBE_BYTES_MIN: u64 = 16 << 20;
+/// Spans at the beginning that are rewritten however fast their probes were: the spare blocks of a drive, up to some 7 % of it,
+/// take the first writes at full speed whatever lies on it.
+const WARM_UP_SHARE: f64 = 1.0 / 16.0;
+/// A probe that reaches this share of the speed that it should have is fast.
+const FAST: f64 = 0.95;
+/// So much of a pass has been written when its speed is compared with that of its beginning, and so much faster it has to be by then,
+/// once at least. A page-mapped drive whose valid data is evenly spread over its erase blocks is 1.2 times as fast or more after a
+/// quarter, with up to 28 % of spare flash.
+const CHECKPOINTS: [f64; 2] = [0.25, 0.375];
+const GAIN_LEAST: f64 = 1.05;
+/// Where that shows nothing, so many of the first probes are written again, and have to be so much faster than they were: a drive that
+/// maps whole erase blocks becomes faster only where it was rewritten.
+const TRIALS: usize = 4;
+const TRIAL_GAIN_LEAST: f64 = 1.1;
+
+impl ReconditionStep for Rewrite {
+    /// A folder needs no consent.
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        if context.evidence.identity.kind == Kind::Device {
+            return Some(wording::owner_must_name_it());
+        }
+        context.virtual_by().map(wording::host_decides)
+    }
+
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        if context.is_folder() {
+            return context.facts?.file_system.as_ref()?.used_bytes.get();
+        }
+        let used = context.in_use();
+        Some((used.end - used.start) * PASSES as u64)
+    }
+
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        let settings = RewriteSettings { bytes_per_s_max: context.options.rate };
+        let fix = if context.is_folder() {
+            let from = fix_reports(done).filter_map(|report| report.stopped_at).max().unwrap_or(0);
+            (probe_count(done) == 0).then_some(Fix::RewriteFiles { settings, from })
+        } else {
+            Course::follow(context, done).next.map(|piece| Fix::Rewrite { pieces: vec![piece], settings })
+        };
+        match fix {
+            Some(fix) => Some(Step::Probe(Probe::Fix(fix))),
+            None => rest(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
+        }
+    }
+}
+
+/// Why no more was rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RewriteEnd {
+    /// It is not at its end yet.
+    Unfinished,
+    /// All that was slow was rewritten.
+    Complete,
+    /// Writing did not become faster.
+    NoGain,
+    /// It was refused, or the drive failed.
+    Failed,
+}
+
+/// A pass over all spans.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RewritePass {
+    /// The speed against bytes written in address order.
+    pub(super) speeds: Vec<WriteSpeed>,
+    /// Bytes written, and time that passed.
+    pub(super) bytes: u64,
+    pub(super) elapsed_ns: u64,
+    /// The speed of the probe of each span, in bytes a second.
+    pub(super) probes: Vec<Option<f64>>,
+    /// Spans that were fast already.
+    pub(super) fast_spans: usize,
+}
+
+impl RewritePass {
+    fn add(&mut self, report: &FixReport) {
+        self.speeds.extend(report.write_speeds.points());
+        self.bytes += report.bytes_written;
+        self.elapsed_ns += report.elapsed.0;
+    }
+
+    /// All of it, in bytes a second.
+    pub(super) fn bytes_per_s(&self) -> Option<f64> {
+        let (bytes, ns) =
+            self.speeds.iter().fold((0, 0), |(bytes, ns), point| (bytes + point.bytes, ns + point.elapsed.0));
+        (ns > 0).then(|| bytes as f64 / (ns as f64 * 1e-9))
+    }
+
+    /// The points as speed in bytes a second against bytes that were written in this pass up to their ends.
+    pub(super) fn points(&self) -> Vec<[f64; 2]> {
+        let mut written = 0;
+        let mut points = Vec::with_capacity(self.speeds.len());
+        for point in &self.speeds {
+            written += point.bytes;
+            points.extend(point.bytes_per_s().map(|speed| [written as f64, speed]));
+        }
+        points
+    }
+}
+
+/// What the passes were and what comes next: it follows from what was done, in order.
+pub(super) struct Course {
+    pub(super) passes: Vec<RewritePass>,
+    pub(super) end: RewriteEnd,
+    next: Option<AddressRange>,
+}
+
+impl Course {
+    /// Of a target that is no folder.
+    pub(super) fn follow(context: &StepContext<'_>, done: &Evidence) -> Self {
+        let spans = spans(&context.in_use());
+        let mut walk = Walk {
+            results: ends(done).collect::<Vec<_>>().into_iter(),
+            is_dry_run: context.is_dry_run(),
+            goal: context.sustained_goal_bytes_per_s,
+            passes: Vec::new(),
+        };
+        let end = walk.passes(&spans);
+        let (end, next) = match end {
+            Ok(end) => (end, None),
+            Err(Break::Next(piece)) => (RewriteEnd::Unfinished, Some(piece)),
+            Err(Break::Failed) => (RewriteEnd::Failed, None),
+        };
+        Self { passes: walk.passes, end, next }
+    }
+}
+
+/// How the rewriting of everything went.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rewriting {
+    /// Those that have written anything; of a folder one, over all of its files.
+    pub(super) passes: Vec<RewritePass>,
+    pub(super) end: RewriteEnd,
+}
+
+impl Rewriting {
+    /// Of a step; none where it is another step.
+    pub(super) fn of_step(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Option<Self> {
+        if name != StepName::Rewrite {
+            return None;
+        }
+        let (mut passes, end) = if context.is_folder() {
+            let mut pass = RewritePass::default();
+            fix_reports(done).for_each(|report| pass.add(report));
+            let has_failed = fix_reports(done).any(|report| report.end == FixEnd::Failed);
+            (vec![pass], if has_failed { RewriteEnd::Failed } else { RewriteEnd::Complete })
+        } else {
+            let Course { passes, end, .. } = Course::follow(context, done);
+            (passes, end)
+        };
+        passes.retain(|pass| pass.bytes > 0);
+        Some(Self { passes, end })
+    }
+
+    /// Passes that were more than probes: the first, and those that found at least half of the spans slow.
+    pub(super) fn whole_passes(&self) -> usize {
+        let is_whole =
+            |(index, pass): &(usize, &RewritePass)| *index == 0 || pass.fast_spans * 2 <= pass.probes.len();
+        self.passes.iter().enumerate().filter(is_whole).count()
+    }
+
+    /// The speed at the beginning and at the end of the first pass, in bytes a second: medians of an eighth of its points.
+    pub(super) fn first_gain(&self) -> Option<(f64, f64)> {
+        let speeds: Vec<f64> = self.passes.first()?.points().into_iter().map(|[_, speed]| speed).collect();
+        let part = speeds.len() / 8;
+        (part > 0).then_some(())?;
+        Some((quantile(&speeds[..part], 0.5)?, quantile(&speeds[speeds.len() - part..], 0.5)?))
+    }
+
+    /// The speeds of the same probes in the first and in the second pass, in bytes a second.
+    pub(super) fn probes_before_and_after(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let [first, second, ..] = self.passes.as_slice() else { return None };
+        let pairs: Vec<(f64, f64)> =
+            first.probes.iter().zip(&second.probes).filter_map(|(one, other)| one.zip(*other)).collect();
+        (!pairs.is_empty()).then(|| pairs.into_iter().unzip())
+    }
+}
+
+/// Why a walk ends before its end.
+enum Break {
+    /// This is to be rewritten next.
+    Next(AddressRange),
+    Failed,
+}
+
+/// Goes again through what was done.
+struct Walk<'a> {
+    results: std::vec::IntoIter<&'a ProbeResult>,
+    is_dry_run: bool,
+    goal: Option<f64>,
+    passes: Vec<RewritePass>,
+}
+
+impl Walk<'_> {
+    fn passes(&mut self, spans: &[Range<u64>]) -> Result<RewriteEnd, Break> {
+        for _ in 0..PASSES {
+            self.passes.push(RewritePass::default());
+            if !self.pass(spans)? {
+                return Ok(RewriteEnd::NoGain);
+            }
+            if self.pass_mut().fast_spans == spans.len() {
+                break;
+            }
+        }
+        Ok(RewriteEnd::Complete)
+    }
+
+    fn pass_mut(&mut self) -> &mut RewritePass {
+        self.passes.last_mut().expect("a pass was just begun")
+    }
+
+    /// Whether it was worth going on.
+    fn pass(&mut self, spans: &[Range<u64>]) -> Result<bool, Break> {
+        let warm_up = (spans.len() as f64 * WARM_UP_SHARE).ceil() as usize;
+        let is_first = self.passes.len() == 1;
+        let mut speeds = Vec::new();
+        let (mut checkpoints, mut gained) = (0, false);
+        for (index, span) in spans.iter().enumerate() {
+            let (probe, remainder) = parts(span);
+            let before = self.pass_mut().speeds.len();
+            let speed = self.piece(probe)?;
+            self.pass_mut().probes.push(speed);
+            if !(is_first && index < warm_up) && self.is_fast(speed) {
+                self.pass_mut().fast_spans += 1;
+                continue;
+            }
+            if let Some(remainder) = remainder {
+                self.piece(remainder)?;
+            }
+            if index >= warm_up {
+                speeds.extend(self.pass_mut().speeds[before..].iter().filter_map(WriteSpeed::bytes_per_s));
+            }
+            let is_checkpoint = |share: &f64| index + 1 == (spans.len() as f64 * share).ceil() as usize;
+            if CHECKPOINTS.iter().any(is_checkpoint) {
+                checkpoints += 1;
+                gained |= gain(&speeds).is_none_or(|gain| gain >= GAIN_LEAST);
+                if checkpoints == CHECKPOINTS.len() && !gained && !self.trial_gains(spans)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the first spans are written faster now than they were.
+    fn trial_gains(&mut self, spans: &[Range<u64>]) -> Result<bool, Break> {
+        let mut gains = Vec::new();
+        for (index, span) in spans.iter().enumerate().take(TRIALS) {
+            let again = self.piece(parts(span).0)?;
+            let before = self.pass_mut().probes[index];
+            gains.extend(again.zip(before).map(|(again, before)| again / before));
+        }
+        Ok(quantile(&gains, 0.5).is_none_or(|gain| gain >= TRIAL_GAIN_LEAST))
+    }
+
+    /// How fast a piece was written, where that is known.
+    fn piece(&mut self, piece: AddressRange) -> Result<Option<f64>, Break> {
+        match self.results.next() {
+            None => Err(Break::Next(piece)),
+            Some(ProbeResult::FixReport(report)) => {
+                self.pass_mut().add(report);
+                match report.end {
+                    FixEnd::Failed => Err(Break::Failed),
+                    FixEnd::Complete | FixEnd::Stopped => Ok(report.write_speeds.bytes_per_s()),
+                }
+            }
+            Some(_) if self.is_dry_run => Ok(None),
+            Some(_) => Err(Break::Failed),
+        }
+    }
+
+    /// Whether writing is as fast as it should be. Where nobody knows what it should be, a second pass takes for that what the fastest
+    /// parts reached.
+    fn is_fast(&self, speed: Option<f64>) -> bool {
+        let fastest = || {
+            let [before, ..] = self.passes.as_slice() else { return None };
+            let all: Vec<f64> = self
+                .passes
+                .iter()
+                .flat_map(|pass| &pass.speeds)
+                .filter_map(WriteSpeed::bytes_per_s)
+                .collect();
+            quantile(&all, 0.9).filter(|_| self.passes.len() > 1 && !before.speeds.is_empty())
+        };
+        let level = self.goal.or_else(fastest);
+        // Of zeros nothing is written, and what comes after them may be slow.
+        speed.zip(level).is_some_and(|(speed, level)| speed >= FAST * level)
+    }
+}
+
+/// How many times as fast the last quarter was written as the first, by medians, as other programs may have been in between.
+fn gain(speeds: &[f64]) -> Option<f64> {
+    let part = (speeds.len() / 4).max(1);
+    let (first, last) = (speeds.get(..part)?, speeds.get(speeds.len() - part..)?);
+    Some(quantile(last, 0.5)? / quantile(first, 0.5)?)
+}
+
+/// All addresses in whole MiB, divided evenly.
+fn spans(used: &Range<u64>) -> Vec<Range<u64>> {
+    let bytes = used.end - used.start;
+    let length = SPAN_BYTES.min(bytes / SPANS_MIN).max(bytes / SPANS_MAX).max(PROBE_BYTES_MIN);
+    let length = length.next_multiple_of(1 << 20);
+    (used.start..used.end).step_by(length as usize).map(|start| start..used.end.min(start + length)).collect()
+}
+
+/// The probe of a span, and what is left of it.
+fn parts(span: &Range<u64>) -> (AddressRange, Option<AddressRange>) {
+    let bytes = span.end - span.start;
+    let probe = (bytes / PROBE_SHARE).next_multiple_of(1 << 20).max(PROBE_BYTES_MIN).min(bytes);
+    let rest = AddressRange { offset: span.start + probe, bytes: bytes - probe };
+    (AddressRange { offset: span.start, bytes: probe }, (rest.bytes > 0).then_some(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_hold_every_byte_once() {
+        for gib in [1, 2, 80, 500, 4000] {
+            let used = 0..gib << 30;
+            let all = spans(&used);
+            assert!((16..=160).contains(&all.len()), "{gib} GiB: {}", all.len());
+            let mut at = 0;
+            for span in &all {
+                let (probe, rest) = parts(span);
+                let bytes = probe.bytes + rest.map_or(0, |rest| rest.bytes);
+                assert_eq!((span.start, probe.offset, bytes), (at, at, span.end - span.start));
+                assert!(rest.is_none_or(|rest| rest.offset == probe.offset + probe.bytes));
+                at = span.end;
+            }
+            assert_eq!(at, used.end);
+        }
+        // A drive that is smaller than a probe is one.
+        assert_eq!(parts(&(0..4 << 20)), (AddressRange { offset: 0, bytes: 4 << 20 }, None));
+    }
+
+    #[test]
+    fn a_gain_is_that_of_the_last_quarter_over_the_first() {
+        assert_eq!(gain(&[]), None);
+        assert_eq!(gain(&[20.0, 20.0, 25.0, 30.0]), Some(1.5));
+        // One that waited for somebody else decides nothing.
+        let mut speeds = vec![20.0; 40];
+        speeds[38] = 1.0;
+        speeds[2] = 80.0;
+        assert_eq!(gain(&speeds), Some(1.0));
+    }
+}
