@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::ci::apt_get;
+use crate::packages::apt_get;
 use crate::root;
 
 /// The package that depends on the newest kernel. The one for clouds has no drivers for SATA and USB.

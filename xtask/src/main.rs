@@ -9,6 +9,7 @@ mod demo;
 mod fuzz;
 mod guest_kernel;
 mod messages;
+mod packages;
 mod tidy;
 mod web;
 

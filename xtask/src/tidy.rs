@@ -1,6 +1,7 @@
 //! The rules of the project that no compiler checks. Violations fail; long files and functions are only
 //! named.
 
+mod circles;
 mod guarantees;
 mod imports;
 mod links;
@@ -22,6 +23,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("question: {question}");
     }
     let mut offences = imports::offences(&root)?;
+    offences.extend(circles::offences(&root, &sources(&root))?);
     offences.extend(words::offences(&root, &sources(&root))?);
     offences.extend(links::offences(&root)?);
     offences.extend(phrases::offences(&root)?);

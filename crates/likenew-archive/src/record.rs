@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_core::drive::FlashCounters;
 use likenew_core::findings::Findings;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::input::{self, Kind};
 use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;

@@ -11,6 +11,7 @@ use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::open::{Options as OpenOptions, open};
 
 use crate::fio::{self, FioResult, Setting};
+use crate::spread::{middle, spread};
 use crate::target::{Case, CpuLoad, Loop, ServedFile, Tmpfs};
 use crate::{case_run, nop};
 
@@ -107,8 +108,8 @@ fn compare(target: &str, drive: &mut dyn Drive, path: &Path, options: &Options) 
                 "  {case}  against fio {name:16} IOPS {} {goal}   user CPU {} [≤ 0.6]   {:.2} µs against {:.2} µs",
                 turns.ratio(|measured| measured.iops),
                 turns.ratio(|measured| measured.cpu_ns_per_io),
-                median(turns.likenew.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
-                median(turns.fio.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
+                middle_cost(&turns.likenew) / 1e3,
+                middle_cost(&turns.fio) / 1e3,
             );
         }
     }
@@ -161,23 +162,18 @@ impl Turns {
     /// Each run of likenew over the geometric mean of fio's before and after it.
     fn ratio(&self, of: impl Fn(&FioResult) -> f64) -> String {
         let likenew = self.likenew.iter().zip(self.fio.windows(2));
-        spread(likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect())
+        let ratios = likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt());
+        spread(&ratios.collect::<Vec<_>>())
     }
 
     /// fio compared with itself: how much the computer alone varies a ratio.
     fn control(&self, of: impl Fn(&FioResult) -> f64) -> String {
-        spread(self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0])).collect())
+        let ratios = self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0]));
+        spread(&ratios.collect::<Vec<_>>())
     }
 }
 
-fn spread(ratios: Vec<f64>) -> String {
-    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let highest = ratios.iter().copied().fold(0.0, f64::max);
-    format!("{:.3} [{lowest:.2} … {highest:.2}]", median(ratios.into_iter()))
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+/// What one I/O costs of the processor, in nanoseconds.
+fn middle_cost(runs: &[FioResult]) -> f64 {
+    middle(&runs.iter().map(|run| run.cpu_ns_per_io).collect::<Vec<_>>())
 }

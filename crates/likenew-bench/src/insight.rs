@@ -16,9 +16,8 @@ use anyhow::Context as _;
 use clap::Args;
 use likenew_sim::generator::{Family, generate};
 
-use case::{Case, Query};
+use case::{Case, Noise, Query};
 pub(crate) use case::{QueryResult, ask};
-use noise::Noise;
 
 /// The drives, and what to do with them.
 #[derive(Clone, Debug, Args)]

@@ -11,6 +11,7 @@ mod record;
 mod replay;
 mod reproduce;
 mod sim;
+mod spread;
 mod target;
 mod trace;
 mod verify;

@@ -5,6 +5,7 @@ use likenew_real::nop::Nop;
 use likenew_run::calibrate::calibrate;
 
 use crate::case_run;
+use crate::spread::middle;
 use crate::target::Case;
 
 const ROUNDS: usize = 5;
@@ -16,13 +17,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30 };
     let mut nop = Nop::new();
     println!("The instrument alone (medians of {ROUNDS}; goals in brackets)");
-    let iops = median(ROUNDS, || Ok(case_run::run_once(&mut nop, &case, Until::ops(SHORT_IOS * 5))?.iops))?;
+    let iops =
+        middle_of(ROUNDS, |_| Ok(case_run::run_once(&mut nop, &case, Until::ops(SHORT_IOS * 5))?.iops))?;
     println!("  nop, every sample recorded        {:8.2} million I/O/s a core   [≥ 3]", iops / 1e6);
     let single = Case { depth: 1, ..case };
-    let iops = median(ROUNDS, || Ok(case_run::run_once(&mut nop, &single, Until::ops(SHORT_IOS))?.iops))?;
+    let iops = middle_of(ROUNDS, |_| Ok(case_run::run_once(&mut nop, &single, Until::ops(SHORT_IOS))?.iops))?;
     println!("  the same at depth 1               {:8.2} million I/O/s a core", iops / 1e6);
-    let random = median(ROUNDS, || Ok(calibrate(&mut Nop::new())?.random_data_bytes_per_s))?;
-    let ratio = median(ROUNDS, || Ok(calibrate(&mut Nop::new())?.ratio_data_bytes_per_s))?;
+    let random = middle_of(ROUNDS, |_| Ok(calibrate(&mut Nop::new())?.random_data_bytes_per_s))?;
+    let ratio = middle_of(ROUNDS, |_| Ok(calibrate(&mut Nop::new())?.ratio_data_bytes_per_s))?;
     let gib = f64::from(1 << 30);
     println!("  incompressible data               {:8.1} GiB/s a core           [≥ 15]", random / gib);
     println!("  data that compresses to a half    {:8.1} GiB/s a core           [≥ 10]", ratio / gib);
@@ -36,8 +38,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn median(rounds: usize, mut measure: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
-    let mut values = (0..rounds).map(|_| measure()).collect::<anyhow::Result<Vec<f64>>>()?;
-    values.sort_by(f64::total_cmp);
-    Ok(values[rounds / 2])
+fn middle_of(rounds: usize, measure: impl FnMut(usize) -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+    Ok(middle(&(0..rounds).map(measure).collect::<anyhow::Result<Vec<f64>>>()?))
 }

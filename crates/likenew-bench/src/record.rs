@@ -11,6 +11,7 @@ use xshell::{Shell, cmd};
 
 use crate::fio::{self, Setting};
 use crate::root;
+use crate::spread::{middle, spread};
 use crate::target::{Case, Loop, Tmpfs};
 
 /// How long and how often.
@@ -81,9 +82,9 @@ fn compare(
     }
     println!(
         "  {case}  {} [≥ 0.97]   not recorded twice {}   {:.0} IOPS, {recorded} I/Os recorded, {lost} records lost, {:.1} B/I/O of trace",
-        spread(&mut ratios),
-        spread(&mut control),
-        median(&mut plain),
+        spread(&ratios),
+        spread(&control),
+        middle(&plain),
         trace_bytes as f64 / recorded.max(1) as f64,
     );
     Ok(())
@@ -136,15 +137,4 @@ impl Recorder {
         std::fs::remove_file(&self.trace)?;
         Ok(RecordingResult { ios, lost: lost.context("the trace does not say what was lost")?, trace_bytes })
     }
-}
-
-fn spread(ratios: &mut [f64]) -> String {
-    let middle = median(ratios);
-    format!("{middle:.3} [{:.2} … {:.2}]", ratios[0], ratios[ratios.len() - 1])
-}
-
-/// The middle value; sorts the values.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

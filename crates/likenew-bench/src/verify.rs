@@ -24,6 +24,7 @@ use likenew_real::scratch::Scratch;
 use likenew_run::run::run as run_workload;
 use xshell::{Shell, cmd};
 
+use crate::spread::{middle, spread};
 use crate::target::{Loop, Tmpfs};
 
 /// Number of runs.
@@ -108,7 +109,7 @@ fn run_on_loop_device(options: &Options) -> anyhow::Result<()> {
             ratios.push(stamped / plain);
             speeds.push(plain);
         }
-        println!("  {:5}  {}   of {:.0} MB/s", op.name(), spread(&ratios), median(&speeds) / 1e6);
+        println!("  {:5}  {}   of {:.0} MB/s", op.name(), spread(&ratios), middle(&speeds) / 1e6);
     }
     Ok(())
 }
@@ -167,7 +168,7 @@ fn compare_with_f3(options: &Options) -> anyhow::Result<()> {
         SPAN >> 20,
         options.pairs
     );
-    println!("  {}   likenew {:.2} s, f3 {:.2} s", spread(&ratios), median(&ours), median(&theirs));
+    println!("  {}   likenew {:.2} s, f3 {:.2} s", spread(&ratios), middle(&ours), middle(&theirs));
     Ok(())
 }
 
@@ -203,16 +204,4 @@ fn f3(folder: &Path) -> anyhow::Result<f64> {
     ensure!(read.contains("Data LOST: 0.00 Byte"), "{read}");
     std::fs::remove_file(folder.join("1.h2w"))?;
     Ok(seconds)
-}
-
-fn spread(ratios: &[f64]) -> String {
-    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let highest = ratios.iter().copied().fold(0.0, f64::max);
-    format!("{:.3} [{lowest:.2} … {highest:.2}]", median(ratios))
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive, FlashCounters, Identity, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::feasibility::ActionKind;
 use likenew_core::fix::{Fix, FixEnd, FixReport, SkippedRange};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;

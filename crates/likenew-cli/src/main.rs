@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod advice_tests;
+mod applications;
 mod arguments;
 mod audit_step;
 mod catalog_match;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ColorChoice;
+use likenew_core::shell::shell_quote;
 use likenew_report::document::Document;
 use likenew_report::html;
 use likenew_report::labelled_document::{LabelledDocument, label_all};
@@ -47,14 +48,14 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
     }
     let last = if runs > 1 { format!(" --last {runs}") } else { String::new() };
     let folder = archive.archive.as_deref().map_or_else(String::new, |folder| {
-        format!(" --archive {}", wording::quote(&folder.display().to_string()))
+        format!(" --archive {}", shell_quote(&folder.display().to_string()))
     });
     wording::with_details(&format!("likenew report{last}{folder}"))
 }
 
 /// The command line, with details.
 fn same_command() -> String {
-    let words = std::env::args().skip(1).map(|word| wording::quote(&word)).collect::<Vec<_>>().join(" ");
+    let words = std::env::args().skip(1).map(|word| shell_quote(&word)).collect::<Vec<_>>().join(" ");
     wording::with_details(&format!("likenew {words}"))
 }
 

@@ -21,15 +21,17 @@ pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
     }
     // At full speed, waiting only shows how deep the queue was.
     let by = if first.mode == "fast" { BUSY } else { WAITING };
-    let mut ranked: Vec<(f64, &LabelledDocument)> =
-        replays.into_iter().map(|replay| Some((mean(replay, by.0)?, replay))).collect::<Option<_>>()?;
+    let mut ranked: Vec<(f64, &LabelledDocument)> = replays
+        .into_iter()
+        .map(|replay| Some((column_mean(replay, by.0)?, replay)))
+        .collect::<Option<_>>()?;
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let width = ranked.iter().map(|(_, replay)| replay.label.chars().count()).max().unwrap_or(0);
     let is_busy = by == BUSY;
     let mut text = wording::ranking_title(is_busy);
     for (place, (value, replay)) in ranked.iter().enumerate() {
         let label = format!("{:width$}", replay.label);
-        text += &wording::ranking_line(place + 1, &label, is_busy, span(*value), mean(replay, by.1));
+        text += &wording::ranking_line(place + 1, &label, is_busy, span(*value), column_mean(replay, by.1));
     }
     Some(text)
 }
@@ -46,14 +48,14 @@ fn alike(replay: &LabelledDocument) -> Option<ComparisonKey> {
     let options = &replay.document.plan.options;
     let digest = options.get("summary")?.get("digest")?.as_str()?.to_owned();
     let mode = options.get("mode").and_then(|mode| mode.as_str()).unwrap_or("dependent").to_owned();
-    Some(ComparisonKey { digest, mode, ios: mean(replay, "ios")? })
+    Some(ComparisonKey { digest, mode, ios: column_mean(replay, "ios")? })
 }
 
-/// Mean over the passes.
-fn mean(replay: &LabelledDocument, key: &str) -> Option<f64> {
+/// The mean of a column over the passes.
+fn column_mean(replay: &LabelledDocument, key: &str) -> Option<f64> {
     let rows: &[Row] = replay.document.tables.get("summary")?;
     let values: Vec<f64> = rows.iter().map(|row| row.get(key)?.as_f64()).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    likenew_stats::summary::mean(&values)
 }
 
 fn span(ns: f64) -> Nanos {

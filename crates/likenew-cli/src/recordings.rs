@@ -12,7 +12,6 @@ use likenew_trace::{OpenOptions, Surveyor, Trace};
 
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::measure::options as settings;
 use crate::wording;
 
 /// Checks for Ctrl-C after this many I/Os.
@@ -70,7 +69,7 @@ pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
     }
     let Some(summary) = scan(&options)? else { return Ok(false) };
     options.summary = Some(summary);
-    plan.options = settings(&options);
+    plan.options = toml::Table::try_from(&options).expect("options are plain values");
     Ok(true)
 }
 

@@ -13,8 +13,8 @@ use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_real::open::PathKind;
 use likenew_sim::{Spec, State};
 
+use crate::applications::applications;
 use crate::arguments::Check;
-use crate::commands::apps::applications;
 use crate::exit::Failure;
 use crate::measure::options as settings;
 use crate::mix_only::MixOnly;

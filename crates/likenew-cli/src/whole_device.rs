@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive, FlashCounters, Identity, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::feasibility::ActionKind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;

@@ -11,6 +11,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::quantity::{Number, Rate, Size};
+use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
 
@@ -213,7 +214,7 @@ pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &st
         "{0} is {what}; writing would destroy its data, so nothing was changed.\n\
          Read only: likenew surface {1}, or likenew bench {1} --op read. Safe to write: {instead}.\n{consent}",
         path.display(),
-        quote(&path.display().to_string())
+        shell_quote(&path.display().to_string())
     )
 }
 
@@ -368,7 +369,7 @@ pub(crate) fn run_not_kept(reason: impl Display) -> String {
 }
 
 pub(crate) fn resume_hint(path: &Path) -> String {
-    format!("To continue it: likenew resume {}", quote(&path.display().to_string()))
+    format!("To continue it: likenew resume {}", shell_quote(&path.display().to_string()))
 }
 
 pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) -> String {
@@ -438,15 +439,6 @@ pub(crate) fn not_a_finished_check(path: &Path) -> String {
 /// A command with an option that shows everything.
 pub(crate) fn with_details(command: &str) -> String {
     format!("{command} --details")
-}
-
-/// A word for a shell, quoted if it has special characters.
-pub(crate) fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 // ---- sizes that do not fit ----
@@ -770,12 +762,5 @@ mod tests {
             plan_error("day.toml", Some(7), Some("options.pattern"), "expected a string"),
             "the plan day.toml, line 7, options.pattern: expected a string"
         );
-    }
-
-    #[test]
-    fn words_are_quoted_only_where_a_shell_would_change_them() {
-        assert_eq!(quote("sim:tiny-flash"), "sim:tiny-flash");
-        assert_eq!(quote("sim:tiny-flash?state=used&fill=1"), "'sim:tiny-flash?state=used&fill=1'");
-        assert_eq!(quote("it's"), "'it'\\''s'");
     }
 }

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::trim::DiscardCounters;
 use crate::units::Nanos;
 
+/// Data that was rewritten on trial has to be read at least so many times as fast, or the rest is not rewritten. Chosen: less
+/// is not worth the wear.
+pub const REWRITE_GAIN_MIN: f64 = 1.15;
+
 /// The kind of fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

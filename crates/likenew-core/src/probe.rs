@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::drive::FlashCounters;
 use crate::extents::ExtentMap;
 use crate::facts::Facts;
 use crate::feasibility::Feasibility;
 use crate::fix::{Fix, FixReport};
+use crate::flash_counters::FlashCounters;
 use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::trim::{ReadBack, ReadBackResult, TrimCapabilities, TrimPath, TrimReport};
 use crate::units::Nanos;

@@ -76,6 +76,11 @@ impl Evidence {
         self.segments.is_empty() && self.observations.is_empty()
     }
 
+    /// What was measured under a name.
+    pub fn segment_named(&self, name: &str) -> Option<&Segment> {
+        self.segments.iter().find(|segment| segment.workload.name == name)
+    }
+
     /// How much was done: workloads and probes.
     pub fn steps(&self) -> usize {
         self.segments.len() + self.observations.len()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::busy;
 use crate::counters::Counters;
 use crate::damage::Damage;
-use crate::drive::FlashCounters;
+use crate::flash_counters::FlashCounters;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
 use crate::replay_record::ReplayRecord;

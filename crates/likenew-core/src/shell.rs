@@ -1,10 +1,10 @@
 //! Words of commands that are printed for a person to paste into a shell.
 
-/// A word that the shell takes literally, whatever characters it contains.
+/// A word that the shell takes as it is, whatever characters are in it. Quotes do not keep a program from taking a word that
+/// begins with a dash for an option.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:@%+=,".contains(letter);
-    // A word that begins with a dash would be taken for an option.
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
+    if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
@@ -16,12 +16,12 @@ mod tests {
 
     #[test]
     fn a_name_stays_one_word_of_the_shell() {
-        for plain in ["/dev/sda", "luks-0a1b", "/mnt/a_b.c"] {
+        for plain in ["/dev/sda", "luks-0a1b", "/mnt/a_b.c", "--details", "sim:tiny-flash"] {
             assert_eq!(shell_quote(plain), plain);
         }
         assert_eq!(shell_quote("/media/My Disk"), "'/media/My Disk'");
         assert_eq!(shell_quote("a';rm -rf /;'"), r"'a'\'';rm -rf /;'\'''");
-        for odd in ["", "$(reboot)", "-x", "a\nb", "*", "ä", "sim:tiny-flash?fill=0.5", "a&b"] {
+        for odd in ["", "$(reboot)", "a\nb", "*", "ä", "sim:tiny-flash?fill=0.5", "a&b"] {
             assert!(shell_quote(odd).starts_with('\'') && shell_quote(odd).ends_with('\''), "{odd}");
         }
     }

@@ -8,7 +8,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{Number, digits};
+use crate::digits::{Number, digits};
 
 /// A point in a target's time, or a span of it, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

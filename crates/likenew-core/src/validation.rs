@@ -5,7 +5,8 @@
 //! in any of a hundred places. So evidence is checked once, where it is read.
 
 use crate::counters::Counters;
-use crate::drive::{FlashCounters, Identity};
+use crate::drive::Identity;
+use crate::flash_counters::FlashCounters;
 use crate::probe::Observation;
 use crate::procedure::Evidence;
 use crate::sample::Sample;

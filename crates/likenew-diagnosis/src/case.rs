@@ -2,12 +2,26 @@
 
 use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind};
 
-use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site};
+use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site, Symptom};
 
 /// Shortest random read, in nanoseconds, that waits for a seek: the fastest disks turn at 15,000 rpm, half a
 /// revolution of which takes 2 ms (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency),
 /// and no healthy flash takes a millisecond.
 pub const ARM_NS: f64 = 2.5e6;
+
+/// Ratio from which users notice a difference. Chosen: 30%.
+const NOTICEABLE: f64 = 1.3;
+/// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
+/// larger difference.
+const STRIKING: f64 = 1.5;
+/// Share of the time that other I/O may take. Chosen: less is not noticed.
+const BACKGROUND_SHARE_MAX: f64 = 0.05;
+const STALLED_SHARE_MIN: f64 = 0.05;
+/// Standard deviation over mean of the rate in windows of sequential reads from which it is uneven; on a
+/// healthy drive it is a few percent.
+const UNEVEN: f64 = 0.25;
+/// Probability, in 0..1, with which a symptom must be present. Chosen: the same as for naming a cause.
+const SURE: f64 = 0.9;
 
 /// Measurements, facts and references of one target.
 #[derive(Clone, Copy, Debug)]
@@ -116,5 +130,47 @@ impl<'a> Case<'a> {
     /// The hypervisor or cloud that provides the drive, if any.
     pub fn virtual_by(&self) -> Option<&'a str> {
         self.drive()?.identity.virtual_by.value()?.as_deref()
+    }
+
+    /// Everything that needs an explanation, the metrics first.
+    pub fn symptoms(&self) -> Vec<Symptom> {
+        let measurements = self.measurements;
+        let is = |measurement: Option<Measured>, threshold: f64| {
+            measurement.is_some_and(|of| of.chance_above(threshold) >= SURE)
+        };
+        let shows = |indicator: Indicator, threshold: f64| is(self.beyond_normal(indicator), threshold);
+        let mut found: Vec<Symptom> = Metric::ALL
+            .into_iter()
+            .filter(|metric| {
+                self.shortfall(*metric).is_some_and(|(share, reference)| {
+                    share.chance_above(reference.origin.share_least()) <= 1.0 - SURE
+                })
+            })
+            .map(Symptom::Below)
+            .collect();
+        found.extend(
+            [
+                (shows(Indicator::NewOverOldData, STRIKING), Symptom::NewDataFaster),
+                (shows(Indicator::NewOverOldDataRandom, STRIKING), Symptom::NewDataFaster),
+                (shows(Indicator::MedianOverSlowest, STRIKING), Symptom::SlowRegions),
+                (shows(Indicator::RepeatOverFirst, STRIKING), Symptom::RepeatReadFaster),
+                (shows(Indicator::WriteCliff, NOTICEABLE), Symptom::WriteCliff),
+                (shows(Indicator::RestedOverLoaded, NOTICEABLE), Symptom::SlowsUnderLoad),
+                (shows(Indicator::WideOverNarrow, STRIKING) && !self.is_disk(), Symptom::SlowOverWideSpan),
+                (shows(Indicator::IdleOverBusy, STRIKING), Symptom::SlowAfterIdle),
+                (shows(Indicator::AlignedOverShifted, NOTICEABLE), Symptom::SlowWhenAligned),
+                (shows(Indicator::BurstOverFlat, NOTICEABLE), Symptom::FlatAfterBurst),
+                (is(measurements.background_share, BACKGROUND_SHARE_MAX), Symptom::BackgroundIo),
+                (shows(Indicator::StalledShare, STALLED_SHARE_MIN), Symptom::Stalls),
+                (shows(Indicator::ReadScatter, UNEVEN), Symptom::Uneven),
+                (measurements.errors > 0, Symptom::Errors),
+                (measurements.wrong_sectors > 0, Symptom::WrongData),
+                (is(self.fastest_over_link(), 1.05), Symptom::FasterThanLink),
+            ]
+            .into_iter()
+            .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),
+        );
+        found.dedup();
+        found
     }
 }

@@ -6,7 +6,6 @@ use likenew_core::drive;
 use super::steps::blocked_steps;
 use super::{
     ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
-    symptoms,
 };
 
 /// Probability, in 0..1, from which a cause is named. Chosen: one wrong name in ten at most.
@@ -170,7 +169,7 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> =
         ALL.iter().map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) }).collect();
-    let symptoms = symptoms(case);
+    let symptoms = case.symptoms();
     let explained_by = |one: &ScoredCause| -> Vec<Symptom> {
         symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
     };

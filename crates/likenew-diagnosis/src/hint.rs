@@ -1,15 +1,6 @@
-//! How to get missing evidence, and whether that is possible on the target.
+//! What would tell more of a drive; the site knows whether that can be done there.
 
 use likenew_core::answer::Action;
-use likenew_core::drive::Kind;
-use likenew_core::feasibility::ActionKind;
-use likenew_core::shell::shell_quote;
-
-use crate::{Possibility, Site};
-
-/// Address space to which the measurement of TRIM's effect is limited, in bytes: more takes long on a large
-/// drive.
-const TRIM_SPACE: u64 = 1 << 30;
 
 /// A way to get missing evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +10,13 @@ pub struct Hint {
     /// An imperative without a full stop; empty if nothing can be done.
     why: &'static str,
     /// Its command, with `{}` for the target.
-    command: Option<&'static str>,
-    needs: Needs,
+    pub(crate) command: Option<&'static str>,
+    pub(crate) needs: Needs,
 }
 
 /// What the target must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
+pub(crate) enum Needs {
     Nothing,
     /// A machine whose system can be queried.
     Machine,
@@ -96,32 +87,8 @@ impl Hint {
         Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
     }
 
-    /// The action for this target; `None` if it is not possible there.
-    pub(crate) fn action(self, site: Option<&Site<'_>>) -> Option<Action> {
-        if self.why.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
-            return None;
-        }
-        let action = Action::new(self.id, self.why);
-        let (Some(command), Some(site)) = (self.command, site) else { return Some(action) };
-        let command = command.replace("{}", &shell_quote(site.target));
-        // In a folder 1 GiB is the default.
-        let is_large =
-            site.kind == Kind::Simulated && site.used_bytes + site.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
-        Some(action.command(if self.needs == Needs::Trim && is_large {
-            format!("{command} --space 1GiB")
-        } else {
-            command
-        }))
-    }
-
-    fn is_possible(self, site: &Site<'_>) -> bool {
-        let is_real = site.kind != Kind::Simulated;
-        match self.needs {
-            Needs::Nothing => true,
-            Needs::Machine => is_real,
-            Needs::Root => is_real && site.facts.and_then(|facts| facts.machine.root.get()) != Some(true),
-            Needs::Writing => site.writable,
-            Needs::Trim => site.trims && site.possibility(ActionKind::Fstrim) == Possibility::Yes,
-        }
+    /// The action, without its command; none where nothing can be done.
+    pub(crate) fn action(self) -> Option<Action> {
+        (!self.why.is_empty()).then(|| Action::new(self.id, self.why))
     }
 }

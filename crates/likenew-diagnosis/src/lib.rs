@@ -38,6 +38,6 @@ pub use metric::Metric;
 pub use reference::{Origin, Reference};
 pub use site::{Possibility, Site};
 pub use steps::{BlockedStep, HelpingStep, causes_fixed_by, helping_steps, step_action_id, step_kind};
-pub use symptom::{Symptom, symptoms};
+pub use symptom::Symptom;
 pub use weights::{Origin as WeightOrigin, PRIORS, WEIGHTS, Weight, prior};
 pub use wording::{ActionNotes, notes};

@@ -117,8 +117,10 @@ impl LogOdds {
 
     /// Missing evidence that the target allows, most telling first.
     pub fn missing_evidence(&self, site: Option<&Site<'_>>) -> Vec<MissingEvidence> {
-        let missing =
-            |(hint, bits): &(Hint, f64)| Some(MissingEvidence { action: hint.action(site)?, bits: *bits });
+        let missing = |(hint, bits): &(Hint, f64)| {
+            let action = site.map_or_else(|| hint.action(), |site| site.action(*hint))?;
+            Some(MissingEvidence { action, bits: *bits })
+        };
         let mut missing_evidence: Vec<MissingEvidence> =
             self.missing_evidence.iter().filter_map(missing).collect();
         missing_evidence.sort_by(|one, other| other.bits.total_cmp(&one.bits));

@@ -1,13 +1,20 @@
 //! The target of fixes, and which steps are possible there: the same answer for advice and for action.
 
+use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
 use likenew_core::feasibility::{ActionKind, Feasibility};
+use likenew_core::shell::shell_quote;
 
+use crate::hint::{Hint, Needs};
 use crate::wording::obstacle;
 
 /// Overwriting less free space than this, in bytes, gains nothing (assumed).
 const FREE_LEAST: u64 = 64 << 20;
+
+/// Address space to which the measurement of TRIM's effect is limited, in bytes: more takes long on a large
+/// drive.
+const TRIM_SPACE: u64 = 1 << 30;
 
 /// The target of fixes.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +93,32 @@ impl Site<'_> {
             Some(Possibility::No(reason)) => Possibility::No(reason),
             // Consent does not override the drive's state.
             other => by_state().or(other).unwrap_or(Possibility::Yes),
+        }
+    }
+
+    /// What a hint advises, with its command for this target; none where it is not possible here.
+    pub(crate) fn action(&self, hint: Hint) -> Option<Action> {
+        let action = hint.action().filter(|_| self.allows(hint.needs))?;
+        let Some(command) = hint.command else { return Some(action) };
+        let command = command.replace("{}", &shell_quote(self.target));
+        // In a folder 1 GiB is the default.
+        let is_large =
+            self.kind == Kind::Simulated && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
+        Some(action.command(if hint.needs == Needs::Trim && is_large {
+            format!("{command} --space 1GiB")
+        } else {
+            command
+        }))
+    }
+
+    fn allows(&self, needs: Needs) -> bool {
+        let is_real = self.kind != Kind::Simulated;
+        match needs {
+            Needs::Nothing => true,
+            Needs::Machine => is_real,
+            Needs::Root => is_real && self.facts.and_then(|facts| facts.machine.root.get()) != Some(true),
+            Needs::Writing => self.writable,
+            Needs::Trim => self.trims && self.possibility(ActionKind::Fstrim) == Possibility::Yes,
         }
     }
 

@@ -10,6 +10,7 @@ mod cleaning;
 mod comparison;
 mod compression;
 mod context;
+mod disturbance;
 mod experiment;
 mod fill;
 mod finding;
@@ -202,7 +203,7 @@ impl Procedure for Xray {
             .tables
             .insert("properties".into(), properties.iter().map(|property| row(property.row())).collect());
         let disturbances =
-            noise::disturbances(context.inferences.noise(), context.inferences.background_io());
+            disturbance::disturbances(context.inferences.noise(), context.inferences.background_io());
         let action = |remedy: Remedy| remedy::action(remedy, &self.options, evidence, span);
         let disturbance =
             (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));

@@ -1,5 +1,6 @@
 //! New against used: measures a drive, ages it by a recipe, and measures the same again.
 
+mod aging;
 mod answers;
 mod comparison;
 mod phase;
@@ -16,13 +17,14 @@ use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use serde::{Deserialize, Serialize};
 
+pub use aging::FILE_BYTES;
 use answers::{AgeAnswers, answers};
 use comparison::Comparison;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_multiple, out_of_range};
 use phase::Phase;
-pub use recipe::{FILE_BYTES, Recipe};
+pub use recipe::Recipe;
 use results::AgeResults;
 use zone_layout::ZoneLayout;
 
@@ -155,13 +157,13 @@ impl Age {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
         if let Some(bytes) = options.bytes {
-            recipe::check_bytes(bytes, zones.space.end)?;
+            aging::check_bytes(bytes, zones.space.end)?;
         }
         if options.trim && !evidence.geometry.trims {
             return Err(wording::drive_ignores_trim());
         }
         let mut workloads = phase::workloads(Phase::New, options, &zones);
-        workloads.extend(recipe::workloads(options, &zones));
+        workloads.extend(aging::workloads(options, &zones));
         workloads.extend(phase::workloads(Phase::Used, options, &zones));
         if self.has_rest() {
             workloads.push(Workload::rest(options.rest));

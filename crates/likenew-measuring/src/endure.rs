@@ -109,8 +109,8 @@ impl Procedure for Endure {
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         match &self.test {
-            Test::Loop(test) => test.judge(evidence),
-            Test::Snia(test) => test.judge(evidence),
+            Test::Loop(test) => loop_findings::findings(test, evidence),
+            Test::Snia(test) => snia_findings::findings(test, evidence),
         }
     }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod options;
 mod pass;
 mod pictures;
+mod replay_mode;
 mod summary;
 mod tables;
 mod wording;
@@ -22,8 +23,9 @@ use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::span_too_large;
-pub use options::{ReplayMode, ReplayOptions};
+pub use options::ReplayOptions;
 use pass::passes;
+pub use replay_mode::ReplayMode;
 pub use summary::TraceSummary;
 
 /// What the procedure measures and what it costs.

@@ -1,6 +1,7 @@
 //! Speed along the address space, access time by distance, and what the drive's cache delivers: a map of a drive.
 
 mod access;
+mod access_sample;
 mod burst;
 mod curve;
 mod ends;
@@ -20,7 +21,6 @@ use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Latency, Rate, Share, Size};
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
@@ -184,11 +184,6 @@ fn preparation_runs(evidence: &Evidence) -> usize {
     usize::from(evidence.identity.kind == Kind::Folder)
 }
 
-/// The segment with this name.
-fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
-    evidence.segments.iter().find(|segment| segment.workload.name == name)
-}
-
 impl Procedure for Surface {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
@@ -213,11 +208,12 @@ impl Procedure for Surface {
         let mut findings = Findings::default();
         let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
         let curve = self.curve(evidence, span);
-        let access = segment_named(evidence, PROBES)
-            .and_then(|probes| Access::new(probes, segment_named(evidence, SMALL), &curve, self.options.op));
+        let access = evidence
+            .segment_named(PROBES)
+            .and_then(|probes| Access::new(probes, evidence.segment_named(SMALL), &curve, self.options.op));
         let slow_regions = SlowRegions::new(&curve, &self.options, evidence);
         let ends = Ends::new(&curve, &slow_regions.points());
-        let burst = segment_named(evidence, BURST).filter(|burst| burst.total().bytes > 0);
+        let burst = evidence.segment_named(BURST).filter(|burst| burst.total().bytes > 0);
         let actions = self.actions(evidence, span);
         let is_disk = access.as_ref().is_some_and(Access::is_disk);
         let answers = &mut findings.answers;

@@ -12,6 +12,3 @@ pub mod rows;
 pub mod series;
 pub mod wording;
 pub mod workloads;
-
-/// Confidence of every reported interval, in 0..1: the usual 95%.
-pub const CONFIDENCE: f64 = 0.95;

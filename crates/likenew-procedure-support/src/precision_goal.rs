@@ -4,11 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use likenew_core::answer::Answer;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::precision::{Goal, Precision, precision};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{CONFIDENCE, wording};
+use crate::wording;
 
 /// Half the width of an interval over its mean, spelled in percent: `2%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ impl PrecisionGoal {
 
 /// The interval of the mean of some passes, and whether it is narrow enough.
 pub fn interval(passes: &[f64], goal: Option<&Goal>) -> (Option<Interval>, Option<bool>) {
-    let usual = || mean_interval(passes, CONFIDENCE);
+    let usual = || mean_interval(passes, CONFIDENCE_95);
     match goal.map(|goal| precision(passes, goal)) {
         None => (usual(), None),
         Some(Precision::More) => (usual(), Some(false)),

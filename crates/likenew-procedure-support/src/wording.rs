@@ -1,5 +1,6 @@
 //! The sentences of this crate: failed I/Os and tests, device counters, and precision of means.
 
+use std::fmt::Display;
 use std::io;
 
 use likenew_core::answer::{Action, Answer};
@@ -9,12 +10,16 @@ use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 
-use crate::precision_goal::PrecisionGoal;
-
 /// The same text with a capital first letter, to begin a sentence with.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The same text with a small first letter, to go on in a sentence with.
+pub fn lowercase_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// `1 test`, `2 tests`.
@@ -47,17 +52,12 @@ pub fn recondition_command(plan: &Plan) -> Option<String> {
 }
 
 /// The error of an option outside of its range.
-pub fn out_of_range(
-    option: &str,
-    value: impl std::fmt::Display,
-    low: impl std::fmt::Display,
-    high: impl std::fmt::Display,
-) -> String {
+pub fn out_of_range(option: &str, value: impl Display, low: impl Display, high: impl Display) -> String {
     format!("{option} = {value} is out of range; use {low} to {high}")
 }
 
 /// The error of an option that has to be a multiple of something.
-pub fn not_a_multiple(option: &str, value: impl std::fmt::Display, unit: impl std::fmt::Display) -> String {
+pub fn not_a_multiple(option: &str, value: impl Display, unit: impl Display) -> String {
     format!("{option} = {value} is not a multiple of {unit}")
 }
 
@@ -69,9 +69,9 @@ pub fn span_too_large(span: Size, capacity: Size) -> String {
 /// The error of an option that has to be a power of two.
 pub fn not_a_power_of_two(
     option: &str,
-    value: impl std::fmt::Display,
-    low: impl std::fmt::Display,
-    high: impl std::fmt::Display,
+    value: impl Display,
+    low: impl Display,
+    high: impl Display,
 ) -> String {
     format!("{option} = {value} is not a power of two; use one from {low} to {high}")
 }
@@ -261,20 +261,20 @@ pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) -> String {
 }
 
 /// All means are as precise as asked.
-pub(crate) fn means_are_precise(goal: PrecisionGoal, passes_most: usize) -> Answer {
+pub(crate) fn means_are_precise(goal: impl Display, passes_most: usize) -> Answer {
     let answer = format!("every mean is known to ±{goal} after at most {}", passes(passes_most));
     Answer::good("precision", "Precision", answer)
 }
 
 /// Some means are not as precise as asked.
-pub(crate) fn means_are_imprecise(goal: PrecisionGoal, wide: usize, of: usize) -> Answer {
+pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, of: usize) -> Answer {
     let verb = if wide == 1 { "is" } else { "are" };
     let answer = format!("{wide} of {} {verb} known less precisely than ±{goal}", count(of as u64, "mean"));
     Answer::unknown("precision", "Precision", answer)
 }
 
 /// The precision of one mean; `None` if its passes give no interval.
-pub(crate) fn precision_of_mean(name: &str, reached: Option<PrecisionGoal>, passes_run: usize) -> String {
+pub(crate) fn precision_of_mean(name: &str, reached: Option<impl Display>, passes_run: usize) -> String {
     let after = passes(passes_run);
     match reached {
         Some(reached) => format!("{name}: ±{reached} after {after}."),
@@ -291,6 +291,7 @@ mod tests {
     use likenew_core::io::{Op, Outcome};
 
     use super::*;
+    use crate::precision_goal::PrecisionGoal;
 
     #[test]
     fn answers_can_be_read_with_their_questions() {

@@ -15,7 +15,7 @@ use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::not_possible;
-use crate::scratch::{DIRECTORY, MARKER, Scratch, open_folder};
+use crate::scratch::{MARKER, Scratch, is_scratch_directory, open_folder};
 use crate::space::Space;
 use crate::table::{FileTable, check_descriptors};
 
@@ -55,7 +55,7 @@ pub(crate) fn open(
     reserve: Option<u64>,
     engine: Engine,
 ) -> Result<RealDrive<FileTable>, LabError> {
-    if folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists() {
+    if is_scratch_directory(folder) {
         return Err(LabError::Unsuitable(format!(
             "{} is a temporary folder of Likenew: give its parent folder",
             folder.display()

@@ -22,7 +22,7 @@ use crate::clock::{Monotonic, wall_seconds};
 use crate::direct_io::DirectIo;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
-use crate::scratch::{DIRECTORY, MARKER};
+use crate::scratch::is_scratch_directory;
 use crate::trim::{Flush, extents};
 
 /// Limits for searching a folder.
@@ -328,7 +328,7 @@ impl<'a> Search<'a> {
             }
             let path = folder.join(OsStr::from_bytes(name.to_bytes()));
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory if !is_ours(&path) => folders.push(path),
+                FileType::Directory if !is_scratch_directory(&path) => folders.push(path),
                 FileType::RegularFile => self.visit(path, &top, name, &stat),
                 _ => {}
             }
@@ -358,10 +358,6 @@ impl<'a> Search<'a> {
     }
 }
 
-fn is_ours(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -370,6 +366,7 @@ mod tests {
     use likenew_core::io::{DataClass, Slot};
 
     use super::*;
+    use crate::scratch::{DIRECTORY, MARKER};
 
     const MIB: usize = 1 << 20;
 

@@ -30,6 +30,11 @@ pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
 pub(crate) const PROCESS: &str = "process: ";
 const SUFFIX: &str = ".likenew";
 
+/// Whether a folder is one in which likenew itself measures.
+pub(crate) fn is_scratch_directory(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
+}
+
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
 #[derive(Debug)]
 pub struct Scratch {

@@ -18,7 +18,6 @@ use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::folder::Folder;
 use crate::journal::Journal;
-use crate::salvage_file::SalvageFile;
 
 /// An attribute: it is written as one, whatever is cut off, and the records stay as they are.
 const RESUMED_IN: &str = "user.likenew.resumed-in";
@@ -128,9 +127,9 @@ impl JournalFile {
             .map_err(RefreshError::journal("write to"))
     }
 
-    /// Where to keep existing data before its place is restored from the journal.
-    pub fn salvage_file(&self) -> SalvageFile {
-        SalvageFile::new(self.paths.clone())
+    /// Where it is, and what is found torn is kept.
+    pub(crate) fn paths(&self) -> &JournalPaths {
+        &self.paths
     }
 
     /// Removes it durably: one that came back after a cut would describe an outdated state.

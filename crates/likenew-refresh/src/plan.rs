@@ -25,6 +25,21 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Bytes of a plan, at most.
 pub(crate) const PLAN_BYTES_MAX: u64 = 64 << 20;
 
+/// What is known of a store without its journal; the journal must agree.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreFacts<'a> {
+    /// The identity of the store.
+    pub identity: &'a str,
+    /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
+    pub marks: &'a [Range<u64>],
+}
+
+impl<'a> From<&'a str> for StoreFacts<'a> {
+    fn from(identity: &'a str) -> Self {
+        Self { identity, marks: &[] }
+    }
+}
+
 /// Settings of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,10 +8,10 @@ use likenew_core::block_store::BlockStore;
 use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
 use crate::journal::{Journal, Slot};
+use crate::plan::StoreFacts;
 use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
 use crate::salvage::append;
-use crate::session::StoreFacts;
 use crate::witnesses::{fingerprint, witnesses};
 
 /// An interrupted refresh that was inspected. Nothing has been written yet.

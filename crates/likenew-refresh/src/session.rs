@@ -1,7 +1,6 @@
 //! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file
 //! and of a device alike.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -10,30 +9,16 @@ use likenew_core::block_store::BlockStore;
 use crate::error::RefreshError;
 use crate::journal::Journal;
 use crate::journal_file::{JournalFile, JournalPaths};
-use crate::plan::Task;
+use crate::plan::{StoreFacts, Task};
 use crate::refresh::{Progress, Refresh};
 use crate::resume::InspectedRefresh;
+use crate::salvage_file::SalvageFile;
 
 /// A refresh under way, with its journal in its place.
 #[derive(Debug)]
 pub struct RefreshSession<S> {
     refresh: Refresh<S, JournalFile>,
     salvage: Option<PathBuf>,
-}
-
-/// What is known of a store without its journal; the journal must agree.
-#[derive(Clone, Copy, Debug)]
-pub struct StoreFacts<'a> {
-    /// The identity of the store.
-    pub identity: &'a str,
-    /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
-    pub marks: &'a [Range<u64>],
-}
-
-impl<'a> From<&'a str> for StoreFacts<'a> {
-    fn from(identity: &'a str) -> Self {
-        Self { identity, marks: &[] }
-    }
 }
 
 /// How a session has ended.
@@ -86,7 +71,7 @@ impl<S: BlockStore> RefreshSession<S> {
     /// # Errors
     /// As [`InspectedRefresh::resume`]; the journal stays.
     pub fn resume(found: InspectedRefresh<S, JournalFile>) -> Result<Self, RefreshError> {
-        let mut salvage = found.journal().file().salvage_file();
+        let mut salvage = SalvageFile::new(found.journal().file().paths().clone());
         let refresh = found.resume(&mut salvage)?;
         Ok(Self { refresh, salvage: salvage.into() })
     }

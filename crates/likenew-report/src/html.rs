@@ -5,8 +5,7 @@
 
 mod plain;
 
-use crate::error::ReportError;
-use crate::finite;
+use crate::document::{ReportError, check_numbers};
 use crate::labelled_document::LabelledDocument;
 
 /// The page, which `build.rs` has built or found.
@@ -26,7 +25,7 @@ pub fn page(documents: &[LabelledDocument]) -> Result<String, ReportError> {
 }
 
 fn page_in(bundle: &str, documents: &[LabelledDocument]) -> Result<String, ReportError> {
-    documents.iter().try_for_each(|labelled| finite::check(&labelled.document))?;
+    documents.iter().try_for_each(|labelled| check_numbers(&labelled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let embedded = format!("{before}{}{after}", data_block(documents));
     // The data block cannot contain the second placeholder, because it has no `<`.

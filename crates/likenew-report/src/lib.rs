@@ -8,8 +8,6 @@
 mod column;
 mod compare;
 pub mod document;
-pub mod error;
-mod finite;
 mod grid;
 pub mod html;
 pub mod labelled_document;

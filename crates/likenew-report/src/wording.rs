@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use likenew_core::answer::{Action, Answer, Estimate, Loss, Standing};
-use likenew_core::drive::{FlashCounters, Kind};
+use likenew_core::drive::Kind;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::instrument::AddedLatency;
 use likenew_core::quantity::{Factor, Number, Size, digits};
 use likenew_core::target::Clock;

@@ -83,7 +83,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let mut remarkable = if remarks.is_empty() {
         vec![wording::unremarkable(unavailable, rows.len())]
     } else {
-        remarks.iter().map(wording::remark_answer).collect()
+        remarks.iter().map(|remark| wording::remark_answer(&remark.subject, &remark.words)).collect()
     };
     if unavailable > 0 {
         remarkable[0].caveats.push(wording::some_unavailable(unavailable, rows.len()));
@@ -92,7 +92,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let health = with_root_action(health, &rows, target);
     let unusual = match remarks.as_slice() {
         [] => Unusual::Nothing,
-        [only] => Unusual::One(only),
+        [only] => Unusual::One { subject: &only.subject, words: &only.words },
         several => Unusual::Several(several.len()),
     };
     findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());

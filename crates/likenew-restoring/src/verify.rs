@@ -4,12 +4,15 @@
 mod answers;
 mod boundaries;
 mod capacity;
+mod damage_summary;
 mod device_wrap;
 mod findings;
 mod narrowing;
 mod parts;
+mod task;
 mod wording;
 mod workload_plan;
+mod workloads;
 
 use likenew_core::findings::Findings;
 use likenew_core::probe::Probe;

@@ -5,9 +5,9 @@ use likenew_core::lab_error::LabError;
 use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
 
-use crate::issuer::Issuer;
-use crate::lane::LaneShare;
+use crate::issuer::{Issuer, StreamCopy};
 
 /// Leads a lane through a workload. The loop asks it what may leave, and reports what has left and what has
 /// ended.
@@ -62,8 +62,13 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// A lane's share of a workload.
-    pub(crate) fn new(share: &LaneShare<'_>, geometry: &Geometry, started_at: Nanos) -> Self {
-        let issuers = Issuer::all(share.workload, &share.copies, geometry, started_at);
+    pub(crate) fn new(
+        workload: &Workload,
+        copies: &[StreamCopy],
+        geometry: &Geometry,
+        started_at: Nanos,
+    ) -> Self {
+        let issuers = Issuer::all(workload, copies, geometry, started_at);
         Self { open_pace: issuers.iter().any(Issuer::is_open), issuers, at: 0 }
     }
 }

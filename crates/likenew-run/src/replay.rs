@@ -14,14 +14,19 @@ use std::sync::atomic::AtomicBool;
 
 use likenew_core::recorder::Recorder;
 use likenew_core::replay_record::ReplayRecord;
-use likenew_core::replay_spec::ReplayTiming;
+use likenew_core::replay_spec::{ReplaySpec, ReplayTiming};
 use likenew_core::target::{Geometry, Target};
+use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
 use crate::lane::{LaneEnd, LaneShare, run_lane};
-use crate::run::{RunError, TraceOpener};
 use preparation::Preparation;
 use recording::Recording;
+
+/// Opens the recording that a workload names, at its start.
+///
+/// It answers with a sentence where that cannot be read, or is not the recording that is meant.
+pub type TraceOpener<'a> = dyn FnMut(&ReplaySpec) -> Result<Box<dyn TraceSource>, String> + 'a;
 
 /// A recording on its way to a lane.
 pub(crate) enum Replay {
@@ -32,16 +37,16 @@ pub(crate) enum Replay {
 }
 
 impl Replay {
-    /// The recording of a workload, if it names one.
+    /// That of a workload, if it names a recording; a sentence where that cannot be read.
     pub(crate) fn open(
         workload: &Workload,
         traces: &mut TraceOpener<'_>,
         geometry: &Geometry,
-    ) -> Result<Option<Self>, RunError> {
+    ) -> Result<Option<Self>, String> {
         let Some(replay_spec) = &workload.replay_spec else { return Ok(None) };
-        let source = traces(replay_spec).map_err(RunError::Recording)?;
+        let source = traces(replay_spec)?;
         Ok(Some(if replay_spec.timing == ReplayTiming::Prepare {
-            Self::Preparation(Preparation::new(replay_spec, source, geometry).map_err(RunError::Recording)?)
+            Self::Preparation(Preparation::new(replay_spec, source, geometry)?)
         } else {
             Self::Ios(Box::new(Recording::new(replay_spec, source, geometry)))
         }))

@@ -21,7 +21,8 @@ use likenew_core::target::{Clock, Geometry};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use crate::run::{RunError, RunResult, TraceOpener, run_with};
+use crate::replay::TraceOpener;
+use crate::run::{RunError, RunResult, run_with};
 use crate::runner::observation;
 
 /// Why a drive could not be restored to that state.

@@ -10,21 +10,16 @@ use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::target::{Health, Target};
-use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
 use crate::io_source::Streams;
 use crate::issuer::StreamCopy;
 use crate::lane::{LaneEnd, LaneShare, run_lane};
 use crate::replay::Replay;
+pub use crate::replay::TraceOpener;
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
-
-/// Opens the recording that a workload names, at its start.
-///
-/// It answers with a sentence where that cannot be read, or is not the recording that is meant.
-pub type TraceOpener<'a> = dyn FnMut(&ReplaySpec) -> Result<Box<dyn TraceSource>, String> + 'a;
 
 /// The result of a workload: its segment, and what ended it early, if the lab failed.
 #[derive(Debug)]
@@ -84,7 +79,7 @@ pub fn run_with(
     } else {
         depth / workload.streams.len() as u32 * workload.depth()
     };
-    let source = Replay::open(workload, traces, &drive.geometry())?;
+    let source = Replay::open(workload, traces, &drive.geometry()).map_err(RunError::Recording)?;
     drive.prepare_access(workload.access, workload.cold)?;
     let counted_before = drive.counters();
     let mut lanes =
@@ -134,7 +129,9 @@ fn run_lanes(
     let one = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
         start.wait();
-        let source = |target: &dyn Target, started_at| Streams::new(share, target.geometry(), started_at);
+        let source = |target: &dyn Target, started_at| {
+            Streams::new(share.workload, &share.copies, target.geometry(), started_at)
+        };
         let (end, _) = run_lane(&mut **lane, share, source, &mut recorders, halt);
         (recorders.0, end)
     };

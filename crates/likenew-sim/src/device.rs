@@ -1,7 +1,7 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::{FlashCounters, Wear};
+use likenew_core::flash_counters::{FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
@@ -107,7 +107,7 @@ macro_rules! pass_on {
         }
     };
     (@ flash_counters) => {
-        fn flash_counters(&self) -> likenew_core::drive::FlashCounters {
+        fn flash_counters(&self) -> likenew_core::flash_counters::FlashCounters {
             self.inner.flash_counters()
         }
     };

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive, FlashCounters, Identity, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};

@@ -9,7 +9,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
-use crate::interval::{Interval, median_interval, share_interval};
+use crate::interval::{CONFIDENCE_95, Interval, median_interval, share_interval};
 use crate::runs_test::{Runs, runs_test};
 use crate::speed_pattern::{SpeedPattern, speed_pattern};
 use crate::summary::{median, quantile_of_sorted, sorted};
@@ -58,8 +58,6 @@ pub const OUTLIERS_SHARE: f64 = 0.03;
 /// Levels closer than this ratio count as one. Chosen: a user of the drive would not notice the difference.
 pub const RATIO_MIN: f64 = 1.25;
 
-/// Confidence of all intervals here, a share. Chosen: customary.
-const CONFIDENCE: f64 = 0.95;
 /// One or two values that stand apart do not make a level.
 const LEVEL_MIN: usize = 3;
 /// A valley is real when chance makes it with at most this probability, at a separation of [`SEPARATION`] or
@@ -220,7 +218,7 @@ impl<'a> Split<'a> {
         let level = |of_slow: bool| {
             let speeds = speeds.iter().zip(&slow).filter(|(_, slow)| **slow == of_slow);
             let speeds: Vec<f64> = speeds.map(|(speed, _)| *speed).collect();
-            (median(&speeds).expect("a level has values"), median_interval(&speeds, CONFIDENCE))
+            (median(&speeds).expect("a level has values"), median_interval(&speeds, CONFIDENCE_95))
         };
         let ((low, low_interval), (high, high_interval)) = (level(true), level(false));
         let (slow_count, count) = (self.low.len() as u64, logs.len() as u64);
@@ -230,7 +228,7 @@ impl<'a> Split<'a> {
             share_low: slow_count as f64 / count as f64,
             low_interval,
             high_interval,
-            share_low_interval: share_interval(slow_count, count, CONFIDENCE).expect("there are values"),
+            share_low_interval: share_interval(slow_count, count, CONFIDENCE_95).expect("there are values"),
             separation: self.separation(),
             runs: runs_test(&slow).expect("both levels have values"),
             slow,

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::interval::{Interval, mean_interval, window_interval};
+use crate::interval::{CONFIDENCE_95, Interval, mean_interval, window_interval};
 use crate::summary::{mean, median};
 
 mod noise;
@@ -57,8 +57,6 @@ pub const LEVEL_MIN: usize = 3;
 
 /// A longer series is reduced to the medians of equal pieces, because all pairs of places are tried.
 const PIECES_MAX: usize = 5_000;
-/// Confidence of the place of a change. Chosen: customary.
-const CONFIDENCE: f64 = 0.95;
 
 /// The levels of a series, from its start; one level means that there is no change point. A change counts if
 /// it is significant and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or
@@ -98,7 +96,7 @@ fn find_levels(values: &[f64], least_change: f64) -> Vec<Level> {
 
 fn level(values: &[f64], range: Range<usize>) -> Level {
     let of = &values[range.clone()];
-    let interval = window_interval(of, CONFIDENCE).or_else(|| mean_interval(of, CONFIDENCE));
+    let interval = window_interval(of, CONFIDENCE_95).or_else(|| mean_interval(of, CONFIDENCE_95));
     let (median, mean) = (median(of).expect("a level has values"), mean(of).expect("a level has values"));
     Level { range, median, mean, interval }
 }
@@ -146,7 +144,7 @@ impl Search {
             self.sums.squares_around(&(before.start..at), own)
                 + self.sums.squares_around(&(at..after.end), next)
         };
-        let limit = squares(after.start) - 2.0 * (1.0 - CONFIDENCE.sqrt()).ln() * self.long_run_variance;
+        let limit = squares(after.start) - 2.0 * (1.0 - CONFIDENCE_95.sqrt()).ln() * self.long_run_variance;
         let possible = |at: &usize| squares(*at) <= limit;
         let at_low = (before.start + 1..=after.start).find(possible).expect("the place itself is possible");
         let at_high = (after.start..after.end).rfind(possible).expect("the place itself is possible");

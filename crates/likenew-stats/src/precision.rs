@@ -4,7 +4,7 @@
 //! chance. So the interval here is wider than Student's for a fixed number of passes, by a factor that is
 //! counted in `docs/explanation/method.md`.
 
-use crate::interval::{Interval, mean_interval};
+use crate::interval::{CONFIDENCE_95, Interval, mean_interval};
 use crate::summary::mean;
 
 /// How precise a mean is wanted, and for how many passes at most.
@@ -24,8 +24,6 @@ impl Goal {
     /// Half the width of the interval over the mean, ±2%. Chosen: passes that vary by 5% mostly reach it
     /// within [`PASSES_MAX`](Self::PASSES_MAX).
     pub const SHARE: f64 = 0.02;
-    /// Confidence: of a hundred intervals, 95 hold the truth. Chosen: customary.
-    pub const CONFIDENCE: f64 = 0.95;
     /// Fewer passes are too easily alike by chance.
     pub const PASSES_MIN: usize = 5;
     /// Passes that vary by 5% mostly reach ±2% before.
@@ -36,7 +34,7 @@ impl Default for Goal {
     fn default() -> Self {
         Self {
             share: Self::SHARE,
-            confidence: Self::CONFIDENCE,
+            confidence: CONFIDENCE_95,
             passes_min: Self::PASSES_MIN,
             passes_max: Self::PASSES_MAX,
         }

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use crate::interval::Interval;
+use crate::interval::{CONFIDENCE_95, Interval};
 use crate::summary::{mean, refuse_nan};
 
 /// How far the order of one series is the order of another.
@@ -16,9 +16,6 @@ pub struct Correlation {
 
 /// Of fewer pairs than this the interval says next to nothing.
 pub const PAIRS_MIN: usize = 10;
-
-/// Confidence of the interval. Chosen: customary.
-const CONFIDENCE: f64 = 0.95;
 
 /// The rank correlation of pairs (Spearman, "The proof and measurement of association between two things", American
 /// Journal of Psychology 15 (1904) 72–101), equal values sharing the mean of their ranks. The interval is that of
@@ -36,7 +33,7 @@ pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
     let value = product_moment(&ranks(one), &ranks(other))?;
     // At ±1 the transformation is infinite.
     let transformed = value.clamp(-1.0 + 1e-12, 1.0 - 1e-12).atanh();
-    let z = Normal::standard().inverse_cdf((1.0 + CONFIDENCE) / 2.0);
+    let z = Normal::standard().inverse_cdf((1.0 + CONFIDENCE_95) / 2.0);
     let half = z * ((1.0 + value * value / 2.0) / (one.len() as f64 - 3.0)).sqrt();
     let interval = Interval { low: (transformed - half).tanh(), high: (transformed + half).tanh() };
     Some(Correlation { value, interval })

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use crate::interval::Interval;
+use crate::interval::{CONFIDENCE_95, Interval};
 use crate::least_squares::{dot, least_squares, quadratic};
 use crate::summary::{median, median_absolute_deviation};
 
@@ -26,8 +26,6 @@ pub struct Band<const SHAPES: usize> {
 /// Fewer values than this fit no band.
 pub const VALUES_MIN: usize = 30;
 
-/// Confidence of the intervals, a share. Chosen: customary.
-const CONFIDENCE: f64 = 0.95;
 /// Distance from the middle, as a share of the band's width, beyond which a value is left out. Chosen: half
 /// the width is the band itself; the rest allows for errors.
 const REACH: f64 = 0.75;
@@ -100,7 +98,7 @@ impl<const SHAPES: usize> Band<SHAPES> {
 }
 
 fn interval_around(value: f64, deviation: f64) -> Interval {
-    let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE) / 2.0) * deviation;
+    let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE_95) / 2.0) * deviation;
     Interval { low: value - half, high: value + half }
 }
 

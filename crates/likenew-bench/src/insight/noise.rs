@@ -2,49 +2,8 @@
 
 use std::fmt::Write as _;
 
-use likenew_sim::generator::Family;
-
 use super::case::Case;
 use super::score::Score;
-
-/// The noise on a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Noise {
-    /// Another program uses it.
-    Busy,
-    /// The same from another computer, so that no kernel counter shows it.
-    Unseen,
-    /// Single I/Os take long.
-    Outliers,
-    /// It is slow for a part of the time.
-    Throttled,
-}
-
-impl Noise {
-    pub(super) const ALL: [Self; 4] = [Self::Busy, Self::Unseen, Self::Outliers, Self::Throttled];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Unseen => "unseen",
-            Self::Outliers => "outliers",
-            Self::Throttled => "throttled",
-        }
-    }
-
-    /// As a setting of a target: enough to show, while the drive still does other work.
-    pub(super) fn setting(self, family: Family) -> String {
-        match (self, family) {
-            (Self::Unseen, _) => format!("{}&facts=off", Self::Busy.setting(family)),
-            (Self::Busy, Family::Disk | Family::ShingledDisk) => "busy=15".into(),
-            (Self::Busy, Family::Volume) => "busy=40".into(),
-            (Self::Busy, Family::BlockMap | Family::Bast | Family::Fast) => "busy=5".into(),
-            (Self::Busy, _) => "busy=200".into(),
-            (Self::Outliers, _) => "outliers=300".into(),
-            (Self::Throttled, _) => "throttle=0.1".into(),
-        }
-    }
-}
 
 /// One line for each noise.
 pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {

@@ -1,13 +1,11 @@
 //! `likenew apps`.
 
-use std::path::Path;
-
-use likenew_core::input;
 use likenew_core::plan::Plan;
 use likenew_procedures::apps::application::Application;
-use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
+use likenew_procedures::apps::library::by_name;
 use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
 
+use crate::applications::applications;
 use crate::arguments::Apps;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
@@ -60,29 +58,6 @@ fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failur
         custom,
     });
     Ok(command.target_arguments.plan_of("apps", options))
-}
-
-/// Applications by name, from the library and from files.
-pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
-    let (mut names, mut custom) = (Vec::new(), Vec::new());
-    for name in asked {
-        if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-            custom.push(application(name)?);
-        } else {
-            by_name(name).map_err(Failure::Usage)?;
-            names.push(name.clone());
-        }
-    }
-    if names.is_empty() && custom.is_empty() {
-        names.push(DEFAULT_GROUP.to_owned());
-    }
-    Ok((names, custom))
-}
-
-fn application(file: &str) -> Result<Application, Failure> {
-    let text = input::read_text(Path::new(file), input::APPLICATION);
-    let text = text.map_err(|error| Failure::unreadable(file, error))?;
-    Application::parse(&text).map_err(|reason| Failure::Usage(format!("{file}: {reason}")))
 }
 
 /// All of their I/Os, or as many as move no more in a pass than there is, with two digits.

@@ -5,6 +5,7 @@ use likenew_core::drive::{Drive, Identity, Kind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
+use likenew_core::shell::shell_quote;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::recondition::ReconditionOptions;
 use likenew_run::restore::{RestoreError, RestoreStep, restore};
@@ -42,10 +43,8 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
         resolved_target.resume()?;
     }
     let is_recondition = evidence.plan.procedure == recondition::NAME;
-    let details = wording::with_details(&format!(
-        "likenew report {}",
-        wording::quote(&command.run.display().to_string())
-    ));
+    let details =
+        wording::with_details(&format!("likenew report {}", shell_quote(&command.run.display().to_string())));
     let shown = (&command.run_arguments.output, &*details);
     let go_on = |show: &mut ReportSink<'_>| -> Result<Exit, Failure> {
         let mut drive = resolved_target.open_for(&*procedure, &command.run_arguments)?;

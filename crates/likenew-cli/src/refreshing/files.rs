@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use likenew_core::block_store::{BlockStore as _, LeaseState};
-use likenew_core::fix::{FixEnd, FixReport, RewriteSettings};
+use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
@@ -36,11 +36,8 @@ const JOURNAL: &str = ".likenew-refresh-journal";
 const SALVAGE: &str = ".likenew-refresh-salvage";
 /// Bytes of one read; before each read, checks whether another program waits for the file.
 const READ_BYTES: u64 = 4 << 20;
-/// After this many files, checks whether any of them became faster.
+/// After so many files it is asked whether any of them became faster.
 const TRIAL_FILES: usize = 4;
-/// Ratio of the speeds after and before from which a file became faster. Chosen: more than reads of one file
-/// vary.
-const GAIN_LEAST: f64 = 1.15;
 
 /// What a resumed refresh needs to know.
 #[derive(Serialize, Deserialize)]
@@ -250,7 +247,7 @@ impl RefreshTotals {
     fn is_fruitless(&self) -> bool {
         let mut gains = self.gains.clone();
         gains.sort_by(f64::total_cmp);
-        gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < GAIN_LEAST
+        gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < REWRITE_GAIN_MIN
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Size};
 use likenew_core::units::Nanos;
 use likenew_nbd::serve_stats::{Lag, ServeStats};

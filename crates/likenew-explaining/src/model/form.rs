@@ -1,13 +1,12 @@
 //! The forms that can explain a curve, and the fit of each.
 
 use likenew_core::io::Op;
-use likenew_stats::interval::Interval;
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::positive_sum::{PositiveSum, positive_sum};
 use likenew_stats::profile::{broken_line, profile};
 
 use super::clusters::partial_clusters;
 use super::point::{Curve, Point, PointPattern};
-use likenew_procedure_support::CONFIDENCE;
 
 /// One form, simplest first. Times are of one request; for a curve by depth, the time between two
 /// completions.
@@ -159,7 +158,7 @@ impl Form {
             let sum = positive_sum(&rows, &values, &deviations)?;
             return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
         }
-        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE)?;
+        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
         let possible = found.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
         Some(FormFit { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
     }
@@ -195,8 +194,8 @@ impl FormFit {
 
     /// The interval of a sum of coefficients over all possible fits.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
-        let interval = self.sum.interval_at(parts, CONFIDENCE)?;
-        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE));
+        let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
+        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
         Some(all.fold(interval, join))
     }
 

@@ -9,12 +9,11 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::model_options::ModelOptions;
+use super::model_options::{ModelOptions, SPAN_STEP};
 use super::wording;
 use likenew_procedure_support::workloads::prepare;
 
@@ -36,8 +35,6 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// Most bytes to prepare, and the same as a share of the bytes that may be written.
 const PREPARED_MAX: u64 = 4 << 30;
 const PREPARED_SHARE: u64 = 4;
-/// Divisible by powers of two and by three, so that requests of both kinds divide a folder's file.
-pub const STEP: u64 = 48 << 20;
 
 /// The region to measure.
 pub(super) struct MeasuredRegion {
@@ -69,7 +66,7 @@ impl MeasuredRegion {
         let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
         let writes = options.includes(Op::Write, evidence.geometry.writable);
         if evidence.identity.kind == Kind::Folder {
-            let ready = segment_named(evidence, PREPARE).is_some();
+            let ready = evidence.segment_named(PREPARE).is_some();
             return Ok(if ready { Ok(whole(true)) } else { Err(prepare(span, span, options.data)) });
         }
         if !writes || evidence.identity.kind == Kind::Nop {
@@ -83,7 +80,7 @@ impl MeasuredRegion {
             reads(READS_REGION, piece, block),
         ];
         for step in steps {
-            if segment_named(evidence, &step.name).is_none() {
+            if evidence.segment_named(&step.name).is_none() {
                 return Ok(Err(step));
             }
         }
@@ -91,8 +88,8 @@ impl MeasuredRegion {
             return Ok(Ok(whole(true)));
         }
         let most = span.min(PREPARED_MAX).min(options.bytes_on(evidence) / PREPARED_SHARE);
-        let prepared = if most >= STEP { most - most % STEP } else { most - most % block };
-        if segment_named(evidence, PREPARE).is_none() {
+        let prepared = if most >= SPAN_STEP { most - most % SPAN_STEP } else { most - most % block };
+        if evidence.segment_named(PREPARE).is_none() {
             return Ok(Err(Workload { flush: true, ..write_workload(PREPARE, prepared, options.data) }));
         }
         Ok(Ok(Self { span, region: 0..prepared, is_part: prepared < span, is_known: true }))
@@ -102,14 +99,9 @@ impl MeasuredRegion {
 /// Whether addresses all over the span answer sooner than those just written. A dry run has no latencies and
 /// takes them as blank, because that writes more.
 fn is_blank(evidence: &Evidence) -> bool {
-    let median =
-        |name| segment_named(evidence, name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
+    let median = |name| evidence.segment_named(name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
     let (everywhere, written) = (median(READS_ALL), median(READS_REGION));
     written == 0 || (everywhere as f64) < BLANK * written as f64
-}
-
-fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
-    evidence.segments.iter().find(|segment| segment.workload.name == name)
 }
 
 fn reads(name: &str, bytes: u64, block: u64) -> Workload {

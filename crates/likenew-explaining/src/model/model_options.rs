@@ -62,8 +62,10 @@ impl Default for ModelOptions {
     }
 }
 
+/// Divisible by powers of two and by three, so that requests of both kinds divide a folder's file.
+pub const SPAN_STEP: u64 = 48 << 20;
 /// Default span of a folder: divisible by powers of two and by three.
-pub const SPAN_OF_FOLDER: u64 = 8 * super::SPAN_STEP;
+pub const SPAN_OF_FOLDER: u64 = 8 * SPAN_STEP;
 /// Default limits of the bytes moved.
 const BYTES_OF_FOLDER: u64 = 1 << 30;
 const BYTES_USUAL: u64 = 8 << 30;

@@ -7,7 +7,7 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
-use likenew_stats::interval::Interval;
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::positive_sum::{PositiveSum, positive_sum};
 
 use super::form::DataPoint;
@@ -15,7 +15,6 @@ use super::point::{Curve, PointPattern};
 use super::visit::{MeasuredPoint, Visit};
 use super::wording;
 use super::workload_plan::WorkloadPlan;
-use likenew_procedure_support::CONFIDENCE;
 
 /// Rates of one operation along the addresses.
 pub(super) struct Zones {
@@ -129,8 +128,8 @@ impl Zones {
 
     /// The last rate over the first, with its interval.
     fn ratio_interval(&self) -> Option<Interval> {
-        let first = self.line.interval(0, CONFIDENCE)?;
-        let last = self.line.interval(1, CONFIDENCE)?;
+        let first = self.line.interval(0, CONFIDENCE_95)?;
+        let last = self.line.interval(1, CONFIDENCE_95)?;
         Some(Interval {
             low: (last.low / first.high).sqrt(),
             high: (last.high / first.low.max(f64::MIN_POSITIVE)).sqrt(),

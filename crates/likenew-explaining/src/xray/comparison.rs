@@ -10,12 +10,8 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
-use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::interval::{CONFIDENCE_99, Interval, median_interval};
 use likenew_stats::summary::median;
-
-/// Confidence, in 0..1, that two medians differ. Chosen: above the usual 0.95, because one X-ray makes many
-/// comparisons.
-const CONFIDENCE: f64 = 0.99;
 
 /// Random reads of `block` bytes in both areas at QD1, `each` of them in random turns, so that a drift
 /// affects both alike.
@@ -64,8 +60,8 @@ impl MedianComparison {
         Some(Self {
             first: median(first).filter(|first| *first > 0.0)?,
             second: median(second).filter(|second| *second > 0.0)?,
-            one_interval: median_interval(first, CONFIDENCE)?,
-            other_interval: median_interval(second, CONFIDENCE)?,
+            one_interval: median_interval(first, CONFIDENCE_99)?,
+            other_interval: median_interval(second, CONFIDENCE_99)?,
         })
     }
 

@@ -13,13 +13,17 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::background_io::BackgroundIo;
+use super::disturbance::Noise;
 use super::finding::{Finding, Pictures};
-use super::inferences::InferredProperties;
-use super::noise::Noise;
+use super::inferences::{InferredProperties, in_noise};
 use super::property::{Key, Property};
+use super::reason::Reason;
+use super::wording;
 
 /// The span is a multiple of this, in bytes.
 const TRIM_BLOCK: u32 = 16 << 20;
+/// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
+pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
 /// What a test knows.
 pub(super) struct ExperimentContext<'a> {
@@ -65,8 +69,8 @@ impl<'a> ExperimentContext<'a> {
             self.inferences.record_background(background_io);
         }
         let is_busy = self.is_busy();
-        let in_noise = |property: Property| if is_busy { property.in_noise() } else { property };
-        self.inferences.record(properties.into_iter().map(in_noise).collect());
+        let judge = |property: Property| if is_busy { in_noise(property) } else { property };
+        self.inferences.record(properties.into_iter().map(judge).collect());
         pictures
     }
 
@@ -118,7 +122,34 @@ impl<'a> ExperimentContext<'a> {
 
     /// The segment with this full name from any test, such as `preparation: prepare`.
     pub(super) fn segment_of_any(&self, full_name: &str) -> Option<&'a Segment> {
-        self.evidence.segments.iter().find(|segment| segment.workload.name == full_name)
+        self.evidence.segment_named(full_name)
+    }
+
+    /// Why this many bytes cannot be written here.
+    pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
+        match self.evidence.geometry.writable {
+            true => wording::too_few_writes(bytes, self.remaining),
+            false => wording::read_only(),
+        }
+    }
+
+    /// Why the drive cannot be filled here, or only in part.
+    pub(super) fn part_refusal(&self) -> Reason {
+        match self.evidence.identity.kind {
+            Kind::Device | Kind::Simulated => wording::part_of_drive(),
+            Kind::Folder | Kind::File | Kind::Nop => wording::no_drive(),
+        }
+    }
+
+    /// Why what needs a full drive was not measured.
+    pub(super) fn fill_refusal(&self) -> Reason {
+        let is_simulated = self.evidence.identity.kind == Kind::Simulated;
+        match self.is_whole() {
+            true if is_simulated && self.span > SIMULATED_MAX => wording::fill_too_long(),
+            true if self.may_write(self.span) => wording::fill_missing(),
+            true => self.write_refusal(self.span).how(wording::NEEDS_FILL),
+            false => self.part_refusal(),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::context::{ExperimentContext, SIMULATED_MAX, latencies, own_name, random_reads};
 use super::experiment::Experiment;
 use super::finding::Finding;
 use super::idle::Idle;
@@ -73,8 +73,6 @@ const MORE_SHARE: f64 = 0.3;
 /// Share of the span after which a weak drop counts as the end of the cache if no stronger one has come: TLC
 /// cells used with one bit hold at most a third of the span. Chosen: a margin above that third.
 const WAIT_FOR_STRONGER: f64 = 0.45;
-/// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
-pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
 /// Empties the drive if possible, and fills it once sequentially.
 pub(super) struct FillExperiment;

@@ -3,7 +3,7 @@
 use likenew_core::findings::Series;
 use likenew_core::measurement_error::MeasurementError;
 
-use super::noise::Noise;
+use super::disturbance::Noise;
 use super::property::Property;
 use super::wording;
 

@@ -1,9 +1,17 @@
 //! The findings of all tests up to now.
 
 use super::background_io::BackgroundIo;
-use super::noise::Noise;
+use super::disturbance::Noise;
 use super::property::{Key, Property, State};
+use super::reason::Remedy;
 use super::wording;
+
+/// The highest confidence, in 0..1, if something else uses the drive. Chosen: below the 0.9 from which an
+/// answer counts as a claim.
+const CONFIDENCE_IN_NOISE: f64 = 0.85;
+
+/// The widest interval that still counts then, as a multiple of the number. Chosen: a factor of two or so.
+const WIDTH_MAX: f64 = 1.0;
 
 /// The findings of all tests up to now. A property that no test has found is undecided.
 #[derive(Default)]
@@ -42,7 +50,7 @@ impl InferredProperties {
         self.background_io
     }
 
-    /// What is known of a property.
+    /// The value of a property.
     pub(super) fn property(&self, key: Key) -> Property {
         let found = self.properties.iter().find(|property| property.key == key);
         found.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
@@ -66,5 +74,43 @@ impl InferredProperties {
     /// Whether the medium is this one: `disk`, `shingled disk`, `flash` or `virtual`.
     pub(super) fn is(&self, medium: &str) -> bool {
         self.word(Key::Medium) == Some(medium)
+    }
+}
+
+/// The same while something else uses the drive: with lower confidence and twice the interval, or unknown
+/// if that allows nearly everything.
+pub(super) fn in_noise(mut property: Property) -> Property {
+    if property.state == State::Undecided {
+        return property;
+    }
+    property.confidence = property.confidence.min(CONFIDENCE_IN_NOISE);
+    if let State::Number { value, low, high } = property.state {
+        let (low, high) = ((2.0 * low - value).max(0.0), 2.0 * high - value);
+        property.state = match high - low > WIDTH_MAX * value {
+            true => State::Undecided,
+            false => State::Number { value, low, high },
+        };
+    }
+    if property.state == State::Undecided {
+        property.reason = property.reason.how(wording::UNSTEADY).decided_by(Remedy::Quiet);
+    }
+    property.caveat(wording::measured_in_noise())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reason::Reason;
+    use super::*;
+
+    #[test]
+    fn what_is_measured_beside_others_is_believed_less() {
+        let number = |key, value, interval| Property::number(key, value, interval, 0.97, Reason::default());
+        let doubted = in_noise(number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0)));
+        assert_eq!(doubted.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
+        assert_eq!((doubted.confidence, doubted.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
+        let vague = in_noise(number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7)));
+        assert_eq!((vague.state, vague.reason.remedy), (State::Undecided, Some(Remedy::Quiet)));
+        let unknown = Property::undecided(Key::Trim, Reason::default());
+        assert_eq!(in_noise(unknown.clone()), unknown);
     }
 }

@@ -7,20 +7,19 @@
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::quantity::{Factor, Share};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::interval::share_interval;
+use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::background_io::BackgroundIo;
 use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::disturbance::{Noise, OUTLIER};
 use super::experiment::Experiment;
 use super::finding::Finding;
-use super::wording::Disturbance;
 
 pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
@@ -36,75 +35,11 @@ const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
 /// Reads left out at the start of a round.
 const ON_THE_WAY: usize = 3;
-/// Multiple of the median above which an I/O is an outlier. Chosen: above the spread of steady drives.
-const OUTLIER: f64 = 4.0;
 /// Multiple of the median above which a read of one address was delayed. Chosen: another program's read at
 /// QD1 adds at least half.
 const SLOW_READ_FACTOR: f64 = 1.5;
 /// Standard deviations of the drive's own spread within which a latency is its own.
 const DEVIATIONS: f64 = 4.0;
-/// Spread between rounds, as a share, above which the drive counts as busy. Chosen: twice what quiet drives
-/// show.
-const SPREAD_MAX: f64 = 0.05;
-/// Share of outliers from which it counts as busy. Chosen: above the rare retries of a quiet drive.
-const OUTLIERS_MAX: f64 = 0.01;
-/// The same for reads of one address, where a drive by itself makes no outliers. Chosen: one in ten thousand.
-const RARE_MAX: f64 = 1e-4;
-/// Share of delayed reads from which it counts as busy. Chosen: one read in twenty.
-const WAITED_MAX: f64 = 0.05;
-
-/// How steady a drive answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Noise {
-    /// How much equal rounds differ beyond the drive's own spread, as a share of their median: one standard
-    /// deviation.
-    pub(super) spread: f64,
-    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the
-    /// lower end of its 90% interval, because few I/Os show little.
-    pub(super) outliers: f64,
-    /// The same for reads of one address only.
-    pub(super) rare: f64,
-    /// The same for reads of one address that took more than 1.5 medians.
-    pub(super) wait_share: f64,
-    /// The drive's own spread: standard deviation of the logarithm of latencies of one address, from their
-    /// lower half, which no other I/O widens.
-    pub(super) log_deviation: f64,
-    /// The same from their upper half, which every disturbance widens.
-    pub(super) upper: f64,
-    /// Median latency of reads of one address, in nanoseconds.
-    pub(super) typical_ns: f64,
-    /// I/Os of other programs during the test.
-    pub(super) background_io: BackgroundIo,
-}
-
-impl Noise {
-    /// Whether something other than the drive affects latencies.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.disturbances().is_empty()
-    }
-
-    /// The disturbances that show it.
-    fn disturbances(&self) -> Vec<Disturbance> {
-        let outliers = self.outliers.max(self.rare);
-        let disturbances = [
-            (self.spread > SPREAD_MAX).then_some(Disturbance::Rounds(Share(self.spread))),
-            (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX)
-                .then_some(Disturbance::Outliers { share: Share(outliers), factor: Factor(OUTLIER) }),
-            (self.wait_share > WAITED_MAX).then_some(Disturbance::SlowReads(Share(self.wait_share))),
-            self.background_io.disturb().then(|| self.background_io.disturbance()),
-        ];
-        disturbances.into_iter().flatten().collect()
-    }
-}
-
-/// What disturbs an X-ray: the noise of the drive, and `background_io` that a later test met.
-pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
-    let mut disturbances = noise.map(Noise::disturbances).unwrap_or_default();
-    let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
-    disturbances.extend(background_io.filter(|_| !is_known).map(|background_io| background_io.disturbance()));
-    disturbances
-}
-
 /// Reads one address again and again, and a region sequentially.
 pub(super) struct NoiseExperiment;
 
@@ -181,7 +116,7 @@ impl Rounds {
         let share = |times: f64| {
             let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
             let hits = all.iter().filter(|latency| **latency > limit).count();
-            share_interval(hits as u64, all.len() as u64, 0.9).map_or(0.0, |interval| interval.low)
+            share_interval(hits as u64, all.len() as u64, CONFIDENCE_90).map_or(0.0, |interval| interval.low)
         };
         let spread = (between * between - expected * expected).max(0.0).sqrt();
         Some(Self {
@@ -206,6 +141,7 @@ pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::disturbance::RARE_MAX;
     use super::*;
 
     /// Latencies of a log-normal distribution by its quantiles, shuffled.

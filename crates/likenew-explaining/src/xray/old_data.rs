@@ -17,7 +17,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::until::Until;
 use likenew_core::workload::Workload;
-use likenew_stats::interval::median_interval;
+use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, sorted};
 
 use super::context::{ExperimentContext, latencies, random_reads};
@@ -150,7 +150,7 @@ fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) 
     let key = Key::OldDataReadRatio;
     let (old, fresh) = (latencies(before), latencies(after));
     let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
-    let (of_old, of_fresh) = (median_interval(&old, 0.9)?, median_interval(&fresh, 0.9)?);
+    let (of_old, of_fresh) = (median_interval(&old, CONFIDENCE_90)?, median_interval(&fresh, CONFIDENCE_90)?);
     let noise = context.inferences.noise().copied().unwrap_or_default();
     let ratio = old_ns / fresh_ns;
     let wider = 1.0 + UNSURE + 2.0 * noise.spread;

@@ -2,15 +2,7 @@
 
 use serde::Serialize;
 
-use super::reason::{Reason, Remedy};
-use super::wording;
-
-/// The highest confidence, in 0..1, if something else uses the drive. Chosen: below the 0.9 from which an
-/// answer counts as a claim.
-const CONFIDENCE_IN_NOISE: f64 = 0.85;
-
-/// The widest interval that still counts then, as a multiple of the number. Chosen: a factor of two or so.
-const WIDTH_MAX: f64 = 1.0;
+use super::reason::Reason;
 
 /// The properties of a drive's inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -184,27 +176,6 @@ impl Property {
         }
     }
 
-    /// The same while something else uses the drive: with lower confidence and twice the interval, or unknown
-    /// if that allows nearly everything.
-    #[must_use]
-    pub(super) fn in_noise(mut self) -> Self {
-        if self.state == State::Undecided {
-            return self;
-        }
-        self.confidence = self.confidence.min(CONFIDENCE_IN_NOISE);
-        if let State::Number { value, low, high } = self.state {
-            let (low, high) = ((2.0 * low - value).max(0.0), 2.0 * high - value);
-            self.state = match high - low > WIDTH_MAX * value {
-                true => State::Undecided,
-                false => State::Number { value, low, high },
-            };
-        }
-        if self.state == State::Undecided {
-            self.reason = self.reason.how(wording::UNSTEADY).decided_by(Remedy::Quiet);
-        }
-        self.caveat(wording::measured_in_noise())
-    }
-
     /// Adds a caveat.
     #[must_use]
     pub(super) fn caveat(mut self, sentence: impl Into<String>) -> Self {
@@ -255,18 +226,6 @@ struct PropertyRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_measured_beside_others_is_believed_less() {
-        let number = |key, value, interval| Property::number(key, value, interval, 0.97, Reason::default());
-        let doubted = number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0)).in_noise();
-        assert_eq!(doubted.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
-        assert_eq!((doubted.confidence, doubted.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
-        let vague = number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7)).in_noise();
-        assert_eq!((vague.state, vague.reason.remedy), (State::Undecided, Some(Remedy::Quiet)));
-        let unknown = Property::undecided(Key::Trim, Reason::default());
-        assert_eq!(unknown.clone().in_noise(), unknown);
-    }
 
     #[test]
     fn a_hard_disk_has_no_flash_to_be_asked_for() {

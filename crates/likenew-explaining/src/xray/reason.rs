@@ -1,11 +1,5 @@
 //! Why a property has its value, and what would decide it if it is unknown.
 
-use likenew_core::drive::Kind;
-
-use super::context::ExperimentContext;
-use super::fill::SIMULATED_MAX;
-use super::wording;
-
 /// Why a property has its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reason {
@@ -61,34 +55,5 @@ impl Reason {
     pub(super) fn decided_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
         self
-    }
-}
-
-impl ExperimentContext<'_> {
-    /// Why this many bytes cannot be written here.
-    pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
-        match self.evidence.geometry.writable {
-            true => wording::too_few_writes(bytes, self.remaining),
-            false => wording::read_only(),
-        }
-    }
-
-    /// Why the drive cannot be filled here, or only in part.
-    pub(super) fn part_refusal(&self) -> Reason {
-        match self.evidence.identity.kind {
-            Kind::Device | Kind::Simulated => wording::part_of_drive(),
-            Kind::Folder | Kind::File | Kind::Nop => wording::no_drive(),
-        }
-    }
-
-    /// Why what needs a full drive was not measured.
-    pub(super) fn fill_refusal(&self) -> Reason {
-        let is_simulated = self.evidence.identity.kind == Kind::Simulated;
-        match self.is_whole() {
-            true if is_simulated && self.span > SIMULATED_MAX => wording::fill_too_long(),
-            true if self.may_write(self.span) => wording::fill_missing(),
-            true => self.write_refusal(self.span).how(wording::NEEDS_FILL),
-            false => self.part_refusal(),
-        }
     }
 }

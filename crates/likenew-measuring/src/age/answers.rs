@@ -1,7 +1,8 @@
 //! The result of comparing new and used.
 
 use likenew_core::answer::{Answer, Standing};
-use likenew_core::drive::{FlashCounters, Identity, Kind};
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Size;
@@ -10,9 +11,10 @@ use likenew_core::target::Clock;
 use likenew_core::units::{exact_duration, exact_size};
 use likenew_stats::interval::Interval;
 
+use super::aging::AGING;
 use super::comparison::{Better, Comparison, Fall};
 use super::phase::Phase;
-use super::recipe::AGING;
+use super::recipe::Recipe;
 use super::wording::{self, Drop, Transition};
 use super::{Age, AgeOptions};
 use likenew_procedure_support::rerun::Rerun;
@@ -152,7 +154,12 @@ fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
     let of: Vec<&Segment> = aging_segments(segments).collect();
     let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
     let time = of.last()?.ended_at.since(of.first()?.started_at);
-    Some(wording::aging(options.recipe, Size(bytes), time))
+    let sentence = match options.recipe {
+        Recipe::Fill => wording::aged_by_fill,
+        Recipe::Overwrite => wording::aged_by_overwrites,
+        Recipe::Churn => wording::aged_by_small_files,
+    };
+    Some(sentence(Size(bytes), time))
 }
 
 fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {

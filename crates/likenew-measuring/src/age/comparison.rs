@@ -1,15 +1,12 @@
 //! One line of the table: a metric in each phase, pass by pass, and how far it fell.
 
 use likenew_core::findings::Row;
-use likenew_stats::interval::{Interval, mean_interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
 
 use super::phase::Phase;
 use likenew_procedure_support::rows::row;
-
-/// Confidence of all intervals, in 0..1: the usual 95%.
-pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Which direction is better. A drop is always a change for the worse: for a rate the share that is lost,
 /// 100% at most; for a latency the share that is added, without limit.
@@ -94,7 +91,9 @@ impl Comparison {
     }
 
     fn interval(&self, phase: Phase) -> Option<Interval> {
-        (self.summary != Summary::Longest).then(|| mean_interval(self.passes_in(phase), CONFIDENCE)).flatten()
+        (self.summary != Summary::Longest)
+            .then(|| mean_interval(self.passes_in(phase), CONFIDENCE_95))
+            .flatten()
     }
 
     /// The drop from new to `phase`; `None` if a phase is missing or the value was zero when new.
@@ -108,7 +107,7 @@ impl Comparison {
             return None;
         }
         let ratio = match self.summary {
-            Summary::Mean => ratio_interval(self.passes_in(phase), self.passes_in(Phase::New), CONFIDENCE),
+            Summary::Mean => ratio_interval(self.passes_in(phase), self.passes_in(Phase::New), CONFIDENCE_95),
             Summary::MeanOfPairs => paired_interval(self.passes_in(phase), self.passes_in(Phase::New), new),
             Summary::Longest => None,
         };
@@ -175,7 +174,7 @@ fn paired_interval(of: &[f64], to: &[f64], mean: f64) -> Option<Interval> {
         return None;
     }
     let ratios: Vec<f64> = of.iter().zip(to).map(|(of, to)| 1.0 + (of - to) / mean).collect();
-    mean_interval(&ratios, CONFIDENCE)
+    mean_interval(&ratios, CONFIDENCE_95)
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::AgeOptions;
-use super::recipe::{FILE_BYTES, Recipe};
+use super::aging::FILE_BYTES;
+use super::recipe::Recipe;
 use super::zone_layout::{ZoneLayout, region, round_down};
 use crate::apps::library::default_set;
 use crate::apps::stage::{Amount, Stage};

@@ -4,9 +4,9 @@ use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 
+use super::aging::AGING;
 use super::comparison::Comparison;
 use super::phase::{Phase, Test};
-use super::recipe::AGING;
 use super::results::AgeResults;
 use super::wording;
 use likenew_procedure_support::series::{axis, speed, speed_over_time};

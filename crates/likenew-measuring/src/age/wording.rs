@@ -1,5 +1,7 @@
 //! The sentences of age.
 
+use std::fmt::Display;
+
 use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
 use likenew_core::plan::Plan;
@@ -11,8 +13,6 @@ use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, recondition_command};
-
-use super::recipe::{FILE_BYTES, Recipe};
 
 pub(super) const SHARE_TITLE: &str = "Used compared with new";
 pub(super) const SHARE_AXIS: &str = "share of new";
@@ -194,15 +194,19 @@ pub(super) fn not_steady(subject: &str, unit: &str, first: f64, last: f64) -> St
     format!("{subject} were not steady: {first} in the first pass, {last} in the last.")
 }
 
-/// What was done to the drive between the measurements.
-pub(super) fn aging(recipe: Recipe, bytes: Size, time: Nanos) -> String {
-    match recipe {
-        Recipe::Fill => format!("Aging wrote {bytes} sequentially in {time}."),
-        Recipe::Overwrite => {
-            format!("Aging wrote {bytes} in {time}: everything sequentially, then 4K random overwrites.")
-        }
-        Recipe::Churn => format!("Aging wrote {bytes} in {time}, as small files that came and went."),
-    }
+/// What the recipe fill did to the drive between the measurements.
+pub(super) fn aged_by_fill(bytes: Size, time: Nanos) -> String {
+    format!("Aging wrote {bytes} sequentially in {time}.")
+}
+
+/// What the recipe overwrite did.
+pub(super) fn aged_by_overwrites(bytes: Size, time: Nanos) -> String {
+    format!("Aging wrote {bytes} in {time}: everything sequentially, then 4K random overwrites.")
+}
+
+/// What the recipe churn did.
+pub(super) fn aged_by_small_files(bytes: Size, time: Nanos) -> String {
+    format!("Aging wrote {bytes} in {time}, as small files that came and went.")
 }
 
 pub(super) fn write_amplification(factor: f64) -> String {
@@ -291,7 +295,7 @@ pub(super) fn too_many_passes(passes: u32, span: u64) -> String {
     format!("{passes} passes need a span of {passes} × 4 MiB at least, and it is {span}; use fewer --passes")
 }
 
-pub(super) fn recipe_deletes_nothing(recipe: Recipe) -> String {
+pub(super) fn recipe_deletes_nothing(recipe: impl Display) -> String {
     format!("trim needs the recipe churn; {recipe} deletes nothing that could be trimmed")
 }
 
@@ -314,8 +318,7 @@ pub(super) fn drive_ignores_trim() -> String {
     "this drive ignores TRIM; leave --trim off".into()
 }
 
-pub(super) fn bytes_out_of_range(bytes: Size, most: Size) -> String {
-    let least = Size(u64::from(FILE_BYTES));
+pub(super) fn bytes_out_of_range(bytes: Size, least: Size, most: Size) -> String {
     format!("bytes = {bytes} is not a multiple of 4 KiB from {least} to {most}")
 }
 
@@ -391,7 +394,7 @@ mod tests {
     #[test]
     fn sentences_about_the_run() {
         assert_eq!(
-            aging(Recipe::Overwrite, Size(3 << 30), Nanos::from_secs(90)),
+            aged_by_overwrites(Size(3 << 30), Nanos::from_secs(90)),
             "Aging wrote 3 GiB in 90.0 s: everything sequentially, then 4K random overwrites."
         );
         assert_eq!(

@@ -6,7 +6,7 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Rate, Share};
 use likenew_core::units::exact_duration;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
@@ -16,7 +16,6 @@ use super::results::{AppResults, OverallScore};
 use super::score::{PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, ShareRange, StageRow};
 use super::{Apps, AppsOptions};
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
@@ -97,7 +96,7 @@ impl Run<'_> {
         };
         let ratios: Vec<f64> = (0..measured.applications()).filter_map(ratio).collect();
         let value = mean(&ratios)?.exp();
-        let Some(Interval { low, high }) = mean_interval(&ratios, CONFIDENCE) else {
+        let Some(Interval { low, high }) = mean_interval(&ratios, CONFIDENCE_95) else {
             return Some((wording::speed_of_one_application(Share(value)), value));
         };
         let left = ShareRange { value, low: low.exp(), high: high.exp() };
@@ -148,7 +147,7 @@ impl Run<'_> {
             Some(ApplicationRow {
                 name: &self.applications[index].name,
                 score: mean(&scores)?,
-                interval: mean_interval(&scores, CONFIDENCE),
+                interval: mean_interval(&scores, CONFIDENCE_95),
                 rate: Rate(metric(PassTotals::bytes_per_s)?),
                 access_time: Latency(metric(PassTotals::access_time_ns)?),
             })
@@ -210,7 +209,7 @@ impl Run<'_> {
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let left = last / best;
         // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
-        let range = mean_interval(steady, CONFIDENCE).map(|of| {
+        let range = mean_interval(steady, CONFIDENCE_95).map(|of| {
             let half = (of.high - of.low) / 2.0 * (steady.len() as f64).sqrt() / best;
             ShareRange { value: left, low: (left - half).max(0.0), high: left + half }
         });
@@ -253,7 +252,7 @@ fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     };
     Some(Overall {
         score: mean(&scores)?,
-        interval: mean_interval(&scores, CONFIDENCE),
+        interval: mean_interval(&scores, CONFIDENCE_95),
         rate: Rate(metric(|of| of.bytes_per_s)),
         access_time: Latency(metric(|of| of.access_time_ns)),
         applications: applications as u64,
@@ -276,7 +275,7 @@ struct Fall {
 impl Fall {
     fn from_scores(steady: &[f64], best: f64) -> Option<Self> {
         let share = 1.0 - mean(steady)? / best;
-        let range = mean_interval(steady, CONFIDENCE).map(|of| ShareRange {
+        let range = mean_interval(steady, CONFIDENCE_95).map(|of| ShareRange {
             value: share,
             low: 1.0 - of.high / best,
             high: 1.0 - of.low / best,

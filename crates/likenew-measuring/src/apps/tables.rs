@@ -1,7 +1,7 @@
 //! The tables of a run.
 
 use likenew_core::findings::{Findings, Row};
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
@@ -9,7 +9,6 @@ use super::application::Application;
 use super::consistency::PHASES;
 use super::results::AppResults;
 use super::score::PassTotals;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::row;
 
 #[derive(Serialize)]
@@ -81,7 +80,7 @@ pub(super) fn put(
 fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
     let metric = |of: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(of).collect::<Vec<_>>());
     let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
-    let interval = mean_interval(&scores, CONFIDENCE);
+    let interval = mean_interval(&scores, CONFIDENCE_95);
     Some(row(ApplicationRow {
         application: name,
         score: mean(&scores)?,

@@ -5,7 +5,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
@@ -13,7 +13,6 @@ use super::CacheOptions;
 use super::level::{Cell, Level};
 use super::workload_plan::{Turn, WorkloadPlan};
 use crate::data::Test;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::pattern::Pattern;
 
 /// Every measured level of every pattern, in the order of the table.
@@ -116,7 +115,7 @@ impl MeasuredLevel<'_> {
     }
 
     pub(super) fn speed_interval(&self) -> Option<Interval> {
-        let interval = mean_interval(&self.speeds(), CONFIDENCE)?;
+        let interval = mean_interval(&self.speeds(), CONFIDENCE_95)?;
         Some(Interval { low: interval.low.max(0.0), high: interval.high })
     }
 
@@ -127,7 +126,7 @@ impl MeasuredLevel<'_> {
 
     /// The interval of that; `None` for a single pass.
     pub(super) fn ram_interval(&self) -> Option<Interval> {
-        let interval = mean_interval(&self.rams()?, CONFIDENCE)?;
+        let interval = mean_interval(&self.rams()?, CONFIDENCE_95)?;
         Some(Interval { low: interval.low.max(0.0), high: interval.high.min(1.0) })
     }
 

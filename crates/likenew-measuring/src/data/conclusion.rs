@@ -6,13 +6,12 @@ use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Share};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_stats::interval::{Interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use likenew_stats::summary::mean;
 
 use super::DataOptions;
 use super::curve::Curve;
 use super::wording::{self, Compressor};
-use likenew_procedure_support::CONFIDENCE;
 
 /// Differences below this share do not matter: two one-sided tests of equivalence (Schuirmann, Journal of
 /// Pharmacokinetics and Biopharmaceutics 15 (1987) 657–680), made with the 95% interval, which is the stricter one.
@@ -37,7 +36,7 @@ enum SpeedRelation {
 impl Ratio {
     fn from_speeds(of: &[f64], to: &[f64]) -> Option<Self> {
         // The interval is a formula, so equal plans give equal results.
-        let interval = ratio_interval(of, to, CONFIDENCE)?;
+        let interval = ratio_interval(of, to, CONFIDENCE_95)?;
         Some(Self { value: mean(of)? / mean(to)?, interval })
     }
 

@@ -1,9 +1,8 @@
 //! One operation of one test over all steps.
 
 use likenew_core::io::Op;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::pattern::Pattern;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
@@ -61,7 +60,7 @@ impl Speeds {
 
     /// Of the mean; none of a single pass.
     pub(super) fn interval(&self) -> Option<Interval> {
-        let interval = mean_interval(&self.values(), CONFIDENCE)?;
+        let interval = mean_interval(&self.values(), CONFIDENCE_95)?;
         Some(Interval { low: interval.low.max(0.0), high: interval.high })
     }
 

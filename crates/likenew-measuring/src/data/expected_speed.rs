@@ -4,14 +4,13 @@ use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::quantity::{Rate, Share};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::curve::Curve;
 use super::files::{FileScan, Weight};
 use super::wording;
-use likenew_procedure_support::CONFIDENCE;
 
 /// The speed of a mix of files, for one operation of one test.
 pub(super) struct ExpectedSpeed {
@@ -58,7 +57,7 @@ impl ExpectedSpeed {
             weight * (time_at(&mean_times, share.high) - time_at(&mean_times, share.low)) / 2.0
         });
         let from_sample: f64 = of_sample.map(|half| half * half).sum();
-        let range = mean_interval(&by_pass, CONFIDENCE).map(|interval| {
+        let range = mean_interval(&by_pass, CONFIDENCE_95).map(|interval| {
             let from_passes = (interval.high - interval.low) / 2.0;
             let half = (from_passes * from_passes + from_sample).sqrt();
             // A time that may be zero bounds no speed, so the fastest step does.

@@ -4,12 +4,11 @@ use likenew_core::answer::Answer;
 use likenew_core::findings::{Axis, Line, Series, Shape};
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{self, Size};
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
 
 use super::wording::{self, FileKind};
-use likenew_procedure_support::CONFIDENCE;
 
 /// A scan of folders, as a plan keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,7 +92,7 @@ impl Share {
         let value = mean(pieces)?;
         let missed = (3.0 / pieces.len() as f64).min(1.0);
         let (mut low, mut high) = (value * (1.0 - missed), value + (1.0 - value) * missed);
-        if let Some(interval) = mean_interval(pieces, CONFIDENCE) {
+        if let Some(interval) = mean_interval(pieces, CONFIDENCE_95) {
             (low, high) = (low.min(interval.low).max(0.0), high.max(interval.high).min(1.0));
         }
         let rounded = (value * DIGITS).round() / DIGITS;

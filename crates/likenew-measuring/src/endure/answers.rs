@@ -10,7 +10,6 @@ use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
 use likenew_core::units::Nanos;
 
 use super::level::Level;
-use super::loop_findings::Loops;
 use super::loop_test::LoopTest;
 use super::snia::{Ending, Progress, Snia};
 use super::snia_plan::{SniaTest, TrackedMetric};
@@ -23,23 +22,35 @@ use super::wording::{self, Outcome, Remainder, SaturationEnd, Stretch};
 /// less than this is more than that (our choice).
 const READ_SHARE_MIN: f64 = 0.25;
 
+/// How far loops have gone round the area.
+pub(super) struct Coverage {
+    /// Bytes of the area.
+    pub(super) area: u64,
+    /// After this many loops every address of the area has been written.
+    pub(super) places: usize,
+    /// Loops that ran to their end.
+    pub(super) loops: usize,
+    /// Bytes written in all of them.
+    pub(super) written: u64,
+}
+
 /// The answers for the tests of one operation.
 pub(super) fn loop_answers(
     of: &LoopTest,
     evidence: &Evidence,
     op: Mix,
     levels: &[&Level<'_>],
-    loops: &Loops<'_>,
+    coverage: &Coverage,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
         Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
-    let steadiness = loop_steadiness(op, levels, loops);
+    let steadiness = loop_steadiness(op, levels, coverage);
     // What still has to be seen to settle is not as it should be yet.
     let is_settled = steadiness.standing == Standing::Good;
-    answers.push(more(knees(op, levels, loops.area, is_settled)));
+    answers.push(more(knees(op, levels, coverage.area, is_settled)));
     answers.push(more(steadiness));
     answers
 }
@@ -119,13 +130,13 @@ fn first_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answ
 }
 
 /// Whether the speeds are steady at the end.
-fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer {
+fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let written = loops.written_until as f64 / loops.area as f64;
+        let written = coverage.written as f64 / coverage.area as f64;
         let answer = wording::too_few_fills(op, fills, written);
-        let uncovered = loops.count < loops.places;
-        let sentence = uncovered.then(|| wording::area_not_covered(loops.count, loops.places));
+        let uncovered = coverage.loops < coverage.places;
+        let sentence = uncovered.then(|| wording::area_not_covered(coverage.loops, coverage.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
     }
     let of = |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
@@ -138,7 +149,7 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer 
         return of(false).map(window).fold(answer, Answer::with_evidence);
     }
     let from = levels.iter().filter_map(|level| level.steady_from).max().unwrap_or_default();
-    let answer = wording::steady_from(op, Size(from), from as f64 / loops.area as f64);
+    let answer = wording::steady_from(op, Size(from), from as f64 / coverage.area as f64);
     of(true).map(window).fold(answer, Answer::with_evidence)
 }
 

@@ -1,14 +1,14 @@
 //! The share of a test's best speed that is left at the end of a run, and since when it is steady.
 
+use likenew_core::findings::Mark;
 use likenew_core::quantity::{Rate, Share};
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
 use serde::Serialize;
 
 use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, LevelCells};
-use likenew_procedure_support::CONFIDENCE;
 
 /// A test with the results of its series.
 pub(super) struct Level<'a> {
@@ -57,7 +57,7 @@ impl<'a> Level<'a> {
         let speeds = &rounds.speeds;
         let steadiness = Steadiness::from_rounds(speeds);
         let window = steadiness.window.filter(|_| steadiness.is_steady());
-        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE);
+        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE_95);
         Self {
             knees: test_series.knees(),
             steady: window.map(|window| (window.mean, interval())),
@@ -117,4 +117,9 @@ impl<'a> Level<'a> {
             cliffs: self.knees.iter().filter(|knee| knee.is_fall()).count(),
         }
     }
+}
+
+/// A knee as a mark in a picture.
+pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
+    Mark { x: knee.at_bytes as f64, label: wording::knee_mark(knee) }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use likenew_core::answer::Standing;
-use likenew_core::drive::FlashCounters;
 use likenew_core::findings::{Findings, Mark, Row, Series, Shape};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
@@ -13,8 +13,8 @@ use likenew_core::segment::Segment;
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
-use super::answers::{loop_answers, loop_caveats};
-use super::level::{Level, Rounds};
+use super::answers::{Coverage, loop_answers, loop_caveats};
+use super::level::{Level, Rounds, knee_mark};
 use super::loop_test::{LoopTest, Part};
 use super::test_series::{KneeRow, Pass, TestSeries};
 use super::wording;
@@ -24,24 +24,24 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
 
 /// All loops, in the order they ran.
-pub(super) struct Loops<'a> {
-    pub(super) series: Vec<TestSeries<'a>>,
-    pub(super) fills: Vec<Fill>,
-    pub(super) area: u64,
+struct Loops<'a> {
+    series: Vec<TestSeries<'a>>,
+    fills: Vec<Fill>,
+    area: u64,
     /// After this many loops every address of the area has been written.
-    pub(super) places: usize,
+    places: usize,
     /// Loops that ran to their end.
-    pub(super) count: usize,
+    count: usize,
     /// Bytes written in all of them.
-    pub(super) written_until: u64,
+    written_until: u64,
     /// A simulated drive's flash counters after each of them.
     counters: Vec<Option<FlashCounters>>,
 }
 
 /// The loops that begin during the n-th fill of the area.
-pub(super) struct Fill {
+struct Fill {
     /// From 1.
-    pub(super) number: u64,
+    number: u64,
     /// Which loops, from 0.
     loops: Range<usize>,
     /// Bytes written when the first of them began …
@@ -58,11 +58,13 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
     let levels: Vec<Level<'_>> =
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
+    let coverage =
+        Coverage { area: loops.area, places: loops.places, loops: loops.count, written: loops.written_until };
     let mut findings = Findings::default();
     for op in &of.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
         if !of_op.is_empty() {
-            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &loops));
+            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &coverage));
         }
     }
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
@@ -264,7 +266,7 @@ fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
     }
     let picture = |test: &&str| {
         let of = || levels.iter().filter(|level| level.test_series.test == **test);
-        let marks: Vec<Mark> = of().flat_map(|level| level.knees.iter().map(KneeRow::mark)).collect();
+        let marks: Vec<Mark> = of().flat_map(|level| level.knees.iter().map(knee_mark)).collect();
         let title = wording::test_title(test);
         let series = Series::new(title, Shape::Line, axis(wording::WRITTEN_AXIS, "bytes"), speed())
             .lines(of().map(|level| level.test_series.line()))

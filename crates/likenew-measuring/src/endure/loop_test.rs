@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use likenew_core::access_pattern::AccessPattern;
-use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
@@ -296,10 +295,5 @@ impl LoopTest {
         }
         let workload = self.workload(turn as u64, parts[part], geometry);
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..workload }))
-    }
-
-    /// What the evidence says.
-    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
-        super::loop_findings::findings(self, evidence)
     }
 }

@@ -1,7 +1,6 @@
 //! Runs a test of SNIA's specification: prepares the drive, then round after round until a window is steady.
 
 use likenew_core::access_pattern::AccessPattern;
-use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
@@ -123,11 +122,6 @@ impl Snia {
             None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], area),
         };
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
-    }
-
-    /// Judges the evidence.
-    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
-        super::snia_findings::findings(self, evidence)
     }
 }
 

@@ -2,11 +2,10 @@
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 
-use super::level::Level;
+use super::level::{Level, knee_mark};
 use super::snia::Progress;
 use super::snia_plan::{SniaTest, TrackedMetric};
 use super::snia_results::Results;
-use super::test_series::KneeRow;
 use super::wording;
 use likenew_procedure_support::series::{axis, speed};
 
@@ -25,7 +24,7 @@ pub(super) fn pictures(
             axis(wording::WRITTEN_AXIS, "bytes"),
             speed(),
         );
-        let marks: Vec<Mark> = level.knees.iter().map(KneeRow::mark).collect();
+        let marks: Vec<Mark> = level.knees.iter().map(knee_mark).collect();
         pictures.push(("saturation".to_owned(), series.lines([level.test_series.line()]).marks(marks)));
     } else {
         pictures.extend(tracked_series(phases).map(|series| ("convergence".to_owned(), series)));

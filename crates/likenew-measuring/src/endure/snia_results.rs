@@ -3,14 +3,13 @@
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::snia::Progress;
 use super::snia_plan::{Point, TrackedMetric, read_percent};
 use super::wording::PointCells;
-use likenew_procedure_support::CONFIDENCE;
 
 /// A point over the rounds of the window.
 pub(super) struct Results<'a> {
@@ -63,7 +62,7 @@ impl<'a> Results<'a> {
     /// The mean over the rounds, and its interval.
     pub(super) fn metric(&self, metric: TrackedMetric) -> (f64, Option<Interval>) {
         let rounds: Vec<f64> = self.segments.iter().filter_map(|segment| metric.value(segment)).collect();
-        (mean(&rounds).expect("a window has a round"), mean_interval(&rounds, CONFIDENCE))
+        (mean(&rounds).expect("a window has a round"), mean_interval(&rounds, CONFIDENCE_95))
     }
 
     /// The 99.999th percentile of latency, in nanoseconds.

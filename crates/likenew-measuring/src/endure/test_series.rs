@@ -1,14 +1,12 @@
 //! One test over the whole run: its speed each time, where its level changed, and the bytes written by then.
 
-use likenew_core::findings::{Line, Mark};
+use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
 use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
-
-use super::wording;
 
 /// A test and an operation, with all of their passes.
 pub(super) struct TestSeries<'a> {
@@ -103,10 +101,5 @@ impl KneeRow {
     /// Whether it is slower from there on.
     pub(super) fn is_fall(&self) -> bool {
         self.after_bytes_per_s < self.before_bytes_per_s
-    }
-
-    /// Its mark in a chart.
-    pub(super) fn mark(&self) -> Mark {
-        Mark { x: self.at_bytes as f64, label: wording::knee_mark(self) }
     }
 }

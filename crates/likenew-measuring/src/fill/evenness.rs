@@ -4,11 +4,9 @@ use likenew_core::answer::{Answer, Standing};
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
 use likenew_stats::bimodality::{Modality, bimodality};
-use likenew_stats::interval::{Interval, window_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
 use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
 use likenew_stats::summary::{mean, median, minimum, quantile};
-
-use likenew_procedure_support::CONFIDENCE;
 
 use super::Fill;
 use super::wording::{self, Scatter, Subject};
@@ -23,7 +21,7 @@ const LINE_MISS_MAX: f64 = 0.1;
 pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
     match speed_pattern(speeds) {
         Some(SpeedPattern::Sloping(_) | SpeedPattern::Stepped(_)) => None,
-        _ => window_interval(speeds, CONFIDENCE),
+        _ => window_interval(speeds, CONFIDENCE_95),
     }
 }
 
@@ -44,7 +42,7 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
     // Neighboring files depend on each other, so the interval is that of the mean of such a series.
     match level_interval(speeds) {
         Some(interval) => answer.estimate(of(mean(speeds)), interval.low.max(0.0), interval.high, "bytes/s"),
-        None if window_interval(speeds, CONFIDENCE).is_some() => {
+        None if window_interval(speeds, CONFIDENCE_95).is_some() => {
             answer.caveat(wording::NO_INTERVAL_OF_A_SLOPE)
         }
         None => answer.caveat(wording::no_interval(unit, speeds.len())),

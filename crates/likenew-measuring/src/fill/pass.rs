@@ -5,7 +5,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::Interval;
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::stalls::{Rule, Stall, Total};
 use serde::Serialize;
 
@@ -14,7 +14,6 @@ use super::evenness::level_interval;
 use super::part::{Part, Unit};
 use super::repeat::{Repeat, change, is_steady};
 use super::wording::{self, Settled, Stalled, TableRow};
-use likenew_procedure_support::CONFIDENCE;
 
 /// One pass over all files or parts; the last one of a stopped run may be incomplete.
 pub(super) struct Pass<'a> {
@@ -130,7 +129,7 @@ pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> A
 
 /// The stalls of a pass.
 pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
-    let total = Total::sum(&pass.stalls(), CONFIDENCE);
+    let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let Interval { low, high } = total.count_interval;
     if total.count == 0 {

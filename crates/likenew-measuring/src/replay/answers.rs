@@ -7,7 +7,7 @@ use likenew_core::quantity::{Latency, Share};
 use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, exact_duration};
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::pass::Pass;
@@ -15,7 +15,6 @@ use super::pictures;
 use super::tables::{Application, of_applications};
 use super::wording::{self, Measure, Times, WaitRow};
 use super::{Replay, ReplayMode, ReplayOptions};
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
@@ -90,7 +89,7 @@ impl ReplayInput<'_> {
             recorded: self.mean_of(|pass| self.pair(pass).recorded_ns),
             here: self.mean_of(|pass| self.pair(pass).replayed_ns),
             saved: value,
-            interval: mean_interval(&saved, CONFIDENCE),
+            interval: mean_interval(&saved, CONFIDENCE_95),
         };
         let known = first.replay_record.paired_ios() as f64 / first.replay_record.ios as f64;
         let answer = if known >= PAIRED_MIN {

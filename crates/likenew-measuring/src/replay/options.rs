@@ -1,16 +1,13 @@
 //! The options of a replay.
 
-use std::fmt;
-use std::str::FromStr;
-
 use likenew_core::io::DataClass;
 use likenew_core::replay_spec::Fit;
-use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
 use likenew_procedure_support::wording::{not_a_multiple, out_of_range};
 use serde::{Deserialize, Serialize};
 
-use super::TraceSummary;
+use super::replay_mode::ReplayMode;
+use super::summary::TraceSummary;
 use super::wording;
 
 /// The options of a replay.
@@ -82,41 +79,6 @@ fn default_true() -> bool {
 fn random() -> DataClass {
     DataClass::Random
 }
-
-/// When the I/Os of a trace leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReplayMode {
-    /// As fast as the target takes them.
-    Fast,
-    /// At the recorded times.
-    Timed,
-    /// As long after the I/Os that had ended before them as recorded.
-    #[default]
-    Dependent,
-}
-
-impl fmt::Display for ReplayMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Fast => "fast",
-            Self::Timed => "timed",
-            Self::Dependent => "dependent",
-        })
-    }
-}
-
-impl FromStr for ReplayMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Fast, Self::Timed, Self::Dependent]
-            .into_iter()
-            .find(|mode| mode.to_string() == text)
-            .ok_or_else(|| wording::unknown_mode(text))
-    }
-}
-
-serde_as_text!(ReplayMode);
 
 impl ReplayOptions {
     /// A replay of this file with default options.

@@ -6,7 +6,7 @@ use likenew_core::trace::TraceSource;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
 
-use super::ReplayMode;
+use super::replay_mode::ReplayMode;
 
 /// The content of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

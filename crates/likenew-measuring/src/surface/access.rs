@@ -5,37 +5,19 @@ use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::rank_correlation::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::summary::{maximum, mean, median, minimum};
-use serde::Serialize;
 
+use super::access_sample::{AccessMetric, AccessSample};
 use super::curve::Curve;
 use super::seek_profile::SeekProfile;
 use super::tracks::Tracks;
 use super::wording;
-use likenew_procedure_support::CONFIDENCE;
 
 /// Rank correlation below which distance explains no more than its square, 4%, of the order of latencies; our
 /// choice.
 const MATTERS: f64 = 0.2;
-
-/// One I/O, and where the one before it ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct AccessSample {
-    /// The end of the I/O before it.
-    pub(super) from: u64,
-    pub(super) offset: u64,
-    pub(super) length: u32,
-    pub(super) latency_ns: f64,
-}
-
-impl AccessSample {
-    /// Bytes of address space between the two.
-    pub(super) fn distance(&self) -> f64 {
-        self.offset.abs_diff(self.from) as f64
-    }
-}
 
 /// The result of the probes.
 pub(super) struct Access {
@@ -47,34 +29,6 @@ pub(super) struct Access {
     writes: bool,
 }
 
-/// A row of the table of access.
-#[derive(Serialize)]
-pub(super) struct AccessMetric {
-    metric: &'static str,
-    unit: &'static str,
-    value: f64,
-    value_low: Option<f64>,
-    value_high: Option<f64>,
-}
-
-impl AccessMetric {
-    pub(super) fn new(
-        metric: &'static str,
-        unit: &'static str,
-        value: f64,
-        interval: Option<Interval>,
-    ) -> Self {
-        let (value_low, value_high) =
-            interval.map_or((None, None), |interval| (Some(interval.low), Some(interval.high)));
-        Self { metric, unit, value, value_low, value_high }
-    }
-
-    /// One that was measured once, or an extreme.
-    pub(super) fn once(metric: &'static str, unit: &'static str, value: f64) -> Self {
-        Self::new(metric, unit, value, None)
-    }
-}
-
 impl Access {
     /// `small` is one block again and again, from the drive's cache. `None` if no probe succeeded.
     pub(super) fn new(probes: &Segment, small: Option<&Segment>, curve: &Curve<'_>, op: Mix) -> Option<Self> {
@@ -83,7 +37,7 @@ impl Access {
         let distances: Vec<f64> = probes.iter().map(AccessSample::distance).collect();
         let mut access = Self {
             mean_ns: mean(&latencies)?,
-            interval: mean_interval(&latencies, CONFIDENCE),
+            interval: mean_interval(&latencies, CONFIDENCE_95),
             correlation: rank_correlation(&distances, &latencies),
             seek_profile: None,
             writes: op == Mix::Only(Op::Write),

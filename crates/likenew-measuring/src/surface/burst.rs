@@ -4,7 +4,7 @@ use likenew_core::answer::Answer;
 use likenew_core::quantity::{Rate, Size};
 use likenew_core::segment::Segment;
 
-use super::access::AccessMetric;
+use super::access_sample::AccessMetric;
 use super::curve::Curve;
 use super::surface_options::SurfaceOptions;
 use super::wording;

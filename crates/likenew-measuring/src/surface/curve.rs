@@ -6,13 +6,11 @@ use std::ops::Range;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::stalls::Rule;
 use likenew_stats::summary::{maximum, mean, median, median_absolute_deviation, minimum};
 use likenew_stats::trend::trend;
 use serde::Serialize;
-
-use likenew_procedure_support::CONFIDENCE;
 
 /// One point along the addresses.
 pub(super) struct Point<'a> {
@@ -105,7 +103,7 @@ impl<'a> Curve<'a> {
         let speeds = self.speeds();
         let center = mean(&speeds)?;
         let noise: Vec<f64> = self.points.iter().map(|point| point.bytes_per_s - point.expected).collect();
-        let interval = self.floor.and_then(|_| mean_interval(&noise, CONFIDENCE));
+        let interval = self.floor.and_then(|_| mean_interval(&noise, CONFIDENCE_95));
         let half = interval.map(|interval| (interval.high - interval.low) / 2.0);
         Some(Speeds {
             mean: center,

@@ -6,14 +6,13 @@ use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::quantity::{Rate, Share};
 use likenew_stats::change_points::{Level, levels, zones};
-use likenew_stats::interval::{Interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use likenew_stats::summary::mean;
 use likenew_stats::trend::trend;
 use serde::Serialize;
 
 use super::curve::Curve;
 use super::wording;
-use likenew_procedure_support::CONFIDENCE;
 
 /// Start and end are each one part in this many of the points.
 const END_SHARE: usize = 10;
@@ -65,7 +64,7 @@ impl Ends {
             return None;
         }
         let (first, last) = (&speeds[..of_each], &speeds[speeds.len() - of_each..]);
-        let ratio = ratio_interval(first, last, CONFIDENCE)?;
+        let ratio = ratio_interval(first, last, CONFIDENCE_95)?;
         let falls = ratio.low > 1.0 + ALIKE;
         let plateaus = if falls { zones(&speeds) } else { levels(&speeds) };
         let level = plateaus.iter().all(|plateau| is_level(&speeds[plateau.range.clone()]));

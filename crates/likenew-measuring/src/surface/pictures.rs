@@ -3,7 +3,8 @@
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::mix::Mix;
 
-use super::access::{Access, AccessSample};
+use super::access::Access;
+use super::access_sample::AccessSample;
 use super::curve::Curve;
 use super::slow_regions::{Finding, SlowRegions};
 use super::wording;

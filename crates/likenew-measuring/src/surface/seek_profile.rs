@@ -11,7 +11,7 @@ use likenew_core::quantity::Latency;
 use likenew_stats::interval::Interval;
 use likenew_stats::uniform_band::{Band, uniform_band};
 
-use super::access::{AccessMetric, AccessSample};
+use super::access_sample::{AccessMetric, AccessSample};
 use super::tracks::Tracks;
 use super::wording;
 

@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use super::Actions;
 use super::curve::{Curve, Point, transfer_rate};
+use super::retest_name;
 use super::surface_options::SurfaceOptions;
 use super::wording::{self, RegionText};
-use super::{retest_name, segment_named};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
@@ -233,7 +233,7 @@ impl SlowRegion {
 
 fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> SlowRegion {
     let again: Vec<&Segment> = (1..)
-        .map_while(|round| segment_named(evidence, &retest_name(suspect.point, round)))
+        .map_while(|round| evidence.segment_named(&retest_name(suspect.point, round)))
         .filter(|segment| segment.total().ios > 0)
         .collect();
     let slow = again

@@ -4,7 +4,7 @@
 //! the heads from the outer edge is therefore the time to transfer everything outside: the transfer curve
 //! shows where the tracks are.
 
-use super::access::AccessSample;
+use super::access_sample::AccessSample;
 use super::curve::Curve;
 
 /// The distance of an address from the first track, as a share of the way to the last.

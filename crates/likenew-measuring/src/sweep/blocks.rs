@@ -2,11 +2,11 @@
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::quantity::{Rate, Share, Size};
+use likenew_stats::interval::CONFIDENCE_95;
 
 use super::results::{Matrix, MeasuredCell, Ratio};
 use super::wording::{self, DipText};
 use super::{DIFFERENCE, LISTED_MAX};
-use likenew_procedure_support::CONFIDENCE;
 
 /// Share of the peak that counts as enough. Chosen: the last tenth rarely matters.
 const ENOUGH: f64 = 0.9;
@@ -36,7 +36,7 @@ fn sufficient_block(group: &[&MeasuredCell<'_>], more_passes: &Action) -> Option
     let (first, peak) = (first_enough(group)?, fastest(&best)?);
     // Whether each block is below: the peak itself is not, whatever the scatter of its passes.
     let is_below = |one: &MeasuredCell<'_>| {
-        if one.cell == peak.cell { Some(false) } else { one.ratio_to(peak, CONFIDENCE)?.is_below(ENOUGH) }
+        if one.cell == peak.cell { Some(false) } else { one.ratio_to(peak, CONFIDENCE_95)?.is_below(ENOUGH) }
     };
     let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
     let lowest = best.iter().find(|one| is_below(one) != Some(true)).map_or(size(peak), |one| size(one));
@@ -125,12 +125,12 @@ fn by_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<Vec<&'b MeasuredCell<
 /// The blocks of a line that are, or may be, slower than a smaller one. To claim that one is slower takes all
 /// `comparisons` together at 95% (Bonferroni); that none is takes each of them alone.
 fn dips<'b, 'a>(line: &[&'b MeasuredCell<'a>], comparisons: usize) -> Vec<Dip<'b, 'a>> {
-    let together = 1.0 - (1.0 - CONFIDENCE) / comparisons as f64;
+    let together = 1.0 - (1.0 - CONFIDENCE_95) / comparisons as f64;
     let bound = 1.0 - DIFFERENCE;
     let mut smaller = line[0];
     let mut dips = Vec::new();
     for &at in &line[1..] {
-        if let Some(ratio) = at.ratio_to(smaller, CONFIDENCE)
+        if let Some(ratio) = at.ratio_to(smaller, CONFIDENCE_95)
             && ratio.is_below(bound) != Some(false)
         {
             let is_sure =

@@ -3,12 +3,12 @@
 use likenew_core::answer::{Action, Answer};
 use likenew_core::quantity::Share;
 use likenew_procedure_support::pattern::Pattern;
+use likenew_stats::interval::CONFIDENCE_95;
 use serde::Serialize;
 
 use super::results::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::wording::{self, DepthSpeed};
 use super::{DIFFERENCE, LISTED_MAX};
-use likenew_procedure_support::CONFIDENCE;
 
 /// The cells of one block, operation, pattern and class of data, shallowest first, and the gain by depth.
 struct Family<'b, 'a> {
@@ -42,7 +42,7 @@ impl<'b, 'a> Family<'b, 'a> {
         let bound = 1.0 + DIFFERENCE;
         // To claim that one of several is faster takes all comparisons together at 95% (Bonferroni); that
         // none is takes each alone.
-        let together = 1.0 - (1.0 - CONFIDENCE) / (cells.len() - 1) as f64;
+        let together = 1.0 - (1.0 - CONFIDENCE_95) / (cells.len() - 1) as f64;
         let (count, last) = (cells.len(), cells.len() - 1);
         let deeper = |at: usize, confidence| {
             let ratios = cells[at + 1..].iter().map(|deep| deep.ratio_to(cells[at], confidence));
@@ -51,9 +51,9 @@ impl<'b, 'a> Family<'b, 'a> {
         let is_below = |ratio: &Option<Ratio>| ratio.and_then(|ratio| ratio.is_below(bound));
         let any_faster = |at: usize| deeper(at, together).iter().any(|ratio| is_below(ratio) == Some(false));
         let none_faster =
-            |at: usize| deeper(at, CONFIDENCE).iter().all(|ratio| is_below(ratio) == Some(true));
+            |at: usize| deeper(at, CONFIDENCE_95).iter().all(|ratio| is_below(ratio) == Some(true));
         let looks_enough = |at: usize| {
-            deeper(at, CONFIDENCE).iter().all(|ratio| ratio.is_none_or(|ratio| ratio.value < bound))
+            deeper(at, CONFIDENCE_95).iter().all(|ratio| ratio.is_none_or(|ratio| ratio.value < bound))
         };
         let sufficient_depth = (0..count).find(|at| looks_enough(*at)).unwrap_or(last);
         let possibly = (0..count).find(|at| !any_faster(*at)).unwrap_or(last);
@@ -82,12 +82,12 @@ impl<'b, 'a> Family<'b, 'a> {
             enough_depth: self.depth(self.sufficient_depth),
             enough_depth_low: self.depth(self.range.0),
             enough_depth_high: self.depth(self.range.1),
-            deepest_over_shallowest: deep.ratio_to(shallow, CONFIDENCE).map(|ratio| ratio.value),
+            deepest_over_shallowest: deep.ratio_to(shallow, CONFIDENCE_95).map(|ratio| ratio.value),
         }
     }
 
     fn speed(&self, at: usize) -> DepthSpeed {
-        let ratio = self.cells[at].ratio_to(self.cells[0], CONFIDENCE).filter(|_| at > 0);
+        let ratio = self.cells[at].ratio_to(self.cells[0], CONFIDENCE_95).filter(|_| at > 0);
         DepthSpeed {
             depth: self.depth(at),
             iops: self.cells[at].iops(),

@@ -2,13 +2,12 @@
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::mix::Mix;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::DIFFERENCE;
 use super::results::{Matrix, MeasuredCell};
 use super::wording::{self, DriftText};
-use likenew_procedure_support::CONFIDENCE;
 
 /// Fewer cells than this show little of all of them.
 const CELLS_MIN: usize = 4;
@@ -31,7 +30,7 @@ impl Drift {
             _ => None,
         };
         let logarithms: Vec<f64> = cells.iter().filter_map(witness).collect();
-        let interval = mean_interval(&logarithms, CONFIDENCE).filter(|_| logarithms.len() >= CELLS_MIN)?;
+        let interval = mean_interval(&logarithms, CONFIDENCE_95).filter(|_| logarithms.len() >= CELLS_MIN)?;
         let interval = Interval { low: interval.low.exp(), high: interval.high.exp() };
         Some(Self { op, cells: logarithms.len(), ratio: mean(&logarithms)?.exp(), interval })
     }

@@ -4,12 +4,11 @@ use likenew_core::answer::Answer;
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Iops, Rate, Size, digits};
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 
 use super::blocks::first_enough;
 use super::results::{Matrix, MeasuredCell};
 use super::wording::{self, Peak, TableRow};
-use likenew_procedure_support::CONFIDENCE;
 
 /// The cells of one operation that are fastest and busiest.
 struct PeakCells<'b, 'a> {
@@ -56,7 +55,7 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
         None => answer.caveat(wording::MEASURED_ONCE),
     };
     let passes: Vec<f64> = busiest.segments.iter().filter_map(|segment| segment.iops()).collect();
-    if let Some(interval) = mean_interval(&passes, CONFIDENCE) {
+    if let Some(interval) = mean_interval(&passes, CONFIDENCE_95) {
         let (low, high) = (digits(interval.low.max(0.0)), digits(interval.high));
         if low != high {
             answer = answer.with_evidence(wording::iops_interval(&low, &high));
@@ -72,7 +71,7 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
 fn as_fast(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
     let is_other = |one: &&&MeasuredCell<'_>| one.cell != fastest.cell;
     let as_fast = |one: &&&MeasuredCell<'_>| {
-        one.ratio_to(fastest, CONFIDENCE)
+        one.ratio_to(fastest, CONFIDENCE_95)
             .and_then(|ratio| ratio.interval)
             .is_some_and(|range| range.high >= 1.0)
     };

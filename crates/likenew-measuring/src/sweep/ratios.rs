@@ -6,13 +6,13 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::quantity::Rate;
 use likenew_procedure_support::pattern::Pattern;
+use likenew_stats::interval::CONFIDENCE_95;
 use serde::Serialize;
 
 use super::DIFFERENCE;
 use super::cell::{Cell, Form};
 use super::results::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::wording::{self, ComparedSpeeds, Comparison};
-use likenew_procedure_support::CONFIDENCE;
 
 /// Two cells that differ in one thing.
 struct Pair<'b, 'a> {
@@ -44,7 +44,12 @@ fn pairs<'b, 'a>(
     let pair = |numerator: &'b MeasuredCell<'a>| {
         let (other, comparison) = change(numerator.cell)?;
         let denominator = matrix.find(other)?;
-        Some(Pair { numerator, denominator, comparison, ratio: numerator.ratio_to(denominator, CONFIDENCE)? })
+        Some(Pair {
+            numerator,
+            denominator,
+            comparison,
+            ratio: numerator.ratio_to(denominator, CONFIDENCE_95)?,
+        })
     };
     matrix.cells.iter().filter_map(pair).collect()
 }

@@ -7,7 +7,7 @@ use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
 use likenew_procedure_support::pattern::Pattern;
-use likenew_stats::interval::{Interval, mean_interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
 use likenew_stats::precision::{Goal, Precision, precision};
 use likenew_stats::summary::mean;
 use serde::Serialize;
@@ -16,7 +16,6 @@ use super::cell::{Cell, Form};
 use super::rounds::without_rounds;
 use super::schedule::{Schedule, is_whole};
 use super::sweep_options::SweepOptions;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::LatencyColumns;
 
 /// The cells that have at least one pass that measured something.
@@ -191,7 +190,7 @@ impl<'a> MeasuredCell<'a> {
         let precision = goal.map(|goal| precision(&speeds, goal));
         let interval = match precision {
             Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => Some(interval),
-            Some(Precision::More) | None => mean_interval(&speeds, CONFIDENCE),
+            Some(Precision::More) | None => mean_interval(&speeds, CONFIDENCE_95),
         };
         Self {
             cell,

@@ -9,19 +9,15 @@ use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
 use likenew_stats::change_points::knees;
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::workload_plan::{
-    AFTER_ZEROS, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS, OLD, PAUSED_READS,
-    PLACE, PLACE_REPEAT, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
-    SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+    AFTER_ZEROS, ALIGNED_REPEAT, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS,
+    OLD, PAUSED_READS, PLACE, PLACE_REPEAT, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES,
+    SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS, shifts,
 };
-use super::writing::{ALIGNED_REPEAT, shifts};
 
-/// Confidence of an indicator's interval, in 0..1: 90%, as in the diagnosis, which takes evidence at that
-/// level.
-const CONFIDENCE: f64 = 0.9;
 /// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
 /// Smallest standard error of several values, as a share. Chosen: drives repeat no better.
@@ -78,7 +74,7 @@ impl<'a> CheckResults<'a> {
 
     /// The workload of this name, unless it failed.
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        let ran = self.evidence.segments.iter().find(|segment| segment.workload.name == name);
+        let ran = self.evidence.segment_named(name);
         ran.filter(|segment| segment.measurement_error().is_none())
     }
 
@@ -448,7 +444,7 @@ fn rate_of(segment: &Segment) -> Option<Measured> {
 fn measured_from(values: &[f64]) -> Option<Measured> {
     let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
     let centre = mean(&logarithms)?;
-    let half = match mean_interval(&logarithms, CONFIDENCE) {
+    let half = match mean_interval(&logarithms, CONFIDENCE_90) {
         Some(interval) => ((interval.high - interval.low) / 2.0).max(LEAST),
         None => SINGLE_VALUE_ERROR,
     };

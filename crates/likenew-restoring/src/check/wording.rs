@@ -6,6 +6,7 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{FoundCause, Measured, Metric, Origin, Reference, Symptom};
+use likenew_procedure_support::wording::{capitalize, lowercase_first};
 
 /// The name of a drive without a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +126,7 @@ impl Magnitude {
 
 pub(super) fn symptom_is_a_problem(symptom: Symptom, magnitude: Option<Magnitude>) -> (String, Answer) {
     let words = magnitude.map_or_else(|| symptom.words(), Magnitude::words);
-    (format!("{}.", capital(&words)), Answer::problem(SLOW, SPEED, words))
+    (format!("{}.", capitalize(&words)), Answer::problem(SLOW, SPEED, words))
 }
 
 pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
@@ -150,7 +151,7 @@ pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer
         }
         both => format!("{verdict}: {}", both.words()),
     };
-    (format!("{}.", capital(&text)), Answer::good(HEALTHY, SPEED, text))
+    (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
 }
 
 pub(super) fn only_baseline_is_known() -> &'static str {
@@ -161,7 +162,7 @@ pub(super) fn only_baseline_is_known() -> &'static str {
 pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer) {
     let (subject, speeds) = (subject.words(), speeds.words());
     (
-        format!("{}. No reference for {subject}, so it can't be called slow or fast.", capital(&speeds)),
+        format!("{}. No reference for {subject}, so it can't be called slow or fast.", capitalize(&speeds)),
         Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; no reference to compare with")),
     )
 }
@@ -171,7 +172,7 @@ pub(super) fn only_model_is_known(speeds: Speeds) -> (String, Answer) {
     (
         format!(
             "{}. That is at least half of a simulated new drive of its model; no closer reference is known.",
-            capital(&speeds)
+            capitalize(&speeds)
         ),
         Answer::unknown(
             UNDECIDED,
@@ -200,14 +201,14 @@ pub(super) fn worth_a_look_headline(
         1 => "one thing is".to_owned(),
         count => format!("{count} things are"),
     };
-    let titles = list(symptoms.iter().map(|symptom| symptom.title()));
+    let titles = titles(symptoms);
     let speeds = speeds.words();
     let summary = if compared {
         format!("No metric is slow, but {things} worth a look: {titles}.")
     } else {
         format!(
             "{}. No reference, so neither slow nor fast; {things} worth a look: {titles}.",
-            capital(&speeds)
+            capitalize(&speeds)
         )
     };
     (summary, Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; {titles}")))
@@ -219,7 +220,7 @@ pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> S
     if is_slow {
         format!("{summary} Also: {statement}.")
     } else {
-        format!("{}: {statement}. {summary}", capital(found.descriptor.title))
+        format!("{}: {statement}. {summary}", capitalize(found.descriptor.title))
     }
 }
 
@@ -274,7 +275,7 @@ pub(super) fn never_faster() -> &'static str {
 }
 
 pub(super) fn also_explains(symptoms: &[Symptom]) -> String {
-    format!("It also explains: {}.", list(symptoms.iter().map(|symptom| symptom.title())))
+    format!("It also explains: {}.", titles(symptoms))
 }
 
 pub(super) fn evidence_against(sentence: &str) -> String {
@@ -288,7 +289,7 @@ pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
 pub(super) fn to_confirm(action: &Action) -> String {
     match &action.command {
         Some(command) => format!("To confirm: {command}"),
-        None => format!("To confirm: {}.", uncapital(&action.why)),
+        None => format!("To confirm: {}.", lowercase_first(&action.why)),
     }
 }
 
@@ -311,7 +312,8 @@ pub(super) const CAUSE_UNDECIDED: &str = "cause_undecided";
 pub(super) const WORTH_A_LOOK: &str = "worth_a_look";
 
 pub(super) fn also_slow(of: &Shortfall) -> Answer {
-    let answer = Answer::problem(Symptom::Below(of.metric).name(), capital(of.metric.words()), of.compared());
+    let answer =
+        Answer::problem(Symptom::Below(of.metric).name(), capitalize(of.metric.words()), of.compared());
     with_share(answer, of.share)
 }
 
@@ -340,11 +342,11 @@ pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> 
         Some(rivals) => format!("cause unknown; candidates: {rivals}"),
         None => "no known cause fits".into(),
     };
-    Answer::unknown(symptom.name(), capital(symptom.title()), text)
+    Answer::unknown(symptom.name(), capitalize(symptom.title()), text)
 }
 
 pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
-    let titles = list(symptoms.iter().map(|symptom| symptom.title()));
+    let titles = titles(symptoms);
     Answer::unknown(WORTH_A_LOOK, format!("{} things worth a look", symptoms.len()), titles)
 }
 
@@ -442,7 +444,7 @@ pub(super) fn rated_share(of: &[Rated]) -> Answer {
 
 /// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.
 pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<(f64, f64)>) -> String {
-    let (name, zeros) = (capital(metric.words()), metric.format_value(zeros));
+    let (name, zeros) = (capitalize(metric.words()), metric.format_value(zeros));
     match yours {
         Some((compresses_to, speed)) => format!(
             "{name}: random data costs {}, as zeros get {zeros}; your files compress to {} and get about {}.",
@@ -459,17 +461,17 @@ pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<
 
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
     let then = if origin == Origin::Baseline { "its baseline is" } else { "new, it does" };
-    format!("{}: use costs {}: {then} {}.", capital(metric.words()), Share(lost), metric.format_value(new))
+    format!("{}: use costs {}: {then} {}.", capitalize(metric.words()), Share(lost), metric.format_value(new))
 }
 
 pub(super) fn use_costs_nothing(metric: Metric) -> String {
-    format!("{}: use costs nothing; it is as fast as it was.", capital(metric.words()))
+    format!("{}: use costs nothing; it is as fast as it was.", capitalize(metric.words()))
 }
 
 pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
     format!(
         "{}: the link costs {}, as it carries {} at most.",
-        capital(metric.words()),
+        capitalize(metric.words()),
         Share(lost),
         metric.format_value(link)
     )
@@ -477,7 +479,7 @@ pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
 
 /// `new_is_known` is whether the speed of a new drive is known.
 pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> String {
-    let (name, lost) = (capital(metric.words()), Share(lost));
+    let (name, lost) = (capitalize(metric.words()), Share(lost));
     if new_is_known {
         format!("{name}: {lost} is unexplained; a new one does not reach its rated speed here either.")
     } else {
@@ -720,19 +722,9 @@ pub(super) fn as_new(drive: &str) -> String {
     format!("{drive} when new")
 }
 
-/// Enumerated with commas.
-fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
-    items.collect::<Vec<_>>().join(", ")
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-fn uncapital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+/// The titles of symptoms, with commas.
+fn titles(symptoms: &[Symptom]) -> String {
+    symptoms.iter().map(|symptom| symptom.title()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

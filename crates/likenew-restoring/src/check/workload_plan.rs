@@ -63,6 +63,7 @@ pub(super) const FRESH_SMALL: &str = "random reads of new data";
 pub(super) const UNWRITTEN_READS: &str = "reads of old data";
 pub(super) const SMALL_WRITES: &str = "random writes";
 pub(super) const SHIFTED_WRITES: &str = "random writes shifted by";
+pub(super) const ALIGNED_REPEAT: &str = "0 again";
 pub(super) const IDLE_AFTER_WRITES: &str = "idle after writes";
 pub(super) const RESTED_WRITES: &str = "writes after idle";
 pub(super) const AFTER_TRIM: &str = "idle after TRIM";
@@ -166,7 +167,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        self.evidence.segments.iter().find(|segment| segment.workload.name == name)
+        self.evidence.segment_named(name)
     }
 
     /// This workload, unless it has run.
@@ -233,4 +234,13 @@ pub(super) fn places_of(region: &Range<u64>, block: u32) -> Vec<u64> {
             region.start + offset - offset % grain
         })
         .collect()
+}
+
+/// Small writes are shifted by multiples of a sector, in bytes, up to a small I/O.
+const SECTOR: u64 = 512;
+
+/// Shifts of small writes in bytes for a drive with this block; 0 is where they should be fastest.
+pub(super) fn shifts(block: u32) -> impl Iterator<Item = u64> {
+    let can = u64::from(block) <= SECTOR;
+    (0..u64::from(SMALL)).step_by(SECTOR as usize).filter(move |_| can)
 }

@@ -16,9 +16,10 @@ use likenew_diagnosis::ARM_NS;
 
 use super::results::CheckResults;
 use super::workload_plan::{
-    AFTER_TRIM, AFTER_ZEROS, BLOCK, DEPTH, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES, IDLE_BEFORE_READS,
-    PLACE_TIME, PLACES, REPEATS, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL, SMALL_TIME, SMALL_WRITES,
-    SMALLS, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, WorkloadPlan, ZEROS, in_order, places_of,
+    AFTER_TRIM, AFTER_ZEROS, ALIGNED_REPEAT, BLOCK, DEPTH, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES,
+    IDLE_BEFORE_READS, PLACE_TIME, PLACES, REPEATS, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL,
+    SMALL_TIME, SMALL_WRITES, SMALLS, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, WorkloadPlan, ZEROS, in_order,
+    places_of, shifts,
 };
 
 /// Idle time after writes. Chosen: what a quick check can afford.
@@ -43,10 +44,7 @@ const ELSEWHERE_SHARE: f64 = 0.9;
 const ELSEWHERE_MAX: u64 = 1 << 14;
 /// Time limit of those reads. Chosen: what a quick check can afford.
 const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
-/// Small writes are shifted by multiples of a sector up to one small I/O. There are several shifts, so fewer
-/// writes of each.
-const SECTOR: u64 = 512;
-pub(super) const ALIGNED_REPEAT: &str = "0 again";
+/// Of each shift there are fewer small writes, since there are several shifts.
 const SHIFTED_WRITES_COUNT: u64 = 96;
 /// Time limit of the writes of one shift. Chosen: nine of them take 4.5 s.
 const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
@@ -199,10 +197,4 @@ impl WorkloadPlan<'_> {
     fn write_time(&self) -> Nanos {
         if self.options.thorough { WRITE_TIME_THOROUGH } else { WRITE_TIME }
     }
-}
-
-/// Shifts of small writes in bytes for a drive with this block; 0 is where they should be fastest.
-pub(super) fn shifts(block: u32) -> impl Iterator<Item = u64> {
-    let can = u64::from(block) <= SECTOR;
-    (0..u64::from(SMALL)).step_by(SECTOR as usize).filter(move |_| can)
 }

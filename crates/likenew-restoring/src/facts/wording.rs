@@ -6,13 +6,11 @@ use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
-use super::remarks::Remark;
-
 /// Unusual facts, for the summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unusual<'a> {
     Nothing,
-    One(&'a Remark),
+    One { subject: &'a str, words: &'a str },
     Several(usize),
 }
 
@@ -45,7 +43,7 @@ pub(super) fn summary(
     }
     let unusual = match unusual {
         Unusual::Nothing => "Nothing unusual.".to_owned(),
-        Unusual::One(remark) => format!("{}: {}.", capitalize(&remark.subject), remark.words),
+        Unusual::One { subject, words } => format!("{}: {words}.", capitalize(subject)),
         Unusual::Several(count) => format!("{count} things stand out."),
     };
     match state {
@@ -108,8 +106,8 @@ pub(super) fn unremarkable(unavailable: usize, facts: usize) -> Answer {
     Answer::good(REMARKS, "Facts", answer)
 }
 
-pub(super) fn remark_answer(remark: &Remark) -> Answer {
-    Answer::info(REMARKS, &remark.subject, &remark.words)
+pub(super) fn remark_answer(subject: &str, words: &str) -> Answer {
+    Answer::info(REMARKS, subject, words)
 }
 
 pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
@@ -350,9 +348,9 @@ mod tests {
             summary(&sound, Health::Sound, Unusual::Several(2), 0, 82),
             "2 things stand out. No drive reports a failure."
         );
-        let blocks = Remark { subject: "bridge".into(), words: "blocks TRIM".into() };
+        let blocks = Unusual::One { subject: "bridge", words: "blocks TRIM" };
         assert_eq!(
-            summary(&sound, Health::Sound, Unusual::One(&blocks), 0, 82),
+            summary(&sound, Health::Sound, blocks, 0, 82),
             "Bridge: blocks TRIM. No drive reports a failure."
         );
         let unreported = unreported(&["sda"], "it takes root");
@@ -370,8 +368,7 @@ mod tests {
 
     #[test]
     fn remarks_read_after_their_subject() {
-        let remark = Remark { subject: "sda".into(), words: slow_link(985_000_000, 3_938_000_000) };
-        let answer = remark_answer(&remark);
+        let answer = remark_answer("sda", &slow_link(985_000_000, 3_938_000_000));
         assert_eq!(
             format!("{}: {}", answer.question, answer.answer),
             "sda: link carries 985 MB/s now, of 3,940 MB/s possible; a link that saves power may slow down while idle"

@@ -5,8 +5,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
 use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
-use likenew_procedure_support::CONFIDENCE;
-use likenew_stats::interval::window_interval;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::rewrite::Rewriting;
 use crate::check::Check;
@@ -100,7 +99,7 @@ impl Change {
         let (before, after) = rewriting.probes_before_and_after()?;
         let measured = |speeds: &[f64]| {
             let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
-            let interval = window_interval(speeds, CONFIDENCE)?;
+            let interval = window_interval(speeds, CONFIDENCE_95)?;
             Some(Measured::new(mean, interval.low.max(0.0), interval.high))
         };
         let (before, after) = (measured(&before)?, measured(&after)?);

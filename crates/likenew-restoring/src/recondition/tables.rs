@@ -2,10 +2,9 @@
 
 use likenew_core::findings::{Findings, Row};
 use likenew_core::procedure::Evidence;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed_over_bytes;
-use likenew_stats::interval::window_interval;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 use serde::Serialize;
 
 use super::comparison::Change;
@@ -132,7 +131,7 @@ pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Ev
     });
     let with_interval = |(index, (pass, points)): (usize, (PassRow, Vec<[f64; 2]>))| {
         let speeds: Vec<f64> = points.into_iter().map(|[_, speed]| speed).collect();
-        let interval = window_interval(&speeds, CONFIDENCE);
+        let interval = window_interval(&speeds, CONFIDENCE_95);
         row(PassRow {
             pass: index + 1,
             bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),

@@ -6,8 +6,7 @@ use likenew_core::procedure::Evidence;
 
 use super::TrimOptions;
 use super::outcome::Outcome;
-use super::trim_evidence::TrimEvidence;
-use super::trim_steps::TrimStep;
+use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording::{self, Doubt};
 use super::worth::{Gain, Worth};
 use crate::command::likenew;

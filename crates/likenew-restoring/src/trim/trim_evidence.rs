@@ -3,12 +3,11 @@
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::trim::{Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
-use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
+use serde::Serialize;
 
 use super::outcome::Outcome;
-use super::workload_plan::probe_result;
-use likenew_procedure_support::CONFIDENCE;
 
 /// A probe's result, or why there is none.
 pub(super) type ProbeAnswer<'e, T> = Option<Result<&'e T, &'e str>>;
@@ -20,6 +19,17 @@ pub(super) struct TrimEvidence<'e> {
     pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
     /// Why TRIM could not be sent, from the last attempt.
     refusal: Option<&'e str>,
+}
+
+/// A row of the table of steps: what was asked, what was answered, and what that rests on.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TrimStep {
+    pub(super) step: &'static str,
+    pub(super) question: &'static str,
+    pub(super) answer: String,
+    pub(super) evidence: String,
+    /// Whether it decides by itself.
+    pub(super) decisive: bool,
 }
 
 /// Latency of kept blocks over that of freed ones, with its interval.
@@ -137,7 +147,7 @@ impl<'e> TrimEvidence<'e> {
         let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
         let ratio = median(&kept)? / median(&released)?;
         // Each interval takes half of the risk, so both together hold with the full confidence (Bonferroni).
-        let each = 1.0 - (1.0 - CONFIDENCE) / 2.0;
+        let each = 1.0 - (1.0 - CONFIDENCE_95) / 2.0;
         let interval = median_interval(&kept, each).zip(median_interval(&released, each));
         let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
             low: kept.low / released.high,
@@ -169,4 +179,12 @@ impl<'e> TrimEvidence<'e> {
             && !self.answers_from_map()
             && !self.frees_allocation()
     }
+}
+
+/// The last result of a kind of probe.
+pub(super) fn probe_result<'e, T>(
+    evidence: &'e Evidence,
+    of: impl Fn(&'e ProbeResult) -> Option<T>,
+) -> Option<T> {
+    evidence.observations.iter().rev().find_map(|observation| of(&observation.result))
 }

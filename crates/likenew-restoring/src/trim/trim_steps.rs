@@ -1,21 +1,8 @@
 //! The steps as a table: question, answer and evidence.
 
-use serde::Serialize;
-
-use super::trim_evidence::TrimEvidence;
+use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording;
 use super::worth::Worth;
-
-/// One step.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct TrimStep {
-    pub(super) step: &'static str,
-    pub(super) question: &'static str,
-    pub(super) answer: String,
-    pub(super) evidence: String,
-    /// Whether it decides by itself.
-    pub(super) decisive: bool,
-}
 
 impl TrimEvidence<'_> {
     /// Every step taken.

@@ -11,7 +11,7 @@ use likenew_procedure_support::wording::{capitalize, count};
 use likenew_stats::interval::Interval;
 
 use super::outcome::Outcome;
-use super::trim_steps::TrimStep;
+use super::trim_evidence::TrimStep;
 
 // Whether TRIM reaches the flash
 

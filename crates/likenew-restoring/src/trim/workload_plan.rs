@@ -3,7 +3,7 @@
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -171,14 +171,6 @@ impl<'a> WorkloadPlan<'a> {
             Act::Release => unreachable!("that is a probe"),
         }
     }
-}
-
-/// The last result of a kind of probe.
-pub(super) fn probe_result<'e, T>(
-    evidence: &'e Evidence,
-    of: impl Fn(&'e ProbeResult) -> Option<T>,
-) -> Option<T> {
-    evidence.observations.iter().rev().find_map(|observation| of(&observation.result))
 }
 
 #[cfg(test)]

@@ -5,15 +5,13 @@ use likenew_core::findings::Row;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
-use likenew_stats::interval::{Interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use serde::Serialize;
 
 use super::TrimOptions;
-use super::trim_evidence::TrimEvidence;
-use super::trim_steps::TrimStep;
+use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording::{self, Comparison};
 use super::workload_plan::WorkloadPlan;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::{LatencyColumns, row};
 
 use crate::command::likenew;
@@ -117,7 +115,7 @@ impl<'e> Worth<'e> {
         // TRIM that could not be sent makes no difference.
         let sent = self.refusal.is_none();
         let interval =
-            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE)).flatten();
+            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE_95)).flatten();
         // Speeds are never negative, even if the interval of a few passes is.
         interval.map(|interval| Interval { low: interval.low.max(0.0), ..interval })
     }

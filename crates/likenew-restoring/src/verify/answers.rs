@@ -8,9 +8,10 @@ use likenew_core::procedure::Evidence;
 use likenew_core::target::Clock;
 
 use super::capacity::Capacity;
-use super::findings::DamageSummary;
+use super::damage_summary::DamageSummary;
+use super::task::Task;
 use super::wording::{self, Doubt, Subject};
-use super::workload_plan::{Task, WorkloadPlan};
+use super::workload_plan::WorkloadPlan;
 use crate::command::{likenew, loss_of_writing};
 
 /// The headline, and every answer, most important first.

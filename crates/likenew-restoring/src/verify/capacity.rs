@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::device_wrap::{DeviceWrap, device_wrap};
 use super::narrowing::ProbeSummary;
-use super::workload_plan::{Task, WorkloadPlan};
+use super::task::Task;
+use super::workload_plan::WorkloadPlan;
 
 /// The row of the table `capacity`.
 #[derive(Clone, Debug, Serialize)]

@@ -1,34 +1,19 @@
 //! The findings of a verification: answers, tables and a series.
 
 use likenew_core::answer::Standing;
-use likenew_core::damage::{Damage, DamagedRange};
 use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
 use likenew_core::procedure::Evidence;
-use serde::Serialize;
 
 use super::VerifyOptions;
 use super::answers::{Conclusion, conclude};
 use super::capacity::Capacity;
+use super::damage_summary::DamageSummary;
 use super::parts;
 use super::wording;
-use super::workload_plan::{NarrowStep, Task, WorkloadPlan};
+use super::workload_plan::WorkloadPlan;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rows::row;
-
-/// A row of the table `damage`.
-#[derive(Serialize)]
-struct DamageRow {
-    pass: Option<u32>,
-    from_byte: u64,
-    to_byte: u64,
-    kind: &'static str,
-    bits: Option<u64>,
-    written_for_byte: Option<u64>,
-    written_in_pass: Option<u32>,
-    written_with_key: Option<u64>,
-    first_bytes: String,
-}
 
 /// From the evidence, however little it is.
 pub(super) fn findings(
@@ -72,73 +57,4 @@ pub(super) fn findings(
     findings.tables.insert("slowest".into(), parts::slowest(&rows).into_iter().map(row).collect());
     findings.tables.insert("parts".into(), rows.into_iter().map(row).collect());
     findings
-}
-
-/// Damage found by the probes and by each pass.
-pub(super) struct DamageSummary {
-    /// Damage in probes and spot checks.
-    pub(super) probe_damage: Damage,
-    /// Damage in each pass.
-    pub(super) passes: Vec<(u32, Damage)>,
-}
-
-impl DamageSummary {
-    fn collect(workload_plan: &WorkloadPlan<'_>) -> Self {
-        let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
-        for (task, segment) in &workload_plan.history {
-            let Some(damage) = segment.damage.clone() else { continue };
-            match task {
-                // Rounds read blocks that they expect to be missing.
-                Task::NarrowStep(_, NarrowStep::Read) => {}
-                Task::Part { pass, .. } => match found.passes.last_mut() {
-                    Some((last, all)) if last == pass => all.merge(damage),
-                    _ => found.passes.push((*pass, damage)),
-                },
-                _ => found.probe_damage.merge(damage),
-            }
-        }
-        found
-    }
-
-    /// The total damage.
-    pub(super) fn total(&self) -> Damage {
-        let mut total = self.probe_damage.clone();
-        // Ranges of several passes are separate.
-        total.ranges.clear();
-        total.unlisted_bytes = 0;
-        for (_, damage) in &self.passes {
-            total.merge(Damage { ranges: Vec::new(), unlisted_bytes: 0, ..damage.clone() });
-        }
-        total
-    }
-
-    /// Every range: of the passes if there were any, otherwise of what was found early.
-    fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
-        let probe_damage =
-            self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
-        let passes = self
-            .passes
-            .iter()
-            .flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
-        probe_damage.chain(passes)
-    }
-
-    /// The first range in the list.
-    pub(super) fn first(&self) -> Option<&DamagedRange> {
-        self.listed_ranges().next().map(|(_, range)| range).or(self.probe_damage.ranges.first())
-    }
-
-    fn rows(&self) -> impl Iterator<Item = DamageRow> {
-        self.listed_ranges().map(|(pass, range)| DamageRow {
-            pass,
-            from_byte: range.from,
-            to_byte: range.to,
-            kind: range.kind.name(),
-            bits: (range.bits > 0).then_some(range.bits),
-            written_for_byte: range.content.address,
-            written_in_pass: range.content.pass,
-            written_with_key: range.content.key,
-            first_bytes: range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        })
-    }
 }

@@ -4,29 +4,7 @@
 use likenew_core::damage::{DamagedRange, Kind};
 use likenew_core::segment::Segment;
 
-use super::workload_plan::{NarrowStep, Task, VerifyLayout};
-
-/// A round of writing and reading a few blocks.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Round {
-    /// From 1.
-    pub(super) number: u32,
-    pub(super) writes: Vec<u64>,
-    pub(super) read: Vec<u64>,
-    /// Blocks are written below this address to push earlier writes out of a cache; 0 for none.
-    pub(super) flushed_below: u64,
-}
-
-impl Round {
-    /// Its steps.
-    pub(super) fn steps(&self) -> &'static [NarrowStep] {
-        if self.flushed_below == 0 {
-            &[NarrowStep::Write, NarrowStep::Flush, NarrowStep::Read]
-        } else {
-            &[NarrowStep::Write, NarrowStep::FillCache, NarrowStep::Flush, NarrowStep::Read]
-        }
-    }
-}
+use super::task::{NarrowStep, Round, Task, VerifyLayout};
 
 /// The result of single blocks.
 #[derive(Clone, Debug, Default)]

@@ -2,98 +2,25 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::damage::Damage;
 use likenew_core::drive::Kind;
 use likenew_core::extents::ExtentMap;
-use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
+use likenew_core::io::Op;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
-use likenew_core::region::Region;
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
-use likenew_core::stamp::Stamp;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
 
 use super::VerifyOptions;
 use super::boundaries::boundary_offsets;
-use super::narrowing::{Round, next_round};
-use super::wording;
-
-/// One task, which is one workload.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Task {
-    /// The first address, the last, and one at each usual size of drives.
-    Boundaries(Op),
-    /// Random addresses.
-    Scattered(Op),
-    /// A round that narrows down the result of the probes.
-    NarrowStep(Round, NarrowStep),
-    /// Makes all writes durable.
-    Flush,
-    /// One part of a pass.
-    Part { op: Op, pass: u32, part: u32 },
-    /// Reads some of what was written, at random, up to this part.
-    ReadBack { parts: u32 },
-    /// Leaves the drive idle.
-    Rest,
-}
-
-/// The steps of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NarrowStep {
-    Write,
-    /// Writes enough elsewhere to push the last writes out of a small cache.
-    FillCache,
-    Flush,
-    Read,
-}
-
-/// The addresses that a verification uses.
-#[derive(Clone, Debug)]
-pub(super) struct VerifyLayout {
-    pub(super) options: VerifyOptions,
-    /// Bytes to verify.
-    pub(super) span: u64,
-    /// The run's key.
-    key: u64,
-    /// Addresses are multiples of this; in a folder, of the block, because no I/O may cross the end of a
-    /// file.
-    pub(super) step: u64,
-    /// Whether addresses are those of files in the free space of a folder.
-    pub(super) is_folder: bool,
-    places: Vec<u64>,
-}
+use super::narrowing::next_round;
+use super::task::{Task, VerifyLayout};
 
 /// The tasks done, and the next one.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) layout: VerifyLayout,
     pub(super) history: Vec<(Task, &'a Segment)>,
     pub(super) next: Option<Task>,
-}
-
-/// Random reads of a spot check.
-const SPOT_CHECK_READS: u64 = 32;
-/// Writes that push out a small cache's content.
-const CACHE_FILL_WRITES: u64 = 64;
-/// Random addresses are the same for writing and reading.
-const SCATTERED_SEED: usize = 1;
-/// Stamps of probes have pass 0, those of rounds a pass above this.
-const ROUNDS: u32 = 1 << 16;
-
-impl Task {
-    /// The seed, if it is not the workload's own number.
-    pub(super) fn seed(&self, plan: &Plan) -> Option<u64> {
-        matches!(self, Self::Scattered(_)).then(|| plan.seed_of(SCATTERED_SEED))
-    }
-
-    /// Whether it is part of the search before everything is written.
-    pub(super) fn is_probe(&self) -> bool {
-        matches!(self, Self::Boundaries(_) | Self::Scattered(_))
-    }
 }
 
 /// Whether any data read back wrong.
@@ -257,92 +184,5 @@ impl<'a> Walk<'a> {
             self.take(Task::Rest)?;
         }
         Some(layout.parts())
-    }
-}
-
-impl VerifyLayout {
-    /// Parts of a pass: the number asked for, each of one block at least.
-    pub(super) fn parts(&self) -> u32 {
-        (self.span / self.options.block).min(u64::from(self.options.parts)) as u32
-    }
-
-    /// The addresses of a part: whole blocks, except at the end of the last one.
-    pub(super) fn part(&self, part: u32) -> Range<u64> {
-        let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
-        let start = |part: u64| blocks * part / parts * self.options.block;
-        let next = u64::from(part) + 1;
-        start(part.into())..if next == parts { self.span } else { start(next) }
-    }
-
-    /// The stamp of a pass.
-    fn stamp_class(&self, pass: u32) -> DataClass {
-        DataClass::Stamped(Stamp { key: self.key, pass })
-    }
-
-    fn stream(&self, op: Op, place: AccessPattern, depth: u32, pass: u32) -> Stream {
-        Stream::closed(Mix::Only(op), self.options.block as u32, place, depth, self.stamp_class(pass))
-    }
-
-    /// All blocks at these addresses at once, with a sample of each.
-    fn at(&self, name: String, op: Op, places: &[u64], pass: u32) -> Workload {
-        let block =
-            |place: &u64| AccessPattern::Sequential(Region::bytes(*place..place + self.options.block));
-        let streams: Vec<Stream> =
-            places.iter().map(|place| self.stream(op, block(place), 1, pass)).collect();
-        let samples = streams.len() as u32;
-        Workload { samples, ..Workload::new(name, Until::ops(samples.into()), streams) }
-    }
-
-    fn flush(&self) -> Workload {
-        let stream = self.stream(Op::Flush, AccessPattern::Sequential(Region::WHOLE), 1, 0);
-        let stream = Stream { data: DataClass::Random, ..stream };
-        Workload::new("flush", Until::ops(1), vec![stream])
-    }
-
-    /// The workload of a task.
-    pub(super) fn workload(&self, task: &Task) -> Workload {
-        let VerifyOptions { depth, probes, rest, .. } = self.options;
-        let within = |end| AccessPattern::Random(Region::bytes(0..end));
-        match task {
-            Task::Boundaries(op) => self.at(wording::boundary_probes(*op), *op, &self.places, 0),
-            Task::Scattered(op) => {
-                let stream = self.stream(*op, within(self.span), depth, 0);
-                let workload =
-                    Workload::new(wording::random_probes(*op), Until::ops(probes.into()), vec![stream]);
-                Workload { samples: probes, ..workload }
-            }
-            Task::NarrowStep(round, step) => {
-                let pass = ROUNDS + round.number;
-                let name = |step| wording::narrowing(round.number, step);
-                match step {
-                    NarrowStep::Write => self.at(name("write"), Op::Write, &round.writes, pass),
-                    NarrowStep::Read => self.at(name("read"), Op::Read, &round.read, pass),
-                    NarrowStep::Flush => self.flush(),
-                    NarrowStep::FillCache => {
-                        let end = round.flushed_below;
-                        let stream = self.stream(Op::Write, within(end), depth, 0);
-                        Workload::new(name("fill cache"), Until::ops(CACHE_FILL_WRITES), vec![stream])
-                    }
-                }
-            }
-            Task::Flush => self.flush(),
-            Task::Part { op, pass, part } => {
-                let range = self.part(*part);
-                let bytes = range.end - range.start;
-                let name = wording::part(*pass, self.options.passes, part + 1, *op);
-                let place = AccessPattern::Sequential(Region::bytes(range));
-                Workload::new(name, Until::bytes(bytes), vec![self.stream(*op, place, depth, *pass)])
-            }
-            Task::ReadBack { parts } => {
-                let end = self.part(parts - 1).end;
-                let name = wording::spot_check(end);
-                Workload::new(
-                    name,
-                    Until::ops(SPOT_CHECK_READS),
-                    vec![self.stream(Op::Read, within(end), depth, 1)],
-                )
-            }
-            Task::Rest => Workload::rest(rest),
-        }
     }
 }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;

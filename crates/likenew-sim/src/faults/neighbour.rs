@@ -6,7 +6,7 @@
 //! bytes its writes are reads, as they are not the host's.
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};

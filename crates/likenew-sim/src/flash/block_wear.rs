@@ -1,6 +1,6 @@
 //! How often each block was erased, and which blocks have failed.
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};

@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use likenew_core::io::DataClass;
 use serde::{Deserialize, Serialize};
 
@@ -390,5 +390,4 @@ impl TranslationLayer for CompressingMap {
 }
 
 #[cfg(test)]
-#[path = "compressing_map_tests.rs"]
 mod tests;

@@ -10,7 +10,7 @@ mod writing;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;

@@ -334,5 +334,4 @@ impl Nand {
 }
 
 #[cfg(test)]
-#[path = "nand_tests.rs"]
 mod tests;

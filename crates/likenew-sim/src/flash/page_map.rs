@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::block_wear::BlockWear;
@@ -22,7 +22,6 @@ use super::translation_layer::{
 use super::victims::Victims;
 
 // Within this module, because it works on the map's own fields.
-#[path = "slc_cache.rs"]
 mod slc_cache;
 
 use slc_cache::SlcCache;
@@ -397,9 +396,7 @@ fn frontier(flash: &FlashGeometry, block: u32) -> Frontier {
     Frontier { block, next, end: next + flash.pages_per_block }
 }
 
-#[path = "page_map_blocks.rs"]
 mod blocks;
 
 #[cfg(test)]
-#[path = "page_map_tests.rs"]
 pub(super) mod tests;

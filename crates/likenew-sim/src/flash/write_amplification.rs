@@ -227,5 +227,4 @@ impl Host {
 }
 
 #[cfg(test)]
-#[path = "write_amplification_tests.rs"]
 mod tests;

@@ -175,5 +175,4 @@ fn check(alpha: f64) {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
 mod tests;

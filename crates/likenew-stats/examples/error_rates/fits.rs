@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
+use likenew_stats::interval::CONFIDENCE_95;
 use likenew_stats::positive_sum::positive_sum;
 use likenew_stats::profile::{broken_line, profile};
 use rand::SeedableRng as _;
@@ -21,7 +22,6 @@ const PER_BYTE: f64 = 7.63;
 /// Where the rate changes, and by how much.
 const KNEE: f64 = 1_048_576.0;
 const SLOWER: f64 = 4.0;
-const CONFIDENCE: f64 = 0.95;
 
 fn lengths(points: usize) -> Vec<f64> {
     (0..points).map(|point| 512.0 * 2f64.powf(20.0 * point as f64 / (points - 1) as f64)).collect()
@@ -50,7 +50,8 @@ pub(crate) fn intervals() -> String {
             for seed in SEEDS {
                 let times = times(points, false, scatter, seed);
                 let fit = positive_sum(&parts, &times, &vec![0.01; points]).expect("there are enough points");
-                let holds = |part, truth| fit.interval(part, CONFIDENCE).is_some_and(|of| of.contains(truth));
+                let holds =
+                    |part, truth| fit.interval(part, CONFIDENCE_95).is_some_and(|of| of.contains(truth));
                 access += u64::from(holds(0, ACCESS));
                 per_byte += u64::from(holds(1, PER_BYTE));
             }
@@ -78,8 +79,13 @@ pub(crate) fn choices() -> String {
         let holds = |seed: &u64| {
             let x = lengths(POINTS);
             let parts = |knee: f64, index: usize| broken_line(x[index], knee);
-            let found =
-                profile(&knees(&x), parts, &times(POINTS, true, scatter, *seed), &[0.01; POINTS], CONFIDENCE);
+            let found = profile(
+                &knees(&x),
+                parts,
+                &times(POINTS, true, scatter, *seed),
+                &[0.01; POINTS],
+                CONFIDENCE_95,
+            );
             // The candidates are the points and the middles between them, on either side of the truth.
             found.is_some_and(|of| {
                 let interval = of.shape_interval();
@@ -108,7 +114,7 @@ fn choice(times: &[f64]) -> usize {
     let knee = |kept: &[usize], coverage: usize| {
         let (x_kept, times) = of(kept);
         let parts = |knee: f64, index: usize| broken_line(x_kept[index], knee);
-        let found = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE)?;
+        let found = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE_95)?;
         Some(found.sum.at(&broken_line(x[coverage], found.shape)))
     };
     let attempts: [Option<HoldOut>; 2] = [hold_out(times, &inner, plain), hold_out(times, &inner, knee)];

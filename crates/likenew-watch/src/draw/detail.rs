@@ -6,7 +6,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
 use super::Canvas;
-use super::panel::Panel;
+use super::panel::{Panel, values};
 use super::table::{WAITS, whole_secs};
 use crate::activity::Activity;
 use crate::drive_history::{DriveHistory, State};
@@ -39,11 +39,6 @@ pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas
         }
         canvas.put(0, at, area.width, text, Style::new());
     }
-}
-
-/// One value of each interval.
-pub(super) fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
-    history.past().map(|activity| activity.and_then(&value)).collect()
 }
 
 fn title(history: &DriveHistory) -> String {

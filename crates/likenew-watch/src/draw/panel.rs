@@ -5,9 +5,16 @@ use ratatui_core::style::Style;
 use ratatui_widgets::sparkline::Sparkline;
 
 use super::Canvas;
+use crate::activity::Activity;
+use crate::drive_history::DriveHistory;
 
 /// Heights of bars are in so many parts of the highest.
 const PARTS: f64 = 10_000.0;
+
+/// One value of each interval.
+pub(super) fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
+    history.past().map(|activity| activity.and_then(&value)).collect()
+}
 
 /// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach
 /// to the top at `most`, or at the highest where that is higher or `most` is nothing.

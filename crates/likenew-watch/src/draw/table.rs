@@ -5,8 +5,8 @@ use likenew_core::units::Nanos;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
-use super::panel::{Panel, bars};
-use super::{Canvas, detail};
+use super::Canvas;
+use super::panel::{Panel, bars, values};
 use crate::activity::Activity;
 use crate::column::{Column, GAP, SizedColumn, fit};
 use crate::drive_history::DriveHistory;
@@ -125,7 +125,7 @@ fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut 
         let place = Rect { x, width: half, height: height - 1, ..place };
         let rates = Panel {
             title: &format!("{} {op} {}", history.name(), view.units.word()),
-            values: detail::values(history, |activity| Some(activity.bytes_per_s(op))),
+            values: values(history, |activity| Some(activity.bytes_per_s(op))),
             spell: &|value| view.units.rate(value),
             most: 0.0,
             style,
@@ -133,9 +133,7 @@ fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut 
         rates.draw(place, canvas);
         let latencies = Panel {
             title: &format!("{} {op} latency", history.name()),
-            values: detail::values(history, |activity| {
-                activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64)
-            }),
+            values: values(history, |activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64)),
             spell: &|value| Nanos(value as u64).to_string(),
             ..rates
         };

@@ -1,6 +1,7 @@
 //! A small run to keep.
 
-use likenew_core::drive::{FlashCounters, Identity, Kind};
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::instrument::{AddedLatency, Calibration, Instrument};
 use likenew_core::io::{DataClass, Op, Outcome};
 use likenew_core::plan::Plan;

@@ -1,13 +1,33 @@
 //! The content of a trace as text.
 
+use std::path::PathBuf;
+
 use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::units::Nanos;
 use likenew_trace::{Amount, Survey};
-
-use super::trace::ImportReport;
+use serde::Serialize;
 
 /// Most applications shown; the JSON has more.
 const APPLICATIONS: usize = 8;
+
+/// The result of reading and converting a trace, as `--json` prints it.
+#[derive(Serialize)]
+pub(super) struct ImportReport {
+    pub(super) file: String,
+    pub(super) format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compression: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) volume: Option<String>,
+    /// The header of the trace, in the project's own format.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(super) head: serde_json::Map<String, serde_json::Value>,
+    pub(super) survey: Survey,
+    /// What was skipped or is unknown.
+    pub(super) notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<PathBuf>,
+}
 
 /// The survey as lines.
 pub(super) fn text(report: &ImportReport) -> String {

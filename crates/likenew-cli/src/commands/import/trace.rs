@@ -12,34 +12,15 @@ use likenew_trace::{
     IologVersion, IologWriter, OpenOptions, Survey, Surveyor, Trace, TraceError, TraceHead, TraceWriter,
     open_stream,
 };
-use serde::Serialize;
 
-use super::{display_name, survey_text};
+use super::display_name;
+use super::survey_text::{self, ImportReport};
 use crate::arguments::ImportTrace;
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output, wording};
 
 /// Checks for Ctrl-C every so many records.
 const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
-
-/// The result of reading and converting a trace, as `--json` prints it.
-#[derive(Serialize)]
-pub(super) struct ImportReport {
-    pub(super) file: String,
-    pub(super) format: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) compression: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) volume: Option<String>,
-    /// The header of the trace, in the project's own format.
-    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
-    pub(super) head: serde_json::Map<String, serde_json::Value>,
-    pub(super) survey: Survey,
-    /// What was skipped or is unknown.
-    pub(super) notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output: Option<PathBuf>,
-}
 
 pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
     interrupt::listen()?;

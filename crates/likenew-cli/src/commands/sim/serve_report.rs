@@ -1,7 +1,7 @@
 //! The result of a serve, as data: the JSON of `likenew sim serve --json`.
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_nbd::serve_stats::ServeStats;
 use serde::Serialize;
 

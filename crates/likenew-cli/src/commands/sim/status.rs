@@ -1,6 +1,6 @@
 //! Status lines of a server, periodic and at its end.
 
-use likenew_core::drive::FlashCounters;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::units::Nanos;
 use likenew_nbd::serve_stats::ServeStats;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_stats::summary::{median, quantile};
+use likenew_stats::summary::{mean, median, quantile};
 
 use super::super::writing::WriteProgress;
 
@@ -56,11 +56,11 @@ impl Knee {
         let costs = progress.costs();
         let begins = |at: &usize| {
             costs[*at] > BEGINS * alone
-                && mean(&costs, *at..*at + FOLLOWING) > COSTLY * alone
+                && mean_cost(&costs, *at..*at + FOLLOWING) > COSTLY * alone
                 && costs.len() - at >= FOLLOWING / 2
         };
         let at = (2..costs.len()).find(begins)?;
-        let after = mean(&costs, costs.len().saturating_sub(FOLLOWING).max(at)..costs.len());
+        let after = mean_cost(&costs, costs.len().saturating_sub(FOLLOWING).max(at)..costs.len());
         Some(Self { at, begins: progress.marks[at - 1].bytes, after })
     }
 }
@@ -114,9 +114,8 @@ fn level_of(costs: &[f64]) -> Option<f64> {
 }
 
 /// The mean of the costs that exist in a range.
-fn mean(costs: &[f64], range: Range<usize>) -> f64 {
-    let costs = &costs[range.start..range.end.min(costs.len())];
-    costs.iter().sum::<f64>() / costs.len() as f64
+fn mean_cost(costs: &[f64], range: Range<usize>) -> f64 {
+    mean(&costs[range.start..range.end.min(costs.len())]).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

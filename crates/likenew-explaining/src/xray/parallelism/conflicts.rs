@@ -2,7 +2,7 @@
 
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
-use likenew_stats::interval::share_interval;
+use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{mean, median};
 
 /// Queue depth of the reader that stays on one page; a read that meets its die waits for nearly all of them.
@@ -134,7 +134,7 @@ impl Conflicts {
             true => (self.slow, self.all),
             false => (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64),
         };
-        let Some(interval) = share_interval(hits, cases, 0.9).filter(|_| hits > 0) else {
+        let Some(interval) = share_interval(hits, cases, CONFIDENCE_90).filter(|_| hits > 0) else {
             return Pattern::Unclear { share };
         };
         let (low, high) = (1.0 / interval.high, 1.0 / interval.low);

@@ -1,6 +1,6 @@
 //! Rewrites a small part on trial if the latency of fresh data is unknown.
 
-use likenew_core::fix::{AddressRange, Fix};
+use likenew_core::fix::{AddressRange, Fix, REWRITE_GAIN_MIN};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Step;
 use likenew_core::segment::Segment;
@@ -15,12 +15,9 @@ const READS_AFTER: &str = "reads after rewrite";
 /// Quantile of all windows, in 0..1, that stands for fresh data until a trial has rewritten some. Chosen: the
 /// fastest tenth.
 const FAST: f64 = 0.1;
-/// Bytes of a trial, and the windows in which it is read before and after.
+/// What is written again on trial, and read in so many windows before and after.
 const TRIAL: u64 = 64 << 20;
 const TRIAL_WINDOWS: u64 = 16;
-/// Ratio of the latencies before and after a trial, from which refreshing helps. Chosen: more than the spread
-/// of fresh data.
-const GAIN_LEAST: f64 = 1.15;
 /// A refresh skips zeros, so a trial says nothing of a part with less than this share of other data; then
 /// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
 const DATA_SHARE_MIN: f64 = 0.25;
@@ -80,7 +77,7 @@ pub(super) fn trial<'a>(
     // Half of the rewritten data is faster than this, and zeros are as slow as before.
     let now = quantile(&latencies(again), held / 2.0)?;
     let before = quantile(&latencies(before), 0.5)?;
-    if before < GAIN_LEAST * now {
+    if before < REWRITE_GAIN_MIN * now {
         return Some(Trial::NoGain);
     }
     // Reads close together may be faster than those of a survey, whatever they read.

@@ -1,6 +1,6 @@
 //! A translation layer over clusters. What it does with writes is up to its [`LogScheme`].
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::cluster_parameters::{ClusterParameters, Copies};

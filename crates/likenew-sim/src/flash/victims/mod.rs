@@ -195,5 +195,4 @@ impl Victims {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

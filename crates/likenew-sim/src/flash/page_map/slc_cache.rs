@@ -307,5 +307,4 @@ impl PageMap {
 }
 
 #[cfg(test)]
-#[path = "slc_cache_tests.rs"]
 mod tests;

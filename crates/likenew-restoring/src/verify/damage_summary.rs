@@ -1,0 +1,90 @@
+//! What a verification found wrong, and where.
+
+use likenew_core::damage::{Damage, DamagedRange};
+use serde::Serialize;
+
+use super::task::{NarrowStep, Task};
+use super::workload_plan::WorkloadPlan;
+
+/// A row of the table `damage`.
+#[derive(Serialize)]
+pub(super) struct DamageRow {
+    pass: Option<u32>,
+    from_byte: u64,
+    to_byte: u64,
+    kind: &'static str,
+    bits: Option<u64>,
+    written_for_byte: Option<u64>,
+    written_in_pass: Option<u32>,
+    written_with_key: Option<u64>,
+    first_bytes: String,
+}
+
+/// Damage found by the probes and by each pass.
+pub(super) struct DamageSummary {
+    /// Damage in probes and spot checks.
+    pub(super) probe_damage: Damage,
+    /// Damage in each pass.
+    pub(super) passes: Vec<(u32, Damage)>,
+}
+
+impl DamageSummary {
+    pub(super) fn collect(workload_plan: &WorkloadPlan<'_>) -> Self {
+        let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
+        for (task, segment) in &workload_plan.history {
+            let Some(damage) = segment.damage.clone() else { continue };
+            match task {
+                // Rounds read blocks that they expect to be missing.
+                Task::NarrowStep(_, NarrowStep::Read) => {}
+                Task::Part { pass, .. } => match found.passes.last_mut() {
+                    Some((last, all)) if last == pass => all.merge(damage),
+                    _ => found.passes.push((*pass, damage)),
+                },
+                _ => found.probe_damage.merge(damage),
+            }
+        }
+        found
+    }
+
+    /// The total damage.
+    pub(super) fn total(&self) -> Damage {
+        let mut total = self.probe_damage.clone();
+        // Ranges of several passes are separate.
+        total.ranges.clear();
+        total.unlisted_bytes = 0;
+        for (_, damage) in &self.passes {
+            total.merge(Damage { ranges: Vec::new(), unlisted_bytes: 0, ..damage.clone() });
+        }
+        total
+    }
+
+    /// Every range: of the passes if there were any, otherwise of what was found early.
+    fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
+        let probe_damage =
+            self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
+        let passes = self
+            .passes
+            .iter()
+            .flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
+        probe_damage.chain(passes)
+    }
+
+    /// The first range in the list.
+    pub(super) fn first(&self) -> Option<&DamagedRange> {
+        self.listed_ranges().next().map(|(_, range)| range).or(self.probe_damage.ranges.first())
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = DamageRow> {
+        self.listed_ranges().map(|(pass, range)| DamageRow {
+            pass,
+            from_byte: range.from,
+            to_byte: range.to,
+            kind: range.kind.name(),
+            bits: (range.bits > 0).then_some(range.bits),
+            written_for_byte: range.content.address,
+            written_in_pass: range.content.pass,
+            written_with_key: range.content.key,
+            first_bytes: range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+}

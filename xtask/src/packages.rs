@@ -1,0 +1,57 @@
+//! Debian packages that the checks need, and apt-get.
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+/// Debian packages that tests use, each with a program or file that shows that it is installed.
+const PACKAGES: [(&str, &str); 22] = [
+    ("fio", "/usr/bin/fio"),
+    ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
+    ("util-linux", "/usr/sbin/losetup"),
+    ("mount", "/usr/bin/mount"),
+    ("f3", "/usr/bin/f3write"),
+    ("xfsprogs", "/usr/sbin/mkfs.xfs"),
+    ("btrfs-progs", "/usr/sbin/mkfs.btrfs"),
+    ("nbdkit", "/usr/bin/nbdkit"),
+    ("libnbd-bin", "/usr/bin/nbdfuse"),
+    ("fuse3", "/usr/bin/fusermount3"),
+    ("fdisk", "/usr/sbin/sfdisk"),
+    ("blktrace", "/usr/sbin/blktrace"),
+    ("zstd", "/usr/bin/zstd"),
+    ("gcc", "/usr/bin/cc"),
+    ("tmux", "/usr/bin/tmux"),
+    ("chromium", "/usr/bin/chromium"),
+    ("qemu-utils", "/usr/bin/qemu-io"),
+    ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
+    ("busybox-static", "/usr/bin/busybox"),
+    ("kmod", "/usr/sbin/modprobe"),
+    ("dmsetup", "/usr/sbin/dmsetup"),
+    ("smartmontools", "/usr/sbin/smartctl"),
+];
+
+/// Installs those that are missing.
+///
+/// # Errors
+/// apt-get failed; the error says what to install by hand.
+pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(_, shown_by)| !sh.path_exists(shown_by))
+        .map(|(package, _)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("installing {}", missing.join(", "));
+    apt_get(sh, &["update", "-qq"])?;
+    apt_get(sh, &[&["install", "-y", "-qq"], &missing[..]].concat())
+        .with_context(|| format!("install these by hand: {}", missing.join(", ")))
+}
+
+/// Runs apt-get as root, without questions.
+pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
+    let front = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
+    let (program, front) = front.split_first().expect("a command has a first word");
+    Ok(cmd!(sh, "{program} {front...} {arguments...}").run()?)
+}
