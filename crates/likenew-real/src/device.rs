@@ -17,6 +17,8 @@ use crate::in_use::Claims;
 use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{DeviceNumber, mounted_at};
 use crate::single_file::SingleFile;
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// Opens a block device for reading. That changes nothing, so it may be mounted and in use.
 ///
@@ -24,8 +26,8 @@ use crate::single_file::SingleFile;
 /// It cannot be read, or holds nothing.
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-    let fd =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("read", path, errno))?;
+    let fd = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|errno| not_possible(action::READ, path, errno))?;
     drive(path, fd, None, engine)
 }
 
@@ -47,21 +49,18 @@ fn drive(
 ) -> Result<impl Drive + use<>, LabError> {
     let writable = claims.is_some();
     let carrier = Carrier::choose(engine)?;
-    let error_text = || format!("look at {}", path.display());
+    let error_text = || action::look_at(path.display());
     let number = DeviceNumber::from_raw(fstat(&fd).map_err(io_error(error_text()))?.st_rdev);
     let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;
     let capacity = capacity(&fd, path)?;
     let capacity = capacity - capacity % u64::from(block);
     if capacity == 0 {
-        return Err(LabError::Unsuitable(format!(
-            "{} is empty: no medium is inserted, or nothing is attached to it",
-            path.display()
-        )));
+        return Err(LabError::Unsuitable(wording::no_medium(path.display())));
     }
     let mut info = DeviceInfo::of_device(number);
     info.add_resolution(path, &resolve(path));
     if let Some(point) = mounted_at(number) {
-        info.caveats.push(format!("{} is mounted at {point}: others may use it meanwhile", path.display()));
+        info.caveats.push(wording::mounted_at(path.display(), &point));
     }
     let trims = writable && takes_discards(number);
     let geometry =
@@ -72,7 +71,7 @@ fn drive(
 
 /// Bytes of an open block device.
 pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
-    seek(fd, SeekFrom::End(0)).map_err(io_error(format!("ask for the size of {}", path.display())))
+    seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
 
 fn takes_discards(number: DeviceNumber) -> bool {

@@ -8,6 +8,7 @@ use likenew_core::units::amount;
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
 use crate::mounts::{DeviceNumber, Mount, swaps};
+use crate::wording::record as wording;
 
 /// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
@@ -183,13 +184,10 @@ fn model(device: &BlockDevice) -> Option<String> {
 fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
     let mut caveats = Vec::new();
     if disk.attribute("queue/iostats").as_deref() == Some("0") {
-        caveats.push(format!(
-            "the kernel does not count its I/O (queue/iostats is 0) (queue/iostats is 0), so it seems idle: echo 1 > /sys/block/{}/queue/iostats",
-            disk.name()
-        ));
+        caveats.push(wording::counting_off(&disk.name()));
     }
     if role == Role::Layer {
-        caveats.push("its I/Os are counted again by the drives below it".to_owned());
+        caveats.push(wording::COUNTED_BELOW.to_owned());
     }
     caveats
 }

@@ -46,6 +46,7 @@ use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
+use crate::wording::facts as wording;
 use collector::Collector;
 pub use facts_drive::FactsDrive;
 use roots::Roots;
@@ -61,11 +62,11 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     if let Some(stat) = device {
         return match roots.by_number(DeviceNumber::from_raw(stat.st_rdev)) {
             Some(device) => ProbeResult::Facts(Box::new(collector.of_devices(&[device]))),
-            None => ProbeResult::Unknown("the device is not listed in /sys".to_owned()),
+            None => ProbeResult::Unknown(wording::DEVICE_NOT_LISTED.to_owned()),
         };
     }
     let Some(mount) = Mount::containing(&fd) else {
-        return ProbeResult::Unknown("the file system is not listed in /proc".to_owned());
+        return ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned());
     };
     let mut facts = collector.of_mount(&mount);
     facts.files = Some(match sample {

@@ -85,5 +85,6 @@ mod thermometer;
 mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
+mod wording;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
 mod workers;

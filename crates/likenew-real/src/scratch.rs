@@ -19,6 +19,8 @@ use crate::clock::wall_date;
 use crate::folder_times::FolderTimes;
 use crate::lab_error::{io_error, not_possible};
 use crate::leftover::Leftover;
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// The name of the directory.
 pub const DIRECTORY: &str = "likenew-scratch";
@@ -100,12 +102,13 @@ impl Scratch {
         match mkdirat(&folder_fd, DIRECTORY, Mode::RWXU) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Err(refuse_existing(folder)),
-            Err(errno) => return Err(not_possible("create a scratch folder in", folder, errno)),
+            Err(errno) => return Err(not_possible(action::CREATE_SCRATCH_IN, folder, errno)),
         }
-        let directory = open_directory(&folder_fd).map_err(|errno| not_possible("open", &path, errno))?;
+        let directory =
+            open_directory(&folder_fd).map_err(|errno| not_possible(action::OPEN, &path, errno))?;
         let marker = lock_new_marker(&directory, &path).and_then(|marker| {
             let durable = make_durable(&marker, &directory);
-            durable.map_err(io_error(format!("make {} durable", path.join(MARKER).display())))?;
+            durable.map_err(io_error(action::make_durable(path.join(MARKER).display())))?;
             Ok(marker)
         });
         let marker = match marker {
@@ -149,8 +152,9 @@ impl Scratch {
     /// There is one of that number already, or the system refuses.
     pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), LabError> {
         let path = self.inner.path.join(file_name(number));
-        let fd =
-            self.create_fd(number, OFlags::empty()).map_err(|errno| not_possible("create", &path, errno))?;
+        let fd = self
+            .create_fd(number, OFlags::empty())
+            .map_err(|errno| not_possible(action::CREATE, &path, errno))?;
         Ok((fd.into(), path))
     }
 
@@ -187,9 +191,7 @@ impl Drop for Scratch {
         // Whoever ends the run tells what could not be removed; the next run finds it as a leftover.
         let reason = match self.inner.remove() {
             Ok(RemovalReport { foreign, .. }) if foreign.is_empty() => return,
-            Ok(RemovalReport { foreign, .. }) => {
-                format!("it holds files that Likenew did not make ({})", foreign.join(", "))
-            }
+            Ok(RemovalReport { foreign, .. }) => wording::foreign_files(&foreign),
             Err(lab_error) => lab_error.to_string(),
         };
         lock(&UNREMOVED_DIRECTORIES).push(UnremovedScratch { path: self.inner.path.clone(), reason });
@@ -234,7 +236,7 @@ pub(crate) fn remove_ours(
     path: &Path,
 ) -> Result<RemovalReport, LabError> {
     let here = || path.display();
-    let listing = list(directory).map_err(io_error(format!("list {}", here())))?;
+    let listing = list(directory).map_err(io_error(action::list(here())))?;
     let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
     for (name, stat) in listing.own_files {
         match unlinkat(directory, &*name, AtFlags::empty()) {
@@ -244,20 +246,20 @@ pub(crate) fn remove_ours(
             }
             Err(Errno::NOENT) => {}
             Err(errno) => {
-                return Err(not_possible("remove likenew's own", &path.join(name), errno));
+                return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(name), errno));
             }
         }
     }
     if removed.foreign.is_empty() {
         match unlinkat(directory, MARKER, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(not_possible("remove likenew's own", &path.join(MARKER), errno)),
+            Err(errno) => return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(MARKER), errno)),
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
             // Another program may have put something there, or removed it all, at this very moment, which is
             // its right.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-            Err(errno) => return Err(not_possible("remove the folder", path, errno)),
+            Err(errno) => return Err(not_possible(action::REMOVE_FOLDER, path, errno)),
         }
     }
     Ok(removed)
@@ -319,9 +321,15 @@ fn is_file_name(name: &str) -> bool {
         .is_some_and(|number| file_name(number) == name)
 }
 
+/// Whether a folder is where likenew itself measures.
+pub(crate) fn is_scratch(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists()
+}
+
 pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, folder, flags, Mode::empty()).map_err(|errno| not_possible("open the folder", folder, errno))
+    openat(CWD, folder, flags, Mode::empty())
+        .map_err(|errno| not_possible(action::OPEN_FOLDER, folder, errno))
 }
 
 pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
@@ -333,43 +341,27 @@ fn refuse_existing(folder: &Path) -> LabError {
     match Leftover::find(folder) {
         Err(lab_error) => lab_error,
         Ok(Some(leftover)) => leftover.refusal(),
-        Ok(None) => LabError::Refused(format!(
-            "another likenew run has just ended in {}: start again",
-            folder.display()
-        )),
+        Ok(None) => LabError::Refused(wording::run_just_ended(folder.display())),
     }
 }
 
 fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| not_possible("create a marker in", path, errno))?;
-    flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(io_error(format!(
-        "lock {} (its file system must support flock)",
-        path.join(MARKER).display()
-    )))?;
-    let text = format!(
-        "{MARKER_LINE}\n\n\
-         Likenew measures drives. It made this folder to write files of its own into, which hold nothing of yours.\n\
-         It removes the folder when it ends. If no likenew is running, it was interrupted: the folder may then be\n\
-         deleted with everything in it, or the next likenew in this place offers to do so.\n\n\
-         {PROCESS}{}\nstarted: {}\n",
-        std::process::id(),
-        wall_date(),
-    );
+        .map_err(|errno| not_possible(action::CREATE_MARKER_IN, path, errno))?;
+    flock(&marker, FlockOperation::NonBlockingLockExclusive)
+        .map_err(io_error(action::lock_marker(path.join(MARKER).display())))?;
+    let text = wording::marker(MARKER_LINE, PROCESS, std::process::id(), &wall_date());
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let written = rustix::io::write(&marker, rest)
-            .map_err(|errno| not_possible("write a marker in", path, errno))?;
+            .map_err(|errno| not_possible(action::WRITE_MARKER_IN, path, errno))?;
         rest = &rest[written..];
     }
     // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
-    let stat = fstat(&marker).map_err(io_error(format!("look at {}", path.join(MARKER).display())))?;
+    let stat = fstat(&marker).map_err(io_error(action::look_at(path.join(MARKER).display())))?;
     if stat.st_nlink == 0 {
-        return Err(LabError::Refused(format!(
-            "another likenew removed {} this moment: start again",
-            path.display()
-        )));
+        return Err(LabError::Refused(wording::removed_meanwhile(path.display())));
     }
     Ok(marker)
 }

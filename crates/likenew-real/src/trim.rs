@@ -27,6 +27,7 @@ use likenew_core::probe::{Probe, ProbeResult};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
+use crate::wording::trim as wording;
 
 pub(crate) use claims::disk_claims;
 pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
@@ -57,33 +58,18 @@ impl MountedDevice {
     /// Why its files' blocks cannot be followed to a device, if they cannot: a sentence without a full stop.
     pub(crate) fn unsuitable(&self) -> Option<String> {
         let sentence = match &*self.mount.kind {
-            "ext4" | "xfs" if self.mount.has_option("rtdev") => {
-                "files on an xfs with a realtime device may be on either of two devices"
-            }
-            "ext4" | "xfs" if self.device.is_none() => {
-                "the device below the file system is not listed in /sys"
-            }
+            "ext4" | "xfs" if self.mount.has_option("rtdev") => wording::XFS_REALTIME,
+            "ext4" | "xfs" if self.device.is_none() => wording::DEVICE_BELOW_NOT_LISTED,
             "ext4" | "xfs" => return None,
-            "btrfs" | "bcachefs" => {
-                "this file system's addresses are its own and those of no single device: for btrfs, compare the discard counters of \
-                 /sys/block/*/stat before and after fstrim, or make an ext4 or xfs on a free partition and test there"
-            }
-            "zfs" => {
-                "ZFS does not report where a file is: zpool status -t and zpool iostat -r show TRIM as it is sent"
-            }
-            "overlay" | "aufs" => {
-                "this is an overlay, as in containers: give a folder of the file system below it"
-            }
-            "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => {
-                "this is memory, with no flash below it: give a folder on a drive"
-            }
+            "btrfs" | "bcachefs" => wording::BTRFS,
+            "zfs" => wording::ZFS,
+            "overlay" | "aufs" => wording::OVERLAY,
+            "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => wording::MEMORY,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
-            | "glusterfs" | "vboxsf" => "this folder is on another machine: run likenew trim there",
-            kind if kind.starts_with("fuse") => {
-                "this is a FUSE file system, and only its program knows its blocks: give a folder of the file system below it"
-            }
+            | "glusterfs" | "vboxsf" => wording::REMOTE,
+            kind if kind.starts_with("fuse") => wording::FUSE,
             kind => {
-                return Some(format!("files can be located on ext4 and xfs only, and this is {kind}"));
+                return Some(wording::kind_unsupported(kind));
             }
         };
         Some(sentence.to_owned())
@@ -112,12 +98,12 @@ pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
         (Probe::TrimClaims, None, Some(MountedDevice { device: Some(device), .. })) => {
             disk_claims(&stack(&device))
         }
-        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
-        (Probe::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
-        (Probe::TrimClaims, None, _) => unknown("no device is known below this file system"),
+        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown(wording::DEVICE_NOT_LISTED),
+        (Probe::TrimPath, None, None) => unknown(wording::FILE_SYSTEM_NOT_LISTED),
+        (Probe::TrimClaims, None, _) => unknown(wording::NO_DEVICE_BELOW),
         (Probe::Feasibility, ..) => crate::erase::feasibility::check(fd),
-        (Probe::Extents, Some(_), _) => unknown("a device's addresses are its own"),
-        (Probe::Extents, None, None) => unknown("the file system is not listed in /proc"),
+        (Probe::Extents, Some(_), _) => unknown(wording::DEVICE_ADDRESSES),
+        (Probe::Extents, None, None) => unknown(wording::FILE_SYSTEM_NOT_LISTED),
         (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), stat) {
             (Some(reason), _) => ProbeResult::Unknown(reason),
             (None, Ok(stat)) => {
@@ -126,13 +112,11 @@ pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
                     ProbeResult::Extents(ExtentMap::new(extents))
                 })
             }
-            (None, Err(errno)) => ProbeResult::Unknown(format!("the file does not tell its length: {errno}")),
+            (None, Err(errno)) => ProbeResult::Unknown(wording::length_unknown(errno)),
         },
-        (Probe::OldFiles, ..) => unknown("only the files of a folder are looked for"),
-        (Probe::Fix(_), ..) => unknown("it is opened read-only: give a folder on it"),
-        (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => {
-            unknown("it is opened read-only, and TRIM would change its contents: give a folder on it")
-        }
+        (Probe::OldFiles, ..) => unknown(wording::OLD_FILES_ONLY_IN_FOLDERS),
+        (Probe::Fix(_), ..) => unknown(wording::READ_ONLY),
+        (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => unknown(wording::READ_ONLY_FOR_TRIM),
     }
 }
 

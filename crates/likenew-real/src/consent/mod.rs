@@ -31,6 +31,8 @@ pub use self::unused_space::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
 use crate::in_use::Claims;
 use crate::lab_error::not_possible;
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 /// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
 /// mount the device or claim it, nor any other device over the same bytes.
@@ -98,7 +100,7 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
-        errno => not_possible("open", path, errno),
+        errno => not_possible(action::OPEN, path, errno),
     })
 }
 
@@ -109,9 +111,8 @@ fn reread_kernel_state(fd: &OwnedFd) {
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
-const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \
-     lists them)";
+const NOTHING_BEHIND: &str = wording::NOTHING_BEHIND;
 
 fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(format!("{} was not changed: {reason}", path.display()))
+    LabError::Refused(wording::not_changed(path.display(), reason))
 }

@@ -5,6 +5,7 @@ use likenew_core::facts::{Cloud, Counts, Fact};
 use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::bytes::little;
+use crate::wording::facts as wording;
 
 /// Amazon's log page of performance, and the words that it begins with for a volume of EBS and for a drive of
 /// the machine itself (nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed performance
@@ -31,10 +32,10 @@ pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Co
     if !name.starts_with("Amazon") {
         return Some(Cloud { volume, ..Cloud::default() });
     }
-    let log = subject.query(AMAZON).and_then("the page does not describe a volume", |log| {
+    let log = subject.query(AMAZON).and_then(wording::NOT_A_VOLUME_PAGE, |log| {
         matches!(little(&log, 0, 4)?, EBS | INSTANCE_STORE).then_some(log)
     });
-    let number = |at: usize| log.clone().and_then("the page is too short", |log| little(&log, at, 8));
+    let number = |at: usize| log.clone().and_then(wording::SHORT_PAGE, |log| little(&log, at, 8));
     counts.volume_iops_exceeded_us = number(56);
     counts.volume_throughput_exceeded_us = number(64);
     counts.instance_iops_exceeded_us = number(72);

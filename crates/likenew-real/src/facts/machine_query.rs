@@ -3,6 +3,7 @@
 use likenew_core::facts::Fact;
 
 use super::roots::ROOT;
+use crate::wording::facts as wording;
 
 /// A query. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Questio
 pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> Fact<T> {
     match answer {
         Ok(value) => Fact::new(value, origin),
-        Err(Refusal::Rights) => Fact::unknown("asking for it takes root", origin).help(ROOT),
+        Err(Refusal::Rights) => Fact::unknown(wording::NEEDS_ROOT, origin).help(ROOT),
         Err(Refusal::Other(reason)) => Fact::unknown(reason, origin),
     }
 }

@@ -7,12 +7,13 @@ use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::bytes::{little, little_16};
 use crate::standards::nvme::{Controller, Namespace};
+use crate::wording::facts as wording;
 
 /// The log of health, in bytes.
 pub(crate) const SMART: Question = Question::NvmeLog(0x02, 512);
 /// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
-const SHORT: &str = "the answer is too short";
+const SHORT: &str = wording::SHORT_ANSWER;
 /// Data units are thousands of 512 bytes (figure 207).
 const UNIT_BYTES: u64 = 512_000;
 /// Bytes of a page of the host's memory.
@@ -26,16 +27,16 @@ pub(crate) fn health(subject: &Subject<'_>) -> Health {
         controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.temperature_limits_c()));
     let flags = byte(0);
     let kelvin = log.clone().and_then(SHORT, |log| little(&log, 1, 2));
-    let temperature =
-        kelvin.and_then("it measures none", |kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN));
+    let temperature = kelvin
+        .and_then(wording::NO_TEMPERATURE_SENSOR, |kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN));
     Health {
         // Bit 1 is heat, which passes.
         failing: flags.clone().map(|flags| flags & 0b11_1101 != 0),
         warnings: flags.clone().map(warnings),
         read_only: flags.map(|flags| flags >> 3 & 1 == 1),
         temperature_c: temperature,
-        temperature_warning_c: limits.clone().and_then("it names none", |(warning, _)| warning),
-        temperature_critical_c: limits.and_then("it names none", |(_, critical)| critical),
+        temperature_warning_c: limits.clone().and_then(wording::NO_LIMIT, |(warning, _)| warning),
+        temperature_critical_c: limits.and_then(wording::NO_LIMIT, |(_, critical)| critical),
         used_percent: byte(5).map(|percent| percent as f64),
         spare_percent: byte(3).map(|percent| percent as f64),
         spare_threshold_percent: byte(4).map(|percent| percent as f64),
@@ -46,12 +47,12 @@ pub(crate) fn health(subject: &Subject<'_>) -> Health {
 /// Critical Warning, bit by bit.
 pub(crate) fn warnings(flags: u64) -> Vec<String> {
     const WORDS: [&str; 6] = [
-        "its spare is below the threshold",
-        "its temperature is beyond a threshold",
-        "its reliability is degraded",
-        "it is read-only",
-        "its backup of volatile memory has failed",
-        "its persistent memory region is unreliable or read-only",
+        wording::SPARE_LOW,
+        wording::TEMPERATURE_BEYOND,
+        wording::RELIABILITY_DEGRADED,
+        wording::READ_ONLY,
+        wording::BACKUP_FAILED,
+        wording::PERSISTENT_REGION_UNRELIABLE,
     ];
     let set = WORDS.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1);
     set.map(|(_, word)| (*word).to_owned()).collect()
@@ -86,7 +87,7 @@ pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>
     let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
     let wanted_bytes = bytes.clone().map(|(wanted, _)| wanted);
     let given_bytes = match wanted_bytes.get() {
-        Some(0) => Fact::new(0, "it wants none"),
+        Some(0) => Fact::new(0, wording::NO_HOST_MEMORY),
         _ => granted_memory(subject).or_else(|| logged_bytes.unwrap_or_default()),
     };
     let limit = subject.roots.number::<u64>("/sys/module/nvme/parameters/max_host_mem_size_mb");
@@ -94,7 +95,7 @@ pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>
         wanted_bytes,
         least_bytes: bytes.map(|(_, least)| least),
         given_bytes,
-        limit_bytes: limit.and_then("it is too large to be true", |mebibytes| mebibytes.checked_mul(1 << 20)),
+        limit_bytes: limit.and_then(wording::TOO_LARGE, |mebibytes| mebibytes.checked_mul(1 << 20)),
     }
 }
 
@@ -109,25 +110,23 @@ fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
         // The kernel says whether, not how much.
         let place = format!("/sys/class/nvme/{}/hmb", subject.controller.as_deref().unwrap_or("none"));
         let flag = subject.roots.line(&place);
-        flag.and_then("it has some; only root can read how much", |flag| (flag == "0").then_some(0))
+        flag.and_then(wording::HOST_MEMORY_NEEDS_ROOT, |flag| (flag == "0").then_some(0))
     })
 }
 
 /// What Identify Namespace says of its use and its formats.
 pub(crate) fn space(subject: &Subject<'_>) -> Space {
     let answer = subject.query(Question::NvmeNamespace);
-    let namespace = answer.and_then("the answer makes no sense", |answer| Namespace::parse(&answer));
-    let allocated = namespace
-        .clone()
-        .and_then("the drive reports its size as the space in use, or nothing", |namespace| {
-            Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
-        });
+    let namespace = answer.and_then(wording::INVALID_ANSWER, |answer| Namespace::parse(&answer));
+    let allocated = namespace.clone().and_then(wording::NO_THIN_PROVISIONING, |namespace| {
+        Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
+    });
     Space {
         allocated_bytes: allocated,
         // Where none is better there is nothing to tell.
         better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
             Fact::Value { value: None, .. } => Fact::NotQueried,
-            found => found.and_then("there is none", |better| better),
+            found => found.and_then(wording::NO_BETTER_FORMAT, |better| better),
         },
         ..Space::default()
     }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
 use super::{program, smartctl};
 use crate::clock::Monotonic;
+use crate::wording::facts as wording;
 use crate::{ata_command, nvme_admin};
 
 /// What the kernel has kept of its log is not much longer.
@@ -84,9 +85,9 @@ fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::ACCESS | Errno::PERM => Refusal::Rights,
         Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL => {
-            Refusal::Other("this kind of device does not support the query".to_owned())
+            Refusal::Other(wording::UNSUPPORTED_QUERY.to_owned())
         }
-        errno => Refusal::Other(format!("there was no answer: {errno}")),
+        errno => Refusal::Other(wording::no_answer(errno)),
     }
 }
 

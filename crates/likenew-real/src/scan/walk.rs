@@ -13,7 +13,7 @@ use super::content::{self, is_file};
 use super::group::{Group, HEAD};
 use super::spots::Spots;
 use super::{Refusals, Request};
-use crate::scratch::{DIRECTORY, MARKER};
+use crate::scratch::is_scratch;
 
 /// Shorter files than this are not opened only to see what they are: they are many and come to little.
 const SNIFFED_MIN: u64 = 16 << 10;
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
             self.other_file_systems += 1;
             return Ok(());
         }
-        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_ours(&folder.path) {
+        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_scratch(&folder.path) {
             return Ok(());
         }
         // By name, so that the same folder is always walked in the same order.
@@ -162,11 +162,6 @@ fn group_of_content(path: &Path, bytes: u64) -> Group {
     }
     let read = content::open(path, OFlags::empty()).and_then(|(fd, _)| rustix::io::pread(&fd, &mut head, 0));
     read.map_or(Group::Other, |bytes| Group::of_content(&head[..bytes]))
-}
-
-/// Whether a folder is where likenew itself measures.
-fn is_ours(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
 }
 
 /// Whether a file system of this number holds no files but shows the kernel's own state: the numbers of linux/magic.h.
