@@ -6,16 +6,17 @@ use std::path::Path;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry};
-use rustix::fs::{Mode, OFlags, SeekFrom, fstat, ioctl_blksszget, seek};
+use rustix::fs::{Mode, OFlags, fstat, ioctl_blksszget};
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, capacity};
 use crate::consent::Consent;
+use crate::device_number::DeviceNumber;
 use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{DeviceNumber, mounted_at};
+use crate::mounts::mounted_at;
 use crate::single_file::SingleFile;
 use crate::wording::action;
 use crate::wording::target as wording;
@@ -67,11 +68,6 @@ fn drive(
         Geometry { capacity, block, boundary: None, writable, trims, carries_data: true, clock: Clock::Wall };
     let medium = SingleFile::new(fd, geometry, true).with_claims(claims);
     Ok(RealDrive::new(path, Kind::Device, medium, carrier, info))
-}
-
-/// Bytes of an open block device.
-pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
-    seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
 
 fn takes_discards(number: DeviceNumber) -> bool {

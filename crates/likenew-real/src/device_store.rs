@@ -9,12 +9,12 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::ioctl_blksszget;
 
 use crate::block::BlockDevice;
+use crate::block::capacity;
 use crate::consent::Consent;
-use crate::device::capacity;
+use crate::device_number::DeviceNumber;
 use crate::direct_io::DirectIo;
 use crate::in_use::Claims;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
 use crate::raw_store::RawStore;
 use crate::wording::action;
 

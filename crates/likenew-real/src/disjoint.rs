@@ -7,8 +7,9 @@ use std::path::Path;
 use likenew_core::lab_error::LabError;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::in_use::{add_with_lower_devices, lower_device};
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 use crate::wording::action;
 use crate::wording::lock as wording;
 

@@ -6,8 +6,10 @@ use likenew_core::reading::{DriveFacts, Layer, Role};
 use likenew_core::units::amount;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::Store;
-use crate::mounts::{DeviceNumber, Mount, swaps};
+use crate::mounts::Mount;
+use crate::swaps::swaps;
 use crate::wording::record as wording;
 
 /// Layers at most: a deeper stack would be a bug.

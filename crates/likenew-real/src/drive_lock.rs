@@ -39,10 +39,11 @@ use rustix::io::Errno;
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::clean;
 use crate::in_use::below_loop;
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{DeviceNumber, Mount, all};
+use crate::mounts::{Mount, all};
 use crate::wording::action;
 use crate::wording::lock as wording;
 

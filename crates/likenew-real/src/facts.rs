@@ -11,7 +11,6 @@ mod card;
 mod cloud;
 mod collector;
 mod drive_database;
-mod facts_drive;
 mod file_system;
 mod files;
 pub(crate) mod fuzz_machine;
@@ -45,10 +44,10 @@ use likenew_core::probe::ProbeResult;
 use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
 use crate::wording::facts as wording;
 use collector::Collector;
-pub use facts_drive::FactsDrive;
 use roots::Roots;
 use system::System;
 
@@ -80,7 +79,7 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
 ///
 /// # Errors
 /// The system does not list them.
-fn all_drives() -> Result<Facts, LabError> {
+pub(crate) fn all_drives() -> Result<Facts, LabError> {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };
     let listed = crate::listing::list()?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::block::BlockDevice;
 use crate::counter_source::CounterSource;
+use crate::device_number::DeviceNumber;
 use crate::health::HealthSource;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 use crate::wording::target as wording;
 
 /// What the system knows of a place or device without root and without asking the drive. What is unknown stays out.

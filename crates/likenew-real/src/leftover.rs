@@ -7,9 +7,9 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::consent::lock_patiently;
+use crate::hold::lock_patiently;
 use crate::lab_error::{io_error, not_possible};
-use crate::scratch::{
+use crate::scratch_layout::{
     DIRECTORY, MARKER, MARKER_LINE, PROCESS, RemovalReport, list, open_directory, open_folder, remove_ours,
 };
 use crate::wording::action;

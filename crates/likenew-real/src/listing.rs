@@ -6,7 +6,9 @@ use likenew_core::lab_error::LabError;
 use serde::Serialize;
 
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, is_swap, mounted_at};
+use crate::device_number::DeviceNumber;
+use crate::mounts::mounted_at;
+use crate::swaps::is_swap;
 use crate::wording::action;
 
 /// A whole block device.

@@ -9,15 +9,15 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::block::BlockDevice;
 use crate::consent::Consent;
+use crate::device_number::DeviceNumber;
 use crate::engine::Engine;
 use crate::lab_error::not_possible;
 use crate::leftover::Leftover;
-use crate::mounts::DeviceNumber;
 use crate::scratch::open_folder;
 use crate::space::Space;
 use crate::wording::action;
 use crate::wording::target as wording;
-use crate::{device, file, folder};
+use crate::{block, device, file, folder};
 use likenew_core::procedure::Layout;
 
 /// How a drive is to be opened.
@@ -77,7 +77,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
             .map_err(|errno| not_possible(action::READ, path, errno))?;
         let device = DeviceNumber::at(path).and_then(BlockDevice::by_number);
         let model = device.and_then(|device| device.disk().model());
-        return Ok(PathKind::Device { bytes: device::capacity(&fd, path)?, model });
+        return Ok(PathKind::Device { bytes: block::capacity(&fd, path)?, model });
     } else if kind.is_fifo() {
         "a pipe (FIFO)"
     } else if kind.is_char_device() {

@@ -15,9 +15,10 @@ use likenew_core::units::Nanos;
 
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::{Devices, Uses};
 use crate::health::HealthSource;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 use crate::stat;
 use crate::thermometer::Thermometer;
 use crate::wording::action;

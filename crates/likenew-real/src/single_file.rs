@@ -12,7 +12,7 @@ use crate::clock::Monotonic;
 use crate::in_use::Claims;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
-use crate::trim;
+use crate::probes;
 use crate::wording::action;
 use crate::wording::target as wording;
 
@@ -58,7 +58,7 @@ impl Medium for SingleFile {
     }
 
     fn probe(&self, probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
-        Ok(trim::check(&self.fd, probe))
+        Ok(probes::check(&self.fd, probe))
     }
 
     fn prepare_access(&self, access: Access) -> Result<(), LabError> {

@@ -23,6 +23,7 @@ use crate::clock::Monotonic;
 use crate::facts;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
+use crate::probes;
 use crate::scratch::{Scratch, lock};
 use crate::trim::{self, MountedDevice, Sender};
 use crate::wording::action;
@@ -287,7 +288,7 @@ impl Medium for FileTable {
                 .map_or_else(|| self.extents(), Err)
                 .map_or_else(ProbeResult::Unknown, ProbeResult::Extents)),
             Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims | Probe::Feasibility => {
-                Ok(trim::check(self.scratch.directory(), probe))
+                Ok(probes::check(self.scratch.directory(), probe))
             }
             Probe::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());

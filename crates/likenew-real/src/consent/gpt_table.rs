@@ -11,9 +11,12 @@ use std::os::fd::OwnedFd;
 
 use gpt::GptConfig;
 use gpt::disk::LogicalBlockSize;
+use rustix::io::pread;
 
-use super::unused_space::{Table, read};
 use crate::wording::consent as wording;
+
+/// Discards begin and end on multiples of this, and are no shorter.
+pub(super) const GRAIN: u64 = 1 << 20;
 
 /// Of an entry, in bytes. The standard allows multiples; no tool writes others.
 const ENTRY: u32 = 128;
@@ -21,6 +24,15 @@ const ENTRY: u32 = 128;
 const ENTRIES_MAX: u32 = 1024;
 /// What is used of a header, from its beginning.
 const HEADER: usize = 92;
+
+/// What a table says.
+pub(super) struct Table {
+    pub(super) partitions: Vec<Range<u64>>,
+    /// Where the table itself stands.
+    pub(super) tables: [Range<u64>; 2],
+    /// Up to where partitions may reach.
+    pub(super) end: u64,
+}
 
 /// What a header says, in blocks.
 struct RawHeader {
@@ -117,7 +129,21 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
     });
     let partitions = partitions.collect::<Result<Vec<Range<u64>>, String>>()?;
     let (start, end) = (usable.start() * block, (usable.end() + 1) * block);
-    Ok(Table { partitions, tables: [0..start.min(super::unused_space::GRAIN), end..(last + 1) * block], end })
+    Ok(Table { partitions, tables: [0..start.min(GRAIN), end..(last + 1) * block], end })
+}
+
+/// Bytes of a disk; fewer where it ends before, and no more than a table needs.
+pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
+    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match pread(fd, &mut bytes[filled..], range.start + filled as u64)? {
+            0 => break,
+            moved => filled += moved,
+        }
+    }
+    Ok(bytes)
 }
 
 /// What was read of a disk: the rest of it cannot be read, and nothing be written.

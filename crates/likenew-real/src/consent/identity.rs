@@ -6,8 +6,8 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
 use crate::wording::action;
 
 /// Of an open block device or file.

@@ -12,11 +12,11 @@ use super::file_checks::objection;
 use super::identity::Identity;
 use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
-use crate::device::capacity;
+use crate::block::capacity;
+use crate::device_number::DeviceNumber;
 use crate::identify::resolve;
 use crate::in_use::{Target, use_of};
 use crate::lab_error::not_possible;
-use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 use crate::wording::action;
@@ -149,6 +149,8 @@ fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'st
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&wording::overwrites(self))
+        let Self { path, id, model, bytes, carries, .. } = self;
+        let id = (id.kind, &*id.text);
+        f.write_str(&wording::overwrites(path.display(), model.as_deref(), *bytes, id, carries))
     }
 }

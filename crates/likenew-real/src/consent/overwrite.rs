@@ -8,15 +8,16 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::identity::Identity;
-use super::{Agreement, Consent, HOLD_PAUSE, Loss, hold, lock_patiently, refusal};
+use super::{Agreement, Consent, Loss, hold, refusal};
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::direct_io::DirectIo;
+use crate::hold::{HOLD_PAUSE, lock_patiently};
 use crate::in_use::{Claims, Target, use_of};
 use crate::lab_error::not_possible;
 use crate::lease::{Lease, LeaseError};
 use crate::loop_device::Store;
-use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
 use crate::wording::action;
 use crate::wording::consent as wording;

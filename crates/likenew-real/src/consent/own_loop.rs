@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use super::{Consent, NOTHING_BEHIND, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::in_use::{Claims, Target, use_of};
 use crate::lab_error::not_possible;
 use crate::loop_device::{Backing, LOOP_MAJOR, Store};
-use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
 use crate::wording::action;
 use crate::wording::consent as wording;

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
-use rustix::io::pread;
 use sha2::{Digest as _, Sha256};
 
-use super::gpt_table::read_table;
+use super::gpt_table::{GRAIN, Table, read, read_table};
 use super::identity::Identity;
-use super::{Agreement, NOTHING_BEHIND, lock_patiently, open_for_reading, refusal, reread_kernel_state};
+use super::{Agreement, NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
-use crate::device::capacity;
+use crate::block::capacity;
+use crate::hold::lock_patiently;
 use crate::identify::resolve;
 use crate::in_use::{Claims, Target, add_with_lower_devices, lower_device, use_of};
 use crate::lab_error::not_possible;
@@ -30,9 +30,6 @@ use crate::signature::signatures;
 use crate::stable_id::StableId;
 use crate::wording::action;
 use crate::wording::consent as wording;
-
-/// Discards begin and end on multiples of this, and are no shorter.
-pub(super) const GRAIN: u64 = 1 << 20;
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,15 +209,6 @@ impl UnusedConsent {
     }
 }
 
-/// What a table says.
-pub(super) struct Table {
-    pub(super) partitions: Vec<Range<u64>>,
-    /// Where the table itself stands.
-    pub(super) tables: [Range<u64>; 2],
-    /// Up to where partitions may reach.
-    pub(super) end: u64,
-}
-
 fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     read_table(fd, block, bytes).map_err(|reason| wording::table_unreadable(&reason))
 }
@@ -264,19 +252,6 @@ fn digest(fd: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32]> {
         digest.update(read(fd, range)?);
     }
     Ok(digest.finalize().into())
-}
-
-pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
-    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match pread(fd, &mut bytes[filled..], range.start + filled as u64)? {
-            0 => break,
-            moved => filled += moved,
-        }
-    }
-    Ok(bytes)
 }
 
 /// Reads the table of this kind and everything that follows from it, for fuzzers.

@@ -49,7 +49,7 @@ impl AtaSecurity {
         if self.expired {
             lines.push(wording::PASSWORD_TRIES_USED_UP.to_owned());
         }
-        lines.extend(wording::secure_erase_commands(&path, option));
+        lines.extend(wording::secure_erase_commands(&path, option, PASSWORD));
         lines
     }
 

@@ -32,6 +32,9 @@ pub(crate) enum Question {
     KernelLog,
 }
 
+/// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
+pub(crate) const SMARTCTL_ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
+
 impl Question {
     /// The text for the origin of a fact.
     pub(crate) fn origin(self) -> String {
@@ -45,7 +48,7 @@ impl Question {
             Self::AtaSmartData => "ATA SMART READ DATA".to_owned(),
             Self::AtaSmartThresholds => "ATA SMART READ THRESHOLDS".to_owned(),
             Self::AtaLog(log, page) => format!("ATA log {log:02X}h page {page:02X}h"),
-            Self::Smartctl => format!("smartctl {}", super::smartctl::ARGUMENTS.join(" ")),
+            Self::Smartctl => format!("smartctl {}", SMARTCTL_ARGUMENTS.join(" ")),
             Self::MapperTable => "dmsetup table".to_owned(),
             Self::KernelLog => "/dev/kmsg".to_owned(),
         }

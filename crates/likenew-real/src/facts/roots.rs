@@ -9,8 +9,8 @@ use std::str::FromStr;
 use likenew_core::facts::Fact;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::clean;
-use crate::mounts::DeviceNumber;
 use crate::wording::facts as wording;
 
 /// What would help where the system lets only root read.

@@ -14,8 +14,6 @@ use super::subject::Subject;
 use crate::drive_facts::clean;
 use crate::wording::facts as wording;
 
-/// Its arguments; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
-pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
 /// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
 /// together: either of the first two ends it at once.
 const ASLEEP: u64 = 7;

@@ -11,8 +11,8 @@ use super::overlaps::{Overlap, Overlaps};
 use super::snapshot::Snapshot;
 use super::{Target, unknown_use};
 use crate::clock::Monotonic;
-use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
-use crate::mounts::DeviceNumber;
+use crate::device_number::DeviceNumber;
+use crate::hold::{HOLD_PAUSE, HOLD_TRIES};
 use crate::wording::in_use as wording;
 
 /// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed

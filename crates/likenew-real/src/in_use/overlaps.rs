@@ -7,8 +7,8 @@ use likenew_core::units::Nanos;
 use super::snapshot::{Node, Snapshot};
 use super::{Target, system_devices};
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::{Store, UnknownBacking};
-use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
 use crate::wording::in_use as wording;
 
@@ -341,9 +341,10 @@ impl<'a> Overlaps<'a> {
                 match &mounted.program {
                     None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
                     None => note(Rank::Mount, wording::mounted(&subject, point)),
-                    Some(program) => {
-                        note(Rank::MountElsewhere, wording::mounted_elsewhere(&subject, point, program))
-                    }
+                    Some(program) => note(
+                        Rank::MountElsewhere,
+                        wording::mounted_elsewhere(&subject, point, program, program.process),
+                    ),
                 }
             }
             if let Some(kind) = self.snapshot.file_systems.get(&node.name) {

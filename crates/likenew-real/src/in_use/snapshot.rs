@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::{Backing, Store, UnknownBacking};
-use crate::mounts::{self, DeviceNumber, Mount};
+use crate::mounts::{self, Mount};
 use crate::openers::{self, Program};
+use crate::swaps;
 use crate::wording::in_use as wording;
 
 /// The block devices of a machine, and their users. Only /sys for a machine made from files.
@@ -66,7 +68,7 @@ impl Snapshot {
         let elsewhere = openers::mounts_elsewhere().map_err(unread(wording::OTHER_MOUNTINFO))?;
         let elsewhere = elsewhere.into_iter().map(|(mount, program)| (mount, Some(program)));
         snapshot.take_mounts(here.chain(elsewhere), Path::new("/sys"));
-        snapshot.swaps = mounts::swaps().map_err(unread("/proc/swaps"))?;
+        snapshot.swaps = swaps::swaps().map_err(unread("/proc/swaps"))?;
         snapshot.system = super::system_devices::system_devices();
         Ok(snapshot)
     }

@@ -8,9 +8,10 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::lab_error::LabError;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::identify::DeviceInfo;
 use crate::lab_error::not_possible;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 use crate::wording::action;
 use crate::wording::record as wording;
 

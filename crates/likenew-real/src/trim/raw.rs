@@ -13,7 +13,8 @@ use rustix::io::{Errno, pread};
 
 use crate::buffers::Buffers;
 use crate::clock::Monotonic;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
 use crate::wording::trim as wording;
 
 /// Bytes that are read at once.

@@ -1,11 +1,9 @@
 //! Why something is not overwritten or discarded, and what to do about it.
 
-use crate::consent::Loss;
 use likenew_core::units::amount;
 use std::fmt::Display;
 use std::io;
 
-use crate::openers::Program;
 use rustix::io::Errno;
 
 // ## Clauses: why a file, disk or device is not changed, and what to do (`not_changed` puts the path before them)
@@ -79,7 +77,7 @@ pub(crate) const HELD: &str = "another program holds it exclusively; close that 
 pub(crate) const RUNNING_PROGRAM: &str = "it is a running program; stop it first";
 pub(crate) const BECAME_A_LINK: &str = "it has become a symbolic link since the check; start again";
 pub(crate) const LOCKED: &str = "another program holds a lock on it; close that program first";
-pub(crate) fn open_in(program: &Program) -> String {
+pub(crate) fn open_in(program: impl Display) -> String {
     format!("{program} has it open; close that program first")
 }
 
@@ -157,17 +155,19 @@ pub(crate) fn partition_off_range(number: u32) -> String {
     format!("partition {number} is outside of the usable range")
 }
 
-/// A whole paragraph: what would be lost.
-pub(crate) fn overwrites(loss: &Loss) -> String {
-    let Loss { path, id, model, bytes, carries, .. } = loss;
-    let model = model.as_ref().map_or(String::new(), |model| format!("{model}, "));
-    let (path, size) = (path.display(), amount(*bytes));
-    let contents = match &carries[..] {
+/// A whole paragraph: what would be lost. `id` is the kind and the text of what the target is known by.
+pub(crate) fn overwrites(
+    path: impl Display,
+    model: Option<&str>,
+    bytes: u64,
+    id: (&str, &str),
+    contents: &[&str],
+) -> String {
+    let model = model.map_or(String::new(), |model| format!("{model}, "));
+    let (size, (kind, id)) = (amount(bytes), id);
+    let contents = match contents {
         [] => "it carries no known file system or partition table".to_owned(),
         known => format!("it carries {}", known.join(" and ")),
     };
-    format!(
-        "This overwrites {path} ({model}{size}, {} {}): {contents}; everything on it will be lost.",
-        id.kind, id.text
-    )
+    format!("This overwrites {path} ({model}{size}, {kind} {id}): {contents}; everything on it will be lost.")
 }

@@ -1,8 +1,7 @@
 //! Who else uses the bytes of a target, and how to end that.
 
+use std::fmt::Display;
 use std::io;
-
-use crate::openers::Program;
 
 // ## Clauses: who uses these bytes, and what to do
 
@@ -37,8 +36,7 @@ pub(crate) fn mounted(subject: &str, point: &str) -> String {
     format!("{subject} is mounted at {point}; unmount it first")
 }
 
-pub(crate) fn mounted_elsewhere(subject: &str, point: &str, program: &Program) -> String {
-    let process = program.process;
+pub(crate) fn mounted_elsewhere(subject: &str, point: &str, program: impl Display, process: u32) -> String {
     format!(
         "{subject} is mounted at {point} for {program}, in another mount namespace; unmount it there \
         first (nsenter -t {process} -m umount {point})"
@@ -101,7 +99,7 @@ pub(crate) fn dead_loop(device: &str) -> String {
     )
 }
 
-pub(crate) fn open_for_writing(program: &Program, subject: &str) -> String {
+pub(crate) fn open_for_writing(program: impl Display, subject: &str) -> String {
     format!("{program} has {subject} open for writing; close that program first")
 }
 

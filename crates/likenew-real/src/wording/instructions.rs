@@ -2,8 +2,6 @@
 
 use std::fmt::Display;
 
-use crate::erase::instructions::PASSWORD;
-
 // ## ATA secure erase
 
 pub(crate) fn no_secure_erase(path: impl Display) -> String {
@@ -57,17 +55,17 @@ pub(crate) fn remove_password_first(path: impl Display) -> [String; 2] {
 pub(crate) const PASSWORD_TRIES_USED_UP: &str =
     "Too many passwords were tried: disconnect its power once before anything else.";
 
-pub(crate) fn secure_erase_commands(path: impl Display, option: &str) -> [String; 8] {
+pub(crate) fn secure_erase_commands(path: impl Display, option: &str, password: &str) -> [String; 8] {
     [
         "First check that it says \"not enabled\", \"not locked\" and \"not frozen\":".to_owned(),
         format!("    hdparm -I {path}"),
-        format!("Then set the password \"{PASSWORD}\", which the erase removes again, and erase:"),
-        format!("    hdparm --user-master u --security-set-pass {PASSWORD} {path}"),
-        format!("    hdparm --user-master u {option} {PASSWORD} {path}"),
+        format!("Then set the password \"{password}\", which the erase removes again, and erase:"),
+        format!("    hdparm --user-master u --security-set-pass {password} {path}"),
+        format!("    hdparm --user-master u {option} {password} {path}"),
         "Then check that it says \"not enabled\" again. If power was lost meanwhile, this password locks the drive:"
             .to_owned(),
-        format!("    hdparm --user-master u --security-unlock {PASSWORD} {path}"),
-        format!("    hdparm --user-master u --security-disable {PASSWORD} {path}"),
+        format!("    hdparm --user-master u --security-unlock {password} {path}"),
+        format!("    hdparm --user-master u --security-disable {password} {path}"),
     ]
 }
 

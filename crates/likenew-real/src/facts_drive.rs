@@ -10,11 +10,11 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, statvfs};
 
-use super::{all_drives, collect};
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
+use crate::facts::{all_drives, collect};
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::not_possible;
-use crate::mounts::DeviceNumber;
 use crate::nop;
 use crate::wording::action;
 use crate::wording::facts as wording;
