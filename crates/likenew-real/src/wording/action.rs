@@ -158,14 +158,15 @@ pub(crate) fn does_not_exist(path: impl Display) -> String {
 
 pub(crate) fn read_only_file_system(action: &str, path: impl Display) -> String {
     format!(
-        "could not {action} {path}: its file system is mounted read-only; choose a folder on one that is writable"
+        "could not {action} {path}: its file system is mounted read-only; choose a folder on one that is \
+         writable"
     )
 }
 
 pub(crate) fn no_permission(action: &str, path: impl Display) -> String {
     format!(
-        "could not {action} {path}: you have no permission for that; choose another place, or run as its owner \
-         or as root"
+        "could not {action} {path}: you have no permission for that; choose another place, or run as its \
+         owner or as root"
     )
 }
 

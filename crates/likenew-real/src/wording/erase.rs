@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 pub(crate) const FORMAT_WITHOUT_ERASE: &str =
     "a format without an erase (0) promises nothing; use 1 (user data) or 2 (key)";
+
 pub(crate) fn not_an_erase(number: u8) -> String {
     format!("{number} is not a kind of erase: use 1 (user data) or 2 (key)")
 }
@@ -20,15 +21,15 @@ pub(crate) fn not_a_block_device(path: impl Display) -> String {
 
 pub(crate) fn no_discards(path: &str) -> String {
     format!(
-        "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts \
-        {path} shows which layer, and a full overwrite needs none"
+        "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts {path} \
+         shows which layer, and a full overwrite needs none"
     )
 }
 
 pub(crate) fn nothing_known(path: impl Display, reason: &str) -> String {
     format!(
-        "{path} was not changed: nothing is known about the drive below it ({reason}); see likenew \
-        facts {path}"
+        "{path} was not changed: nothing is known about the drive below it ({reason}); see likenew facts \
+         {path}"
     )
 }
 
@@ -39,39 +40,41 @@ pub(crate) const SHORT_ANSWER: &str = "its answer is too short; discard it inste
 pub(crate) const NO_FORMAT: &str = "the drive reports that it cannot be formatted; discard it instead";
 pub(crate) const NO_KEY_ERASE: &str = "the drive cannot erase by its key; erase the user data instead (1)";
 pub(crate) const INVALID_FORMAT: &str = "its answer about its format is invalid; discard it instead";
+
 pub(crate) fn other_namespaces(numbers: &[u32]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     format!(
-        "the drive formats all of its namespaces at once, and there are others (number {}), which you have not \
-         agreed to lose; detach or delete them first (nvme detach-ns), or discard this one",
+        "the drive formats all of its namespaces at once, and there are others (number {}), which you have \
+         not agreed to lose; detach or delete them first (nvme detach-ns), or discard this one",
         numbers.join(", ")
     )
 }
 
 // ## Clauses: what an NVMe drive's refusal means, and what to do (`format_status` puts the code before them)
 
-pub(crate) const INVALID_OPCODE: &str = "it does not accept the command (invalid opcode): many laptops freeze their drives at power-on. \
-    Suspend the machine, wake it, and try again; if that changes nothing, the drive lacks this \
-    command";
+pub(crate) const INVALID_OPCODE: &str = "it does not accept the command (invalid opcode): many laptops \
+    freeze their drives at power-on. Suspend the machine, wake it, and try again; if that changes nothing, \
+    the drive lacks this command";
 pub(crate) const INVALID_FIELD: &str =
     "it does not support a field of the command; discard the whole device instead";
-pub(crate) const INTERNAL_ERROR: &str = "internal error of the drive; disconnect its power for a minute, and check its health before \
-    trying again";
-pub(crate) const COMMAND_SEQUENCE: &str = "it expects another command first (command sequence); power it off and on, and try again; else \
-    discard the whole device";
-pub(crate) const LOCKED_BY_SECURITY: &str = "it is locked, or its security is in use: remove the drive's password in the firmware settings \
-    first";
+pub(crate) const INTERNAL_ERROR: &str = "internal error of the drive; disconnect its power for a minute, \
+    and check its health before trying again";
+pub(crate) const COMMAND_SEQUENCE: &str = "it expects another command first (command sequence); power it \
+    off and on, and try again; else discard the whole device";
+pub(crate) const LOCKED_BY_SECURITY: &str = "it is locked, or its security is in use: remove the drive's \
+    password in the firmware settings first";
 pub(crate) const SANITIZING: &str =
     "a sanitize is running or has failed; let it finish first (nvme sanitize-log shows it)";
 pub(crate) const NAMESPACE_WRITE_PROTECTED: &str =
     "the namespace is write-protected; remove that first (nvme set-feature, 84h)";
 pub(crate) const FORMATTING: &str = "a format is already running; wait until it has finished";
-pub(crate) const FORMAT_REFUSED: &str = "it refuses the format, though it is the one in use: its firmware may not support this kind of \
-    erase; try the other kind, or discard the whole device";
+pub(crate) const FORMAT_REFUSED: &str = "it refuses the format, though it is the one in use: its firmware \
+    may not support this kind of erase; try the other kind, or discard the whole device";
 pub(crate) const FLASH_READ_ONLY: &str = "part of its flash is marked as read-only; check its health";
 pub(crate) const ACCESS_DENIED: &str = "access denied: a password or a lock is set; remove that first";
-pub(crate) const VENDOR_STATUS: &str = "the code is vendor-specific; look it up in the drive's manual, and discard the whole device \
-    instead";
+pub(crate) const VENDOR_STATUS: &str = "the code is vendor-specific; look it up in the drive's manual, and \
+    discard the whole device instead";
+
 pub(crate) fn format_status(code: u16, meaning: &str) -> String {
     format!("the drive answered with status {code:03X}h: {meaning}")
 }
@@ -80,6 +83,7 @@ pub(crate) fn format_status(code: u16, meaning: &str) -> String {
 
 pub(crate) const PARTITION_TABLE: &str = "the partition table";
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
+
 pub(crate) fn not_known_enough(reason: &str, help: &str) -> String {
     format!("{reason}, and this step cannot be interrupted; {help}")
 }
@@ -119,6 +123,7 @@ pub(crate) const SUSPEND: &str = "suspend the machine and wake it, which thaws m
 pub(crate) const PASSWORD_SET: &str = "a password is set on it already";
 pub(crate) const REMOVE_PASSWORD: &str = "remove it with that password first (hdparm --security-disable)";
 pub(crate) const UNLOCKED: &str = "it is neither locked nor frozen";
+
 pub(crate) fn on_battery(percent: u8) -> String {
     format!("the machine runs on a battery at {percent}%")
 }

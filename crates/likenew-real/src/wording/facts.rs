@@ -11,12 +11,14 @@ pub(crate) const EMPTY_FILE: &str = "it is empty";
 pub(crate) const NOT_A_NUMBER: &str = "it is not such a number";
 pub(crate) const NOT_THERE: &str = "the system does not have it";
 pub(crate) const NO_PERMISSION: &str = "this user may not read it";
+
 pub(crate) fn unreadable(error: &io::Error) -> String {
     format!("it cannot be read: {error}")
 }
 
 pub(crate) const NEEDS_ROOT: &str = "the query needs root";
 pub(crate) const UNSUPPORTED_QUERY: &str = "this kind of device does not support the query";
+
 pub(crate) fn no_answer(errno: Errno) -> String {
     format!("there was no answer: {errno}")
 }
@@ -38,6 +40,7 @@ pub(crate) const NOT_A_VOLUME_PAGE: &str = "the page does not describe a volume"
 pub(crate) const SHORT_PAGE: &str = "the page is too short";
 pub(crate) const VIRTUAL_MEDIUM: &str = "a virtual disk does not report the medium behind it";
 pub(crate) const NO_TEMPERATURE: &str = "it reports no plausible temperature";
+
 pub(crate) fn usb_needs_smartctl(answer: Option<&str>) -> String {
     let answer = answer.map_or(String::new(), |answer| format!(": {answer}"));
     format!(
@@ -50,6 +53,7 @@ pub(crate) const NOT_IN_DATABASE: &str = "the model is not in the database";
 pub(crate) const INSTALL_SMARTMONTOOLS: &str = "install smartmontools";
 pub(crate) const FACTS_ONLY: &str = "it was opened for facts only";
 pub(crate) const ALL_DRIVES: &str = "all drives of this machine";
+
 pub(crate) fn not_a_target(path: impl Display) -> String {
     format!("{path} is neither a folder, a file nor a block device: give one of these")
 }
@@ -58,6 +62,7 @@ pub(crate) const NO_SIZE: &str = "it has no size";
 pub(crate) const ZFS_PER_DATASET: &str = "ZFS sets this for each dataset";
 pub(crate) const NO_LARGE_FILE: &str = "there is no file of 1 MiB or more";
 pub(crate) const NO_FILES: &str = "there are no files";
+
 pub(crate) fn places_unknown(reason: &str) -> String {
     format!("this file system does not report where files are: {reason}")
 }
@@ -86,6 +91,7 @@ pub(crate) const INVALID_ANSWER: &str = "the answer is invalid";
 pub(crate) const NO_THIN_PROVISIONING: &str = "the drive reports its full size as used, or nothing";
 pub(crate) const NO_BETTER_FORMAT: &str = "no format is better";
 pub(crate) const NO_POLICY: &str = "no policy is selected";
+
 pub(crate) fn not_installed(name: &str) -> String {
     format!("{name} is not installed")
 }
@@ -109,6 +115,7 @@ pub(crate) fn not_reported_by(name: &str) -> String {
 pub(crate) const NOT_REPORTED_BY_SMARTCTL: &str = "smartctl does not report it";
 pub(crate) const NOT_JSON: &str = "smartctl did not print JSON";
 pub(crate) const ASLEEP: &str = "the disk is asleep and was not woken";
+
 pub(crate) fn smartctl_failed(reason: &str) -> String {
     format!("smartctl could not read it: {reason}")
 }
@@ -120,6 +127,7 @@ pub(crate) fn exit_status(status: u64) -> String {
 pub(crate) const ROTATION_ASSUMED: &str =
     "the drive does not report it, so the kernel assumes a rotating disk";
 pub(crate) const NOT_DM_CRYPT: &str = "it is not a dm-crypt table";
+
 pub(crate) fn sends_trim_unknown(kind: &str) -> String {
     format!("it is not known whether {kind} sends TRIM")
 }
@@ -135,6 +143,7 @@ pub(crate) const SERVICE_MISSING: &str =
     "the service that the timer starts is missing, so it is not known what it would trim";
 pub(crate) const SERVICE_UNREADABLE: &str = "the service that the timer starts cannot be read";
 pub(crate) const SERVICE_WITHOUT_COMMAND: &str = "the service has no command";
+
 pub(crate) fn may_not_be_read(file: &str) -> String {
     format!("{file} may not be read")
 }
@@ -142,15 +151,18 @@ pub(crate) fn may_not_be_read(file: &str) -> String {
 pub(crate) const NO_SMART: &str = "the drive does not announce SMART";
 pub(crate) const SMART_OFF: &str = "its SMART is switched off";
 pub(crate) const NO_SUCH_LOGS: &str = "the drive does not announce such logs";
+
 // ## Clauses: whether the fstrim timer trims a mount, and why
 
 pub(crate) const NOT_IN_CONTAINERS: &str = "it does not run in a container";
+
 pub(crate) fn runs_command(command: &str) -> String {
     format!("it runs {command}")
 }
 
 pub(crate) const TRIMS_ALL: &str = "it trims every mounted file system";
 pub(crate) const MOUNTED_READ_ONLY: &str = "it is mounted read-only";
+
 pub(crate) fn kind_not_trimmed(kind: &str) -> String {
     format!("fstrim does not trim {kind}")
 }
@@ -176,6 +188,7 @@ pub(crate) fn nothing_listed(files: &str) -> String {
 pub(crate) const RUN_AS_ROOT: &str = "run it as root";
 pub(crate) const ZFS_COMPRESSION: &str = "zfs get compression";
 pub(crate) const WAKE_IT: &str = "read something from it and ask again";
+
 pub(crate) fn count_io(device: &str) -> String {
     format!("echo 1 > /sys/block/{device}/queue/iostats")
 }
@@ -188,6 +201,7 @@ pub(crate) const ALWAYS_FLASH: &str = "such drives are flash";
 pub(crate) const KERNEL_PATH: &str = "the kernel's path to it";
 pub(crate) const NO_CONTAINER: &str = "no mark of a container";
 pub(crate) const NO_HOST_MEMORY: &str = "it requests none";
+
 // ## What a drive warns of
 
 pub(crate) fn attribute_warning(id: u8, value: u8, threshold: u8) -> String {
@@ -204,6 +218,7 @@ pub(crate) const BACKUP_FAILED: &str = "its backup of volatile memory has failed
 pub(crate) const PERSISTENT_REGION_UNRELIABLE: &str =
     "its persistent memory region is unreliable or read-only";
 pub(crate) const SMART_FAILS: &str = "its SMART status says that it is failing";
+
 // ## Parts of a link
 
 pub(crate) const THE_DRIVE: &str = "the drive";

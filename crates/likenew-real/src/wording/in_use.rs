@@ -7,8 +7,8 @@ use std::io;
 
 pub(crate) fn unknown_use(reason: &str) -> String {
     format!(
-        "it is not known whether it is in use, because {reason}; mount /proc and /sys first, or run \
-        it as root"
+        "it is not known whether it is in use, because {reason}; mount /proc and /sys first, or run it as \
+         root"
     )
 }
 
@@ -21,14 +21,14 @@ pub(crate) fn list_unreadable(list: &str, error: &io::Error) -> String {
 }
 
 pub(crate) const OTHER_MOUNTINFO: &str = "the mountinfo of another program";
+
 pub(crate) fn swap(subject: &str) -> String {
     format!("{subject} is used as swap; switch it off first (swapoff)")
 }
 
 pub(crate) fn system_runs_from(object: &str) -> String {
     format!(
-        "the system runs from {object}, so it is never written to. Boot from another drive, or give a \
-        folder"
+        "the system runs from {object}, so it is never written to. Boot from another drive, or give a folder"
     )
 }
 
@@ -38,15 +38,14 @@ pub(crate) fn mounted(subject: &str, point: &str) -> String {
 
 pub(crate) fn mounted_elsewhere(subject: &str, point: &str, program: impl Display, process: u32) -> String {
     format!(
-        "{subject} is mounted at {point} for {program}, in another mount namespace; unmount it there \
-        first (nsenter -t {process} -m umount {point})"
+        "{subject} is mounted at {point} for {program}, in another mount namespace; unmount it there first \
+         (nsenter -t {process} -m umount {point})"
     )
 }
 
 pub(crate) fn mounted_out_of_sight(subject: &str, kind: &str) -> String {
     format!(
-        "{subject} carries a {kind} file system that is mounted in another namespace; unmount it \
-        there first"
+        "{subject} carries a {kind} file system that is mounted in another namespace; unmount it there first"
     )
 }
 
@@ -95,7 +94,7 @@ pub(crate) fn bcache(subject: &str, device: &str) -> String {
 pub(crate) fn dead_loop(device: &str) -> String {
     format!(
         "the program that served the backing file of {device} has ended; detach it (losetup -d \
-        /dev/{device})"
+         /dev/{device})"
     )
 }
 

@@ -10,14 +10,14 @@ pub(crate) fn no_secure_erase(path: impl Display) -> String {
 
 pub(crate) fn secure_erase(path: impl Display) -> String {
     format!(
-        "A secure erase makes {path} erase everything on it, including its spare area. It cannot be interrupted \
-         or undone."
+        "A secure erase makes {path} erase everything on it, including its spare area. It cannot be \
+         interrupted or undone."
     )
 }
 
-pub(crate) const ON_SATA_ONLY: &str = "Connect the drive to SATA inside the machine, never behind USB or a RAID \
-                                       controller. Some adapters take the password and refuse the erase, or reset \
-                                       a drive that does not answer; owners have lost drives to that.";
+pub(crate) const ON_SATA_ONLY: &str = "Connect the drive to SATA inside the machine, never behind USB or a \
+    RAID controller. Some adapters take the password and refuse the erase, or reset a drive that does not \
+    answer; owners have lost drives to that.";
 
 pub(crate) fn erase_time(minutes: Option<u32>) -> String {
     match minutes {
@@ -62,7 +62,8 @@ pub(crate) fn secure_erase_commands(path: impl Display, option: &str, password: 
         format!("Then set the password \"{password}\", which the erase removes again, and erase:"),
         format!("    hdparm --user-master u --security-set-pass {password} {path}"),
         format!("    hdparm --user-master u {option} {password} {path}"),
-        "Then check that it says \"not enabled\" again. If power was lost meanwhile, this password locks the drive:"
+        "Then check that it says \"not enabled\" again. If power was lost meanwhile, this password locks \
+         the drive:"
             .to_owned(),
         format!("    hdparm --user-master u --security-unlock {password} {path}"),
         format!("    hdparm --user-master u --security-disable {password} {path}"),
@@ -78,11 +79,11 @@ pub(crate) fn no_ata_sanitize(path: impl Display) -> String {
 pub(crate) fn ata_sanitize(path: impl Display) -> [String; 2] {
     [
         format!(
-            "Sanitize makes {path} erase everything on it, including its spare area. It cannot be interrupted: it \
-             continues after a power cut."
+            "Sanitize makes {path} erase everything on it, including its spare area. It cannot be \
+             interrupted: it continues after a power cut."
         ),
-        "Use it before giving the drive away; for speed, a discard is as good. Until it ends, nothing can be read \
-         or written."
+        "Use it before giving the drive away; for speed, a discard is as good. Until it ends, nothing can \
+         be read or written."
             .to_owned(),
     ]
 }
@@ -116,11 +117,12 @@ pub(crate) fn no_nvme_sanitize(path: impl Display) -> String {
 pub(crate) fn nvme_sanitize(path: impl Display) -> [String; 2] {
     [
         format!(
-            "Sanitize makes {path} erase everything on it, all namespaces at once, including its spare area. It runs \
-             on after the command has returned, continues after a power cut, and cannot be stopped."
+            "Sanitize makes {path} erase everything on it, all namespaces at once, including its spare \
+             area. It runs on after the command has returned, continues after a power cut, and cannot be \
+             stopped."
         ),
-        "Use it before giving the drive away; for speed, a discard or a format is as good. If it fails, the drive \
-         takes no I/O until a sanitize succeeds; \"--ause\" below lets it be used again after that."
+        "Use it before giving the drive away; for speed, a discard or a format is as good. If it fails, the \
+         drive takes no I/O until a sanitize succeeds; \"--ause\" below lets it be used again after that."
             .to_owned(),
     ]
 }

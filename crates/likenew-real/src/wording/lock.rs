@@ -7,8 +7,8 @@ use std::path::Path;
 
 pub(crate) fn unstable_drive(drive: &str) -> String {
     format!(
-        "the drive {drive} disappears and comes back, so it cannot be locked; start again when it \
-        stays connected"
+        "the drive {drive} disappears and comes back, so it cannot be locked; start again when it stays \
+         connected"
     )
 }
 
@@ -22,6 +22,7 @@ pub(crate) fn in_use(paths: &[&Path], drive: &str, holder: &str) -> String {
 }
 
 pub(crate) const INVISIBLE_HOLDER: &str = "a process that is not visible here";
+
 pub(crate) fn file_system_drive(major: u32, minor: u32, kind: &str) -> String {
     format!("of the file system {major}:{minor} ({kind})")
 }
@@ -35,6 +36,7 @@ pub(crate) fn no_place_for_journal(folder: impl Display, device: impl Display, r
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
 pub(crate) const NOT_A_DEVICE: &str = "the device is not listed in /sys";
 pub(crate) const LOOP_BACKING_UNKNOWN: &str = "it is on a loop device whose backing file is not known";
+
 pub(crate) fn in_memory(kind: &str) -> String {
     format!("it is in memory ({kind}), which a power cut clears")
 }

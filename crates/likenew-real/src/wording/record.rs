@@ -7,8 +7,7 @@ use std::io;
 
 pub(crate) fn not_writable() -> String {
     format!(
-        "the kernel's tracing file system cannot be written here, so nothing can be recorded: \
-        {RUN_AS_ROOT}"
+        "the kernel's tracing file system cannot be written here, so nothing can be recorded: {RUN_AS_ROOT}"
     )
 }
 
@@ -20,14 +19,16 @@ pub(crate) const RUN_AS_ROOT: &str =
     "run it as root on the machine itself (sudo likenew record …); in a container, record on the host";
 pub(crate) const NO_TRACING: &str =
     "this kernel was built without tracing (CONFIG_FTRACE), so block I/O cannot be recorded here";
-pub(crate) const NOT_MOUNTED: &str = "the kernel's tracing file system is not mounted; mount it with: mount -t tracefs tracefs \
-    /sys/kernel/tracing";
-pub(crate) const LOCKED_DOWN: &str = "the kernel is in lockdown mode \"confidentiality\", which hides traces even from root; Secure \
-    Boot or the boot option lockdown= has set that (see /sys/kernel/security/lockdown)";
+pub(crate) const NOT_MOUNTED: &str = "the kernel's tracing file system is not mounted; mount it with: mount \
+    -t tracefs tracefs /sys/kernel/tracing";
+pub(crate) const LOCKED_DOWN: &str = "the kernel is in lockdown mode \"confidentiality\", which hides \
+    traces even from root; Secure Boot or the boot option lockdown= has set that (see \
+    /sys/kernel/security/lockdown)";
+
 pub(crate) fn no_drive(target: impl Display, reason: &str) -> String {
     format!(
-        "{target} cannot be recorded: {reason}; give a block device such as /dev/sda, or a \
-        folder of a file system on one"
+        "{target} cannot be recorded: {reason}; give a block device such as /dev/sda, or a folder of a file \
+         system on one"
     )
 }
 
@@ -49,6 +50,7 @@ pub(crate) const DEVICES_INVISIBLE: &str = "the devices below it are not visible
 pub(crate) const NOT_LISTED: &str = "/sys does not list it";
 pub(crate) const NEITHER_DEVICE_NOR_FOLDER: &str = "it is neither a block device nor a folder";
 pub(crate) const MOUNT_UNKNOWN: &str = "the system does not report which device it is on";
+
 pub(crate) fn invisible_to_tracing(disk: &str) -> String {
     format!("kernel tracing does not see the requests of {disk}")
 }
@@ -62,24 +64,26 @@ pub(crate) fn in_event(name: &str, error: &str) -> String {
 }
 
 pub(crate) const NO_EVENTS: &str = "there are no events";
+
 pub(crate) fn no_field(name: &str) -> String {
     format!("there is no field \"{name}\"")
 }
 
 pub(crate) const NO_ID: &str = "there is no line \"ID: number\"";
+
 // ## Recording block I/O: caveats
 
 pub(crate) fn layers_between(target: impl Display, disk: &str) -> String {
     format!(
-        "there are layers between {target} and {disk}, such as LVM, RAID or encryption: addresses are \
-        the drive's own, and I/Os of the layers are included"
+        "there are layers between {target} and {disk}, such as LVM, RAID or encryption: addresses are the \
+         drive's own, and I/Os of the layers are included"
     )
 }
 
 pub(crate) fn partition_only(partition: &str, disk: &str) -> String {
     format!(
-        "only {partition} was recorded: I/O of other parts of {disk} slows it down unseen. Flushes \
-        are those of the whole drive"
+        "only {partition} was recorded: I/O of other parts of {disk} slows it down unseen. Flushes are \
+         those of the whole drive"
     )
 }
 
@@ -97,7 +101,7 @@ pub(crate) fn not_counted(target: &str) -> String {
 pub(crate) fn counting_off(device: &str) -> String {
     format!(
         "the kernel does not count its I/O (queue/iostats is 0), so it looks idle; to count: echo 1 > \
-        /sys/block/{device}/queue/iostats"
+         /sys/block/{device}/queue/iostats"
     )
 }
 

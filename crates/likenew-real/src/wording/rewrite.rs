@@ -32,6 +32,7 @@ pub(crate) const PATH_HAS_A_LINK: &str = "a part of its path is a symbolic link;
 pub(crate) const PATH_LEAVES_FOLDER: &str = "its path leads out of the folder, or to another file system";
 pub(crate) const NO_OPENAT2: &str =
     "this kernel cannot open files without following links (openat2, Linux 5.6)";
+
 pub(crate) fn wanted_elsewhere(path: impl Display) -> String {
     format!("another program wants to open {path}")
 }

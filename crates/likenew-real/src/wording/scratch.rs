@@ -24,10 +24,10 @@ pub(crate) fn busy(process: Option<&str>, folder: &Path) -> String {
 
 pub(crate) const NOT_A_FOLDER: &str = "is not a folder";
 pub(crate) const NO_MARKER: &str = "has no Likenew marker in it";
+
 pub(crate) fn in_the_way(path: impl Display, what: &str) -> String {
     format!(
-        "{path} is in the way and {what}, so Likenew leaves it alone: move it away, or use another \
-        folder"
+        "{path} is in the way and {what}, so Likenew leaves it alone: move it away, or use another folder"
     )
 }
 
@@ -82,15 +82,17 @@ pub(crate) fn too_many_extents(extents: usize) -> String {
 }
 
 pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
+
 pub(crate) fn too_little_left(needed: u64, left: u64) -> String {
     format!("it needs {}, and only {} are left above the reserve", amount(needed), amount(left))
 }
 
 pub(crate) const NOT_FOR_FOLDERS: &str = "a folder does not support this";
+
 pub(crate) fn too_many_files(files: u64, limit: u64, kept: u64) -> String {
     format!(
-        "{files} files are more than can be open at once (the limit is {limit}, and {kept} of them \
-        are needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
+        "{files} files are more than can be open at once (the limit is {limit}, and {kept} of them are \
+         needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
     )
 }
 

@@ -10,10 +10,11 @@ use rustix::io::Errno;
 // ## What a path is, and is not
 
 pub(crate) const EMPTY_FILE: &str = "an empty file";
+
 pub(crate) fn not_a_drive(path: impl Display, kind: &str) -> String {
     format!(
-        "{path} is {kind}, not a drive: give a folder, a file that is not empty, or a block device \
-        such as /dev/sda"
+        "{path} is {kind}, not a drive: give a folder, a file that is not empty, or a block device such as \
+         /dev/sda"
     )
 }
 
@@ -35,8 +36,8 @@ pub(crate) fn not_a_folder(path: impl Display) -> String {
 
 pub(crate) fn broken_link(path: impl Display, target: impl Display) -> String {
     format!(
-        "{path} is a symbolic link to {target}, which does not exist: repair the link, or give \
-        another target"
+        "{path} is a symbolic link to {target}, which does not exist: repair the link, or give another \
+         target"
     )
 }
 
@@ -60,17 +61,18 @@ pub(crate) fn virtual_file_system(path: impl Display) -> String {
 
 pub(crate) fn read_only(op: Op, offset: u64) -> String {
     format!(
-        "a {op} at byte {offset} was refused: this target is open for reading only; to measure \
-        writes, give a folder on it, where Likenew uses temporary files"
+        "a {op} at byte {offset} was refused: this target is open for reading only; to measure writes, give \
+         a folder on it, where Likenew uses temporary files"
     )
 }
 
-pub(crate) const CACHE_LEFT_ALONE: &str = "the page cache of a file or device that Likenew did not make is left alone: leave out cold, or \
-    give a folder";
+pub(crate) const CACHE_LEFT_ALONE: &str = "the page cache of a file or device that Likenew did not make is \
+    left alone: leave out cold, or give a folder";
 pub(crate) const CACHE_KEEPS_FILES: &str = "the page cache of your own files is left alone: leave out cold";
 pub(crate) const OLD_FILE_REPLACED: &str = "an old file was replaced meanwhile";
 pub(crate) const OLD_FILES_ONLY_IN_FOLDERS: &str = "old files are searched for in folders only";
 pub(crate) const NO_PROBES: &str = "this kind of drive cannot be queried";
+
 pub(crate) fn no_old_files(least_bytes: u64, days: u64) -> String {
     format!("no file of {} or more has been here for {days} days", amount(least_bytes))
 }
@@ -91,39 +93,42 @@ pub(crate) fn no_io_uring(error: &io::Error, reason: &str) -> String {
 
 pub(crate) fn threads_instead(error: &io::Error, reason: &str) -> String {
     format!(
-        "io_uring is not available ({error}), so threads issued the I/O with blocking calls. Each I/O \
-        costs more, which lowers the IOPS of a fast drive; {reason}"
+        "io_uring is not available ({error}): {reason}. Threads issued the I/O with blocking calls instead, \
+         which cost more per I/O and lower the IOPS of a fast drive"
     )
 }
 
 pub(crate) fn too_many_threads(lanes: u32, depth: u32, most: u32) -> String {
     format!(
-        "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {most} \
-        are not supported: use less depth"
+        "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {most} are \
+         not supported: use less depth"
     )
 }
 
+// Clauses: why there is no io_uring.
+
 pub(crate) const NO_SYSTEM_CALL: &str = "the kernel or the container does not have this system call";
 pub(crate) const IO_URING_FORBIDDEN: &str = "kernel.io_uring_disabled or the container forbids it";
-pub(crate) const LOCKED_MEMORY: &str = "the limit of locked memory (ulimit -l) is too low for it";
+pub(crate) const LOCKED_MEMORY: &str = "the limit of locked memory (ulimit -l) is too low";
 pub(crate) const TOO_MANY_FILES: &str = "too many files are open";
-pub(crate) const OLD_KERNEL: &str = "it needs Linux 5.11 or later";
+pub(crate) const OLD_KERNEL: &str = "io_uring needs Linux 5.11 or later";
+
 // ## Caveats of a target
 
 pub(crate) fn mounted_at(path: impl Display, point: &str) -> String {
     format!("{path} is mounted at {point}: others may use it meanwhile")
 }
 
-pub(crate) const PAGE_CACHE: &str = "the file system refuses direct I/O, so everything went through the page cache: these numbers may \
-    be those of memory";
+pub(crate) const PAGE_CACHE: &str = "the file system refuses direct I/O, so everything went through the \
+    page cache: these numbers may be those of memory";
 pub(crate) const HAS_HOLES: &str =
     "this file has holes or is compressed: reads of holes do not reach the drive";
 pub(crate) const NO_IO: &str = "nothing was read or written: these are the limits of the instrument";
 pub(crate) const FILE_SYSTEM_UNKNOWN: &str =
     "the file system is unknown: /proc is missing or does not list it";
 pub(crate) const MEMORY: &str = "this is memory, not a drive";
-pub(crate) const OVERLAY: &str = "this is an overlay file system, as in containers: it adds work of its own, and the drive below \
-    is not known; measure a volume or folder of the host instead";
+pub(crate) const OVERLAY: &str = "this is an overlay file system, as in containers: it adds work of its \
+    own, and the drive below is not known; measure a volume or folder of the host instead";
 pub(crate) const COMPRESSES: &str =
     "this file system compresses data, so the drive gets fewer bytes than were measured";
 pub(crate) const ZFS: &str =
@@ -133,11 +138,12 @@ pub(crate) const COPY_ON_WRITE: &str =
 pub(crate) const REMOTE: &str = "this folder is on another machine: the network is measured too";
 pub(crate) const FUSE: &str = "this is a FUSE file system: its program is measured too";
 pub(crate) const ENCRYPTED: &str = "this folder is encrypted file by file: encryption is measured too";
-pub(crate) const VIRTUAL_DISK: &str = "this is a virtual disk: the host's cache and limits are measured too, and the drive below is not \
-    known";
+pub(crate) const VIRTUAL_DISK: &str = "this is a virtual disk: the host's cache and limits are measured \
+    too, and the drive below is not known";
 pub(crate) const LOOP_DEVICE: &str =
     "this device is a file on another drive: that drive's file system is measured too";
 pub(crate) const NETWORK_DEVICE: &str = "this device is reached over a network, which is measured too";
+
 pub(crate) fn built_on(device: &str, below: &str) -> String {
     format!("{device} is built on {below}: both are measured together")
 }
