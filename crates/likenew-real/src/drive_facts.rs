@@ -79,7 +79,7 @@ impl Devices<'_> {
             ("firmware", "device/firmware_rev"),
             ("firmware", "device/rev"),
             ("scheduler", "queue/scheduler"),
-            ("requests in the queue at most", "queue/nr_requests"),
+            ("queue requests max", "queue/nr_requests"),
             ("largest request KiB", "queue/max_sectors_kb"),
             ("read-ahead KiB", "queue/read_ahead_kb"),
             ("write cache", "queue/write_cache"),

@@ -363,4 +363,21 @@ mod tests {
         assert_eq!(controller.sanitize(), Some(Sanitize { crypto: true, block: false, overwrite: true }));
         assert!(Controller::parse(&answer[..200]).is_none());
     }
+
+    #[test]
+    fn the_list_of_namespaces_ends_at_zero() {
+        let answer: Vec<u8> = [1u32, 3, 0, 7].iter().flat_map(|number| number.to_le_bytes()).collect();
+        assert_eq!(active_namespaces(&answer), [1, 3]);
+        assert_eq!(active_namespaces(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_short_health_log_gives_the_fields_that_it_holds() {
+        let answer = [0, 0x2C, 0x01, 90, 10, 4];
+        let log = HealthLog(&answer);
+        assert_eq!((log.temperature_c(), log.used_percent()), (Some(Some(27.0)), Some(4)));
+        assert_eq!((log.spare_percent(), log.spare_threshold_percent()), (Some(90), Some(10)));
+        assert_eq!((log.bytes_read(), log.throttled_times()), (None, (None, None)));
+        assert_eq!(HealthLog(&[0; 3]).temperature_c(), Some(None), "zero kelvin is no measurement");
+    }
 }
