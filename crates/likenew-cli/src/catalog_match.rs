@@ -4,7 +4,7 @@ use likenew_core::drive::Drive as _;
 use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_procedures::check::{CatalogMatch, MetricName};
-use likenew_real::facts::FactsDrive;
+use likenew_real::facts_drive::FactsDrive;
 use likenew_sim::model::Model;
 use likenew_sim::{Entry, Spec, by_reported_model};
 

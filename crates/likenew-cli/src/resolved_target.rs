@@ -7,7 +7,7 @@ use likenew_core::input;
 use likenew_core::procedure::{Layout, Procedure};
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
 use likenew_real::drive_lock::DriveLock;
-use likenew_real::facts::FactsDrive;
+use likenew_real::facts_drive::FactsDrive;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, PathKind, examine};
 use likenew_real::space::Space;

@@ -9,7 +9,7 @@ use likenew_core::plan::Plan;
 use likenew_core::probe::ProbeResult;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, MetricName, ReferenceOption};
-use likenew_real::facts::FactsDrive;
+use likenew_real::facts_drive::FactsDrive;
 
 use crate::arguments::Baseline;
 use crate::exit::Failure;

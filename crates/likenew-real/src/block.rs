@@ -1,9 +1,15 @@
 //! What /sys reports of a block device.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::mounts::DeviceNumber;
+use likenew_core::lab_error::LabError;
+use rustix::fs::{SeekFrom, seek};
+
+use crate::device_number::DeviceNumber;
+use crate::lab_error::io_error;
+use crate::wording::action;
 
 /// A block device's folder in /sys, without symbolic links.
 #[derive(Clone, Debug)]
@@ -165,6 +171,11 @@ impl BlockDevice {
         names.sort();
         names
     }
+}
+
+/// Bytes of an open block device.
+pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
+    seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use likenew_core::lab_error::LabError;
 use likenew_core::units::amount;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use crate::wording::action;
+
 /// Up to this many bytes are touched when they are mapped, so that no page fault falls into a measurement.
 const TOUCHED_BYTES_MAX: usize = 256 << 20;
 
@@ -35,9 +37,7 @@ impl Buffers {
         let stride = length.max(1).next_multiple_of(rustix::param::page_size());
         let no_memory = |source: io::Error| {
             let bytes = amount((stride as u64).saturating_mul(slots as u64));
-            LabError::system(format!(
-                "reserve {bytes} of memory for I/O buffers (use less depth or shorter I/Os)"
-            ))(source)
+            LabError::system(action::reserve_buffers(&bytes))(source)
         };
         let bytes = stride
             .checked_mul(slots)

@@ -8,7 +8,8 @@ use likenew_core::stat::Stat;
 use likenew_core::units::Nanos;
 
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
 use crate::{processors, stat};
 
 /// Where btrfs lists the devices of each of its file systems, as links (`FSID/devices/NAME`).

@@ -6,17 +6,20 @@ use std::path::Path;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry};
-use rustix::fs::{Mode, OFlags, SeekFrom, fstat, ioctl_blksszget, seek};
+use rustix::fs::{Mode, OFlags, fstat, ioctl_blksszget};
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, capacity};
 use crate::consent::Consent;
+use crate::device_number::DeviceNumber;
 use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{DeviceNumber, mounted_at};
+use crate::mounts::mounted_at;
 use crate::single_file::SingleFile;
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// Opens a block device for reading. That changes nothing, so it may be mounted and in use.
 ///
@@ -24,8 +27,8 @@ use crate::single_file::SingleFile;
 /// It cannot be read, or holds nothing.
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-    let fd =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| not_possible("read", path, errno))?;
+    let fd = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|errno| not_possible(action::READ, path, errno))?;
     drive(path, fd, None, engine)
 }
 
@@ -47,32 +50,24 @@ fn drive(
 ) -> Result<impl Drive + use<>, LabError> {
     let writable = claims.is_some();
     let carrier = Carrier::choose(engine)?;
-    let error_text = || format!("look at {}", path.display());
+    let error_text = || action::look_at(path.display());
     let number = DeviceNumber::from_raw(fstat(&fd).map_err(io_error(error_text()))?.st_rdev);
     let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;
     let capacity = capacity(&fd, path)?;
     let capacity = capacity - capacity % u64::from(block);
     if capacity == 0 {
-        return Err(LabError::Unsuitable(format!(
-            "{} is empty: no medium is inserted, or nothing is attached to it",
-            path.display()
-        )));
+        return Err(LabError::Unsuitable(wording::no_medium(path.display())));
     }
     let mut info = DeviceInfo::of_device(number);
     info.add_resolution(path, &resolve(path));
     if let Some(point) = mounted_at(number) {
-        info.caveats.push(format!("{} is mounted at {point}: others may use it meanwhile", path.display()));
+        info.caveats.push(wording::mounted_at(path.display(), &point));
     }
     let trims = writable && takes_discards(number);
     let geometry =
         Geometry { capacity, block, boundary: None, writable, trims, carries_data: true, clock: Clock::Wall };
     let medium = SingleFile::new(fd, geometry, true).with_claims(claims);
     Ok(RealDrive::new(path, Kind::Device, medium, carrier, info))
-}
-
-/// Bytes of an open block device.
-pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
-    seek(fd, SeekFrom::End(0)).map_err(io_error(format!("ask for the size of {}", path.display())))
 }
 
 fn takes_discards(number: DeviceNumber) -> bool {

@@ -9,13 +9,14 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::ioctl_blksszget;
 
 use crate::block::BlockDevice;
+use crate::block::capacity;
 use crate::consent::Consent;
-use crate::device::capacity;
+use crate::device_number::DeviceNumber;
 use crate::direct_io::DirectIo;
 use crate::in_use::Claims;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
 use crate::raw_store::RawStore;
+use crate::wording::action;
 
 /// All whole sectors of a block device.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl DeviceStore {
     /// It does not tell its size.
     pub fn open(consent: Consent) -> Result<Self, LabError> {
         let (path, fd, claims) = consent.into_parts();
-        let error_text = || format!("look at {}", path.display());
+        let error_text = || action::look_at(path.display());
         let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;
         let direct = DirectIo { block, ..DirectIo::from_fd(&fd).map_err(io_error(error_text()))? };
         let bytes = capacity(&fd, &path)?;

@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, statx};
 use rustix::io::Errno;
 
+use crate::wording::target as wording;
+
 /// Every drive takes I/Os in steps of this; used where nothing better is known, and without direct I/O.
 const BLOCK_UNKNOWN: u32 = 4096;
 /// The smallest sector there is.
@@ -57,11 +59,7 @@ impl DirectIo {
 
     /// The caveat for numbers measured this way.
     pub(crate) fn caveat(self) -> Option<String> {
-        (!self.flags.contains(OFlags::DIRECT)).then(|| {
-            "the file system refuses direct I/O, so everything went through the page cache: these numbers may be those of \
-             memory"
-                .to_owned()
-        })
+        (!self.flags.contains(OFlags::DIRECT)).then(|| wording::PAGE_CACHE.to_owned())
     }
 }
 

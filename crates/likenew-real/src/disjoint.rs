@@ -7,8 +7,11 @@ use std::path::Path;
 use likenew_core::lab_error::LabError;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::in_use::{add_with_lower_devices, lower_device};
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
+use crate::wording::action;
+use crate::wording::lock as wording;
 
 /// File systems that may span several devices, which /sys does not list.
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
@@ -24,37 +27,33 @@ const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiof
 /// A refusal: it is not, or that cannot be determined.
 pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
     let refuse = |reason: String| {
-        Err(LabError::Refused(format!(
-            "{} cannot hold the journal for {}: {reason}. Choose a folder on another drive",
-            kept.display(),
-            device.display()
-        )))
+        Err(LabError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))
     };
     let mount = File::open(kept)
-        .map_err(LabError::system(format!("open {}", kept.display())))
+        .map_err(LabError::system(action::open_path(kept.display())))
         .map(Mount::containing)?;
-    let Some(mount) = mount else { return refuse("the system does not report its drive".to_owned()) };
+    let Some(mount) = mount else { return refuse(wording::DRIVE_NOT_REPORTED.to_owned()) };
     let kind = &*mount.kind;
     if MEMORY.contains(&kind) {
-        return refuse(format!("it is in memory ({kind}), which a power cut clears"));
+        return refuse(wording::in_memory(kind));
     }
     if REMOTE.contains(&kind) {
         return Ok(());
     }
     let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
-        return refuse("the latter is not a block device in /sys".to_owned());
+        return refuse(wording::NOT_A_DEVICE.to_owned());
     };
     let Some(one) = lower_device(&mount).filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
-        return refuse(format!("it is not known which drives its file system ({kind}) uses"));
+        return refuse(wording::drives_unknown(kind));
     };
     let mut stands_on = HashSet::new();
     for member in members(&one, Path::new("/sys/fs/btrfs")) {
         if !add_with_lower_devices(&member, &mut stands_on) {
-            return refuse("it is on a loop device, and what backs that is not known".to_owned());
+            return refuse(wording::LOOP_BACKING_UNKNOWN.to_owned());
         }
     }
     if stands_on.contains(ground.folder()) {
-        return refuse(format!("it lies on {} itself", ground.name()));
+        return refuse(wording::on_the_device(&ground.name()));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::identify::DeviceInfo;
 use crate::medium::Medium;
 use crate::nop;
 use crate::old_files::{OldFiles, OpenOldFiles};
+use crate::wording::target as wording;
 
 /// A medium that can be measured. Lanes share the medium, so it is released when the drive and all lanes are
 /// gone.
@@ -57,7 +58,7 @@ impl<M: Medium> RealDrive<M> {
     /// What was found of old files beside our own.
     fn find_old(&mut self) -> Result<&OldFiles, String> {
         if self.kind != Kind::Folder {
-            return Err("a file or a device is read as it is".to_owned());
+            return Err(wording::OLD_FILES_ONLY_IN_FOLDERS.to_owned());
         }
         let old = OldFiles::find(Path::new(&self.name), &self.clock, (self.wall)())?;
         Ok(self.old.insert(old))

@@ -6,8 +6,11 @@ use likenew_core::reading::{DriveFacts, Layer, Role};
 use likenew_core::units::amount;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::Store;
-use crate::mounts::{DeviceNumber, Mount, swaps};
+use crate::mounts::Mount;
+use crate::swaps::swaps;
+use crate::wording::record as wording;
 
 /// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
@@ -76,7 +79,7 @@ impl Devices<'_> {
             ("firmware", "device/firmware_rev"),
             ("firmware", "device/rev"),
             ("scheduler", "queue/scheduler"),
-            ("requests in the queue at most", "queue/nr_requests"),
+            ("queue requests max", "queue/nr_requests"),
             ("largest request KiB", "queue/max_sectors_kb"),
             ("read-ahead KiB", "queue/read_ahead_kb"),
             ("write cache", "queue/write_cache"),
@@ -183,13 +186,10 @@ fn model(device: &BlockDevice) -> Option<String> {
 fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
     let mut caveats = Vec::new();
     if disk.attribute("queue/iostats").as_deref() == Some("0") {
-        caveats.push(format!(
-            "the kernel does not count its I/O (queue/iostats is 0) (queue/iostats is 0), so it seems idle: echo 1 > /sys/block/{}/queue/iostats",
-            disk.name()
-        ));
+        caveats.push(wording::counting_off(&disk.name()));
     }
     if role == Role::Layer {
-        caveats.push("its I/Os are counted again by the drives below it".to_owned());
+        caveats.push(wording::COUNTED_BELOW.to_owned());
     }
     caveats
 }

@@ -39,10 +39,13 @@ use rustix::io::Errno;
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::clean;
 use crate::in_use::below_loop;
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{DeviceNumber, Mount, all};
+use crate::mounts::{Mount, all};
+use crate::wording::action;
+use crate::wording::lock as wording;
 
 /// How many times a lock is tried before another program is said to hold it: one that is just being started
 /// has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
@@ -147,7 +150,7 @@ impl Locks {
 
     fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, LockHolder>, LabError> {
         let at = self.place(key, at)?;
-        let doing = || format!("lock {}", at.display());
+        let doing = || action::lock(at.display());
         for _ in 0..RENEWALS {
             let mut options = File::options();
             options.read(true).write(self.folder.is_some()).create(self.folder.is_some());
@@ -168,14 +171,12 @@ impl Locks {
                 return Ok(Ok(file));
             }
         }
-        Err(LabError::Refused(format!(
-            "the drive {drive} disappears and comes back, so it cannot be locked; start again when it stays connected"
-        )))
+        Err(LabError::Refused(wording::unstable_drive(&drive)))
     }
 
     fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, LabError> {
         let Some(folder) = &self.folder else { return Ok(at.to_owned()) };
-        fs::create_dir_all(folder).map_err(LabError::system(format!("make {}", folder.display())))?;
+        fs::create_dir_all(folder).map_err(LabError::system(action::make(folder.display())))?;
         let name: String = key.to_string_lossy().chars().map(|c| if c == '/' { '!' } else { c }).collect();
         Ok(folder.join(name))
     }
@@ -199,19 +200,14 @@ impl Drop for DriveLock {
 }
 
 fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String {
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    format!(
-        "{} cannot be used now: another run of likenew works on the drive {drive} below it ({holder}); wait for that to end \
-         (--wait-for-drive waits), or end it",
-        paths.join(", ")
-    )
+    wording::in_use(paths, drive, holder)
 }
 
 /// Who holds the lock of an open file, as /proc/locks shows to all users.
 fn holder(file: &File) -> String {
     let locks = fs::read("/proc/locks").unwrap_or_default();
     let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
-        return "a process that is not visible here".to_owned();
+        return wording::INVISIBLE_HOLDER.to_owned();
     };
     let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let words: Vec<_> = command.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
@@ -291,8 +287,8 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, LabError> {
     for path in paths {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let opened = rustix::fs::open(*path, flags, Mode::empty())
-            .map_err(|errno| not_possible("look at", path, errno))?;
-        let stat = fstat(&opened).map_err(io_error(format!("look at {}", path.display())))?;
+            .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+        let stat = fstat(&opened).map_err(io_error(action::look_at(path.display())))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice {
             let device = BlockDevice::by_number(DeviceNumber::from_raw(stat.st_rdev));
             device.iter().for_each(|device| add_keys(device, &disks, &mut keys, &mut visited));
@@ -300,7 +296,7 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, LabError> {
         }
         let mut add = |device: &BlockDevice| add_keys(device, &disks, &mut keys, &mut visited);
         // A list that cannot be read must not be taken for a folder without a drive.
-        let unknown = || format!("find the drive below {}", path.display());
+        let unknown = || action::find_drive(path.display());
         let unlocatable =
             add_carriers(&opened, LAYERS_MOST, &mut add).map_err(LabError::system(unknown()))?;
         if let Some(file_system) = unlocatable {
@@ -384,7 +380,7 @@ impl FileSystem {
             opened.is_ok_and(|found| found.is_dir() && DeviceNumber::from_raw(found.dev()) == self.number)
         };
         let at = points.into_iter().find(is_it).map_or_else(|| fs::canonicalize(path), Ok)?;
-        let drive = format!("of the file system {major}:{minor} ({})", clean(&kind));
+        let drive = wording::file_system_drive(major, minor, &clean(&kind));
         Ok((PathBuf::from(format!("file-system-{major}:{minor}")), Lockable { at, drive }))
     }
 }

@@ -13,6 +13,7 @@ use crate::medium::Medium;
 use crate::posix::{PosixLane, THREADS_MAX};
 use crate::ring::Ring;
 use crate::uring::UringLane;
+use crate::wording::target as wording;
 
 /// Lanes that a real drive has at once, at most.
 pub(crate) const LANES_MAX: u32 = 256;
@@ -55,18 +56,10 @@ impl Carrier {
         }
         match probe() {
             Ok(()) => carrier(true, None),
-            Err(error) if engine == Engine::Uring => Err(LabError::Unsuitable(format!(
-                "io_uring is not available ({error}): {}; use --engine posix",
-                remedy(&error)
-            ))),
-            Err(error) => carrier(
-                false,
-                Some(format!(
-                    "io_uring is not to be had here ({error}), so blocking calls on threads carried the I/O: that costs \
-                     more time for each, which lowers what a fast drive shows at small I/Os; {}",
-                    remedy(&error)
-                )),
-            ),
+            Err(error) if engine == Engine::Uring => {
+                Err(LabError::Unsuitable(wording::no_io_uring(&error, remedy(&error))))
+            }
+            Err(error) => carrier(false, Some(wording::threads_instead(&error, remedy(&error)))),
         }
     }
 
@@ -97,10 +90,7 @@ impl Carrier {
         let LaneRequirements { lanes, depth, length_max } = *need;
         assert!((1..=LANES_MAX).contains(&lanes), "{lanes} lanes of a drive that has {LANES_MAX}");
         if !self.uring && depth.saturating_mul(lanes) > THREADS_MAX {
-            return Err(LabError::Unsuitable(format!(
-                "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {THREADS_MAX} are \
-                 not supported: use less depth"
-            )));
+            return Err(LabError::Unsuitable(wording::too_many_threads(lanes, depth, THREADS_MAX)));
         }
         let mut opened: Vec<Lane<'a>> = Vec::with_capacity(lanes as usize);
         for _ in 0..lanes {
@@ -122,11 +112,11 @@ impl Carrier {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::ENOSYS) => "the kernel or the container does not have this system call",
-        Some(libc::EPERM | libc::EACCES) => "kernel.io_uring_disabled or the container forbids it",
-        Some(libc::ENOMEM) => "the limit of locked memory (ulimit -l) is too low for it",
-        Some(libc::EMFILE | libc::ENFILE) => "too many files are open",
-        _ => "it needs Linux 5.11 or later",
+        Some(libc::ENOSYS) => wording::NO_SYSTEM_CALL,
+        Some(libc::EPERM | libc::EACCES) => wording::IO_URING_FORBIDDEN,
+        Some(libc::ENOMEM) => wording::LOCKED_MEMORY,
+        Some(libc::EMFILE | libc::ENFILE) => wording::TOO_MANY_FILES,
+        _ => wording::OLD_KERNEL,
     }
 }
 
@@ -140,7 +130,7 @@ mod tests {
             let refuse = || Err(io::Error::from_raw_os_error(errno));
             let carrier = Carrier::choose_by(Engine::Auto, refuse).unwrap();
             assert_eq!(carrier.name(), "posix");
-            assert!(carrier.caveat.unwrap().contains("blocking calls on threads"));
+            assert!(carrier.caveat.unwrap().contains("blocking calls"));
             let lab_error = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
             assert!(lab_error.to_string().contains("--engine posix"), "{lab_error}");
         }

@@ -11,7 +11,6 @@ mod card;
 mod cloud;
 mod collector;
 mod drive_database;
-mod facts_drive;
 mod file_system;
 mod files;
 pub(crate) mod fuzz_machine;
@@ -45,9 +44,10 @@ use likenew_core::probe::ProbeResult;
 use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
+use crate::wording::facts as wording;
 use collector::Collector;
-pub use facts_drive::FactsDrive;
 use roots::Roots;
 use system::System;
 
@@ -61,11 +61,11 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     if let Some(stat) = device {
         return match roots.by_number(DeviceNumber::from_raw(stat.st_rdev)) {
             Some(device) => ProbeResult::Facts(Box::new(collector.of_devices(&[device]))),
-            None => ProbeResult::Unknown("the device is not listed in /sys".to_owned()),
+            None => ProbeResult::Unknown(wording::DEVICE_NOT_LISTED.to_owned()),
         };
     }
     let Some(mount) = Mount::containing(&fd) else {
-        return ProbeResult::Unknown("the file system is not listed in /proc".to_owned());
+        return ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned());
     };
     let mut facts = collector.of_mount(&mount);
     facts.files = Some(match sample {
@@ -79,7 +79,7 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
 ///
 /// # Errors
 /// The system does not list them.
-fn all_drives() -> Result<Facts, LabError> {
+pub(crate) fn all_drives() -> Result<Facts, LabError> {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };
     let listed = crate::listing::list()?;

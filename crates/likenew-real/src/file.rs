@@ -16,6 +16,8 @@ use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
 use crate::lab_error::{io_error, not_possible};
 use crate::single_file::SingleFile;
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// Opens a regular file for reading.
 ///
@@ -24,7 +26,7 @@ use crate::single_file::SingleFile;
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
-        .map_err(|errno| not_possible("read", path, errno))?;
+        .map_err(|errno| not_possible(action::READ, path, errno))?;
     drive(path, fd, direct, None, engine)
 }
 
@@ -34,7 +36,7 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, La
 /// As [`open`].
 pub(crate) fn open_writable(consent: Consent, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let (path, fd, claims) = consent.into_parts();
-    let direct = DirectIo::from_fd(&fd).map_err(io_error(format!("look at {}", path.display())))?;
+    let direct = DirectIo::from_fd(&fd).map_err(io_error(action::look_at(path.display())))?;
     drive(&path, fd, direct, Some(claims), engine)
 }
 
@@ -48,22 +50,17 @@ fn drive(
 ) -> Result<impl Drive + use<>, LabError> {
     let writable = claims.is_some();
     let carrier = Carrier::choose(engine)?;
-    let stat = fstat(&fd).map_err(io_error(format!("look at {}", path.display())))?;
+    let stat = fstat(&fd).map_err(io_error(action::look_at(path.display())))?;
     let bytes = stat.st_size.cast_unsigned();
     let capacity = bytes - bytes % u64::from(direct.block);
     if capacity == 0 {
-        return Err(LabError::Unsuitable(format!(
-            "{} has {bytes} bytes, less than one block of {}: give a longer file, or a folder",
-            path.display(),
-            direct.block
-        )));
+        return Err(LabError::Unsuitable(wording::file_too_short(path.display(), bytes, direct.block)));
     }
     let mut info = DeviceInfo::of_mount(&fd);
     info.add_resolution(path, &resolve(path));
     info.caveats.extend(direct.caveat());
     if stat.st_blocks.cast_unsigned() < capacity / 512 {
-        info.caveats
-            .push("this file has holes or is compressed: reads of holes do not reach the drive".into());
+        info.caveats.push(wording::HAS_HOLES.into());
     }
     let geometry = Geometry {
         capacity,

@@ -31,6 +31,8 @@ use crate::lab_error::not_possible;
 use crate::lease::{Lease, LeaseError, patience};
 use crate::raw_store::RawStore;
 use crate::scratch::open_folder;
+use crate::wording::action;
+use crate::wording::rewrite as wording;
 
 /// A file that no other program has open, for as long as this lives.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl FileStore {
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
     pub fn take(path: &Path) -> Result<Self, LabError> {
-        let Some(name) = path.file_name() else { return Err(refusal(path, "it is no regular file")) };
+        let Some(name) = path.file_name() else { return Err(refusal(path, wording::NOT_REGULAR)) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::take_from(open_folder(folder)?, folder, Path::new(name))
     }
@@ -92,7 +94,7 @@ impl FileStore {
         drop(found);
         let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
         if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
-            return Err(refusal(path, "it is a program with capabilities, which every write takes away"));
+            return Err(refusal(path, wording::CAPABILITIES));
         }
         let device = makedev(statx.stx_dev_major, statx.stx_dev_minor);
         if let Some(refusal_text) = use_by_system(&Target::file(device, statx.stx_ino, statx.stx_size)) {
@@ -104,7 +106,7 @@ impl FileStore {
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
         if number(&stat) != number(&statx) {
-            return Err(refusal(path, "it was replaced by another file during the check; start again"));
+            return Err(refusal(path, wording::REPLACED));
         }
         let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
         let (ranges, skips) = ranges::unshared_ranges(&fd, path, stat.stx_size, bytes, direct.block)?;
@@ -152,9 +154,7 @@ impl FileStore {
     /// # Errors
     /// The text is none of those.
     pub fn is_as_old_as(&self, noted: &str) -> Result<bool, LabError> {
-        let times = Times::parse(noted).ok_or_else(|| {
-            refusal(&self.path, "its recorded times cannot be read: the journal is damaged")
-        })?;
+        let times = Times::parse(noted).ok_or_else(|| refusal(&self.path, wording::TIMES_DAMAGED))?;
         Ok(times.modified == self.times.modified)
     }
 
@@ -169,7 +169,7 @@ impl FileStore {
     /// # Errors
     /// The system's.
     pub fn give_back(mut self) -> Result<(), LabError> {
-        self.finish().map_err(LabError::system(format!("flush {}", self.path.display())))
+        self.finish().map_err(LabError::system(action::flush(self.path.display())))
     }
 
     /// Whether no other program can have opened it yet: the system makes others wait before it breaks the
@@ -221,7 +221,7 @@ impl BlockStore for FileStore {
     /// the file.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.lease_state() != LeaseState::Active {
-            let reason = format!("another program wants to open {}", self.path.display());
+            let reason = wording::wanted_elsewhere(self.path.display());
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
         }
         self.follow_times()?;
@@ -272,7 +272,7 @@ const LEASE_TRIES: u32 = 5;
 const LEASE_REST: Nanos = Nanos::from_millis(2);
 
 fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, LabError> {
-    statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible("look at", path, errno))
+    statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible(action::LOOK_AT, path, errno))
 }
 
 /// The lease, or a sentence without a full stop.
@@ -286,11 +286,9 @@ fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
         taken = Lease::take(file);
     }
     taken.map_err(|reason| match reason {
-        LeaseError::Taken => "another program has it open, runs it or maps it; close that program first",
-        LeaseError::NotOwner => "only its owner and root may lock it while it is rewritten",
-        LeaseError::Unknown => {
-            "its file system has no leases to lock it while it is rewritten; copy it instead"
-        }
+        LeaseError::Taken => wording::OPEN_ELSEWHERE,
+        LeaseError::NotOwner => wording::LOCK_NEEDS_OWNER,
+        LeaseError::Unknown => wording::NO_LEASES,
     })
 }
 
@@ -298,24 +296,21 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
     let refuse = |reason: &str| Err(refusal(path, reason));
     match FileType::from_raw_mode(statx.stx_mode.into()) {
         FileType::RegularFile => {}
-        FileType::Symlink => return refuse("it is a symbolic link; give its target"),
-        _ => return refuse("it is no regular file"),
+        FileType::Symlink => return refuse(wording::IS_A_LINK),
+        _ => return refuse(wording::NOT_REGULAR),
     }
     if statx.stx_size == 0 {
-        return refuse("it is empty");
+        return refuse(wording::EMPTY);
     }
     // Set-user-ID and set-group-ID.
     if statx.stx_mode & 0o6000 != 0 {
-        return refuse("it is set-user-ID or set-group-ID, which a write may remove");
+        return refuse(wording::SET_ID);
     }
     let text = [
-        (StatxAttributes::IMMUTABLE, "it is immutable; allow changes first (chattr -i)"),
-        (StatxAttributes::APPEND, "it is append-only; allow changes first (chattr -a)"),
-        (StatxAttributes::VERITY, "fs-verity protects it from any change"),
-        (
-            StatxAttributes::COMPRESSED,
-            "its file system compresses it, so rewritten data changes place and length; copy it instead",
-        ),
+        (StatxAttributes::IMMUTABLE, wording::IMMUTABLE),
+        (StatxAttributes::APPEND, wording::APPEND_ONLY),
+        (StatxAttributes::VERITY, wording::VERITY),
+        (StatxAttributes::COMPRESSED, wording::COMPRESSED),
     ];
     match text.into_iter().find(|(attribute, _)| statx.stx_attributes.contains(*attribute)) {
         Some((_, reason)) => refuse(reason),
@@ -325,29 +320,26 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
 
 fn not_opened(path: &Path, errno: Errno) -> LabError {
     match errno {
-        Errno::TXTBSY => refusal(path, "it is a running program or swap; stop that first"),
-        Errno::PERM => refusal(path, "only its owner and root may do this without changing its access time"),
-        errno => not_possible("open for writing", path, errno),
+        Errno::TXTBSY => refusal(path, wording::RUNNING_OR_SWAP),
+        Errno::PERM => refusal(path, wording::ACCESS_TIME_NEEDS_OWNER),
+        errno => not_possible(action::OPEN_FOR_WRITING, path, errno),
     }
 }
 
 fn not_found(path: &Path, errno: Errno) -> LabError {
     match errno {
-        Errno::LOOP => refusal(path, "a part of its path is a symbolic link; give its target"),
-        Errno::XDEV => refusal(path, "its path leads out of the folder, or to another file system"),
-        Errno::NOSYS => {
-            refusal(path, "this kernel cannot open files without following links (openat2, Linux 5.6)")
-        }
-        errno => not_possible("look at", path, errno),
+        Errno::LOOP => refusal(path, wording::PATH_HAS_A_LINK),
+        Errno::XDEV => refusal(path, wording::PATH_LEAVES_FOLDER),
+        Errno::NOSYS => refusal(path, wording::NO_OPENAT2),
+        errno => not_possible(action::LOOK_AT, path, errno),
     }
 }
 
 fn identity(file: &OwnedFd, stat: &Statx) -> String {
     let born = stat.stx_btime;
     let known = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
-    let born = if known { format!(", made at {}.{:09}", born.tv_sec, born.tv_nsec) } else { String::new() };
-    let generation = generation(file).map_or(String::new(), |number| format!(", generation {number}"));
-    format!("file with inode {}{born}{generation}, {} bytes", stat.stx_ino, stat.stx_size)
+    let born = known.then_some((born.tv_sec, born.tv_nsec));
+    wording::file_identity(stat.stx_ino, born, generation(file), stat.stx_size)
 }
 
 /// Which of the files that had its inode it is, where the file system counts them.
@@ -361,7 +353,7 @@ fn generation(file: &OwnedFd) -> Option<u32> {
 }
 
 fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(format!("{} is not rewritten: {reason}. Nothing was changed", path.display()))
+    LabError::Refused(wording::not_rewritten(path.display(), reason))
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
 
+use crate::wording::target as wording;
+
 /// The I/O in every slot.
 pub(crate) struct Flights {
     slots: Box<[Flight]>,
@@ -116,11 +118,7 @@ pub(crate) fn outcome(io: &Io, answer: i32) -> Outcome {
 
 #[cold]
 fn read_only(io: &Io) -> LabError {
-    LabError::Refused(format!(
-        "a {} at byte {} was refused: this target is open for reading only; to measure writes, give a folder on it, \
-         where likenew uses files of its own",
-        io.op, io.offset
-    ))
+    LabError::Refused(wording::read_only(io.op, io.offset))
 }
 
 #[cfg(test)]

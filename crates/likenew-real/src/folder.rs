@@ -15,9 +15,11 @@ use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::not_possible;
-use crate::scratch::{MARKER, Scratch, is_scratch_directory, open_folder};
+use crate::scratch::{MARKER, Scratch, is_scratch, open_folder};
 use crate::space::Space;
 use crate::table::{FileTable, check_descriptors};
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// Bytes of all files.
 ///
@@ -26,22 +28,17 @@ use crate::table::{FileTable, check_descriptors};
 fn layout_bytes(layout: Layout) -> Result<u64, LabError> {
     let Layout { files, file_bytes } = layout;
     let bytes = u64::from(files).checked_mul(file_bytes).filter(|bytes| (1..1 << 62).contains(bytes));
-    bytes.ok_or_else(|| {
-        LabError::Unsuitable(format!(
-            "{files} files of {file_bytes} bytes hold nothing: give at least one file of at least one byte"
-        ))
-    })
+    bytes.ok_or_else(|| LabError::Unsuitable(wording::empty_layout(files, file_bytes)))
 }
 
 fn check_block(layout: Layout, block: u32, folder: &Path) -> Result<(), LabError> {
     if layout.file_bytes.is_multiple_of(u64::from(block)) {
         return Ok(());
     }
-    Err(LabError::Unsuitable(format!(
-        "files of {} bytes are not a multiple of the {}-byte blocks of {}",
+    Err(LabError::Unsuitable(wording::layout_not_aligned(
         layout.file_bytes,
-        exact_size(block.into()),
-        folder.display()
+        &exact_size(block.into()),
+        folder.display(),
     )))
 }
 
@@ -55,11 +52,8 @@ pub(crate) fn open(
     reserve: Option<u64>,
     engine: Engine,
 ) -> Result<RealDrive<FileTable>, LabError> {
-    if is_scratch_directory(folder) {
-        return Err(LabError::Unsuitable(format!(
-            "{} is a temporary folder of Likenew: give its parent folder",
-            folder.display()
-        )));
+    if is_scratch(folder) {
+        return Err(LabError::Unsuitable(wording::is_scratch_folder(folder.display())));
     }
     let carrier = Carrier::choose(engine)?;
     let capacity = layout_bytes(layout)?;
@@ -68,8 +62,8 @@ pub(crate) fn open(
     space.check(capacity, folder)?;
     let scratch = Scratch::create(folder)?;
     let open_marker = |flags| openat(scratch.directory(), MARKER, OFlags::CLOEXEC | flags, Mode::empty());
-    let (_, direct) =
-        DirectIo::open(open_marker).map_err(|errno| not_possible("open a file in", scratch.path(), errno))?;
+    let (_, direct) = DirectIo::open(open_marker)
+        .map_err(|errno| not_possible(action::OPEN_FILE_IN, scratch.path(), errno))?;
     check_block(layout, direct.block, folder)?;
     let mut info = DeviceInfo::of_mount(scratch.directory());
     info.add_resolution(folder, &resolve(folder));

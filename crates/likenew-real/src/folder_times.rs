@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMI
 use rustix::io::Errno;
 
 use crate::mounts::Mount;
-use crate::scratch::DIRECTORY;
+use crate::scratch_layout::DIRECTORY;
 
 /// The prefix of our own names in a folder, besides the scratch directory.
 const OWN_PREFIX: &[u8] = b".likenew-refresh-";

@@ -14,7 +14,7 @@ use crate::file_store::times::fuzzed_times;
 use crate::mounts::Mount;
 use crate::standards::{ata, nvme, scsi};
 use crate::trim::{fuzzed_extents, fuzzed_free_space};
-use crate::{drive_lock, leftover, mounts, openers, processors, signature, stat, tracefs};
+use crate::{drive_lock, leftover, openers, processors, signature, stat, swaps, tracefs};
 
 fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
     parts.get(index).map_or(&[], Vec::as_slice)
@@ -95,7 +95,7 @@ pub fn proc_users(parts: &[Vec<u8>]) -> bool {
     let (swaps, maps) = (part(parts, 0), part(parts, 1));
     let texts: Vec<&str> = (2..5).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
     let [descriptor, process, locks] = texts[..] else { return false };
-    let swaps = mounts::swap_names(swaps).count();
+    let swaps = swaps::swap_names(swaps).count();
     let maps = maps.split(|byte| *byte == b'\n').filter_map(openers::writable_map).count();
     let _ = openers::parent_of(process);
     let Ok(locked) = memory_file(b"") else { return false };

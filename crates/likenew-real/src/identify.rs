@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::block::BlockDevice;
 use crate::counter_source::CounterSource;
+use crate::device_number::DeviceNumber;
 use crate::health::HealthSource;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
+use crate::wording::target as wording;
 
 /// What the system knows of a place or device without root and without asking the drive. What is unknown stays out.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +25,7 @@ impl DeviceInfo {
     pub(crate) fn of_mount(fd: impl AsFd) -> Self {
         let mut info = Self::default();
         let Some(mount) = Mount::containing(fd) else {
-            info.caveats.push("the file system is unknown: /proc is missing or does not list it".into());
+            info.caveats.push(wording::FILE_SYSTEM_UNKNOWN.into());
             return info;
         };
         info.fact("file system", &mount.kind);
@@ -96,11 +98,7 @@ impl DeviceInfo {
         let slaves = disk.slaves();
         if !slaves.is_empty() {
             self.fact("built on", &slaves.join(", "));
-            self.caveats.push(format!(
-                "{} is built on {}: both are measured together",
-                disk.name(),
-                slaves.join(", ")
-            ));
+            self.caveats.push(wording::built_on(&disk.name(), &slaves.join(", ")));
         }
         self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.hypervisor()));
     }
@@ -113,24 +111,15 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
 
 fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
     let sentence = match kind {
-        "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => "this is memory, not a drive",
-        "overlay" | "aufs" => {
-            "this is a layered file system, as containers have it: it adds work of its own, and the drive below is not \
-             identified; measure a volume or folder of the host instead"
-        }
-        "btrfs" | "bcachefs" | "f2fs" if compresses(options) => {
-            "this file system compresses data, so the drive gets fewer bytes than were measured"
-        }
-        "zfs" => "ZFS caches reads and may compress writes: these may not be the drive's own numbers",
-        "btrfs" | "bcachefs" => {
-            "this file system never overwrites in place, so the drive gets other addresses than were requested"
-        }
+        "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => wording::MEMORY,
+        "overlay" | "aufs" => wording::OVERLAY,
+        "btrfs" | "bcachefs" | "f2fs" if compresses(options) => wording::COMPRESSES,
+        "zfs" => wording::ZFS,
+        "btrfs" | "bcachefs" => wording::COPY_ON_WRITE,
         "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
-        | "vboxsf" | "glusterfs" | "prl_fs" | "vmhgfs" => {
-            "this folder is on another machine: the network is measured, too"
-        }
-        _ if kind.starts_with("fuse") => "this is a FUSE file system: its program is measured, too",
-        "ecryptfs" => "this folder is encrypted file by file: encryption is measured, too",
+        | "vboxsf" | "glusterfs" | "prl_fs" | "vmhgfs" => wording::REMOTE,
+        _ if kind.starts_with("fuse") => wording::FUSE,
+        "ecryptfs" => wording::ENCRYPTED,
         _ => return None,
     };
     Some(sentence.to_owned())
@@ -157,13 +146,13 @@ pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Optio
 
 fn device_caveat(name: &str, model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let sentence = if virtual_by(model, hypervisor).is_some() {
-        "this is a virtual disk: the host's cache and limits are measured, too, and the drive below is not known"
+        wording::VIRTUAL_DISK
     } else if name.starts_with("zram") || name.starts_with("ram") {
-        "this is memory, not a drive"
+        wording::MEMORY
     } else if name.starts_with("loop") {
-        "this device is a file on another drive: that drive's file system is measured, too"
+        wording::LOOP_DEVICE
     } else if name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd") {
-        "this device is reached over a network, which is measured, too"
+        wording::NETWORK_DEVICE
     } else {
         return None;
     };
@@ -178,7 +167,7 @@ mod tests {
     fn what_is_no_plain_drive_is_reported() {
         for (kind, options, word) in [
             ("tmpfs", "rw", "memory"),
-            ("overlay", "rw", "layered"),
+            ("overlay", "rw", "overlay"),
             ("btrfs", "rw,compress=zstd:3", "compresses"),
             ("btrfs", "rw,nocompress", "in place"),
             ("nfs4", "rw", "another machine"),

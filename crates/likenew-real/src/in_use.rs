@@ -30,6 +30,7 @@ use self::snapshot::Snapshot;
 pub(crate) use self::system_devices::{add_with_lower_devices, below_loop, lower_device};
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
+use crate::wording::in_use as wording;
 
 /// The bytes that are about to be written.
 #[derive(Clone, Debug)]
@@ -77,9 +78,7 @@ pub(crate) fn use_by_system(target: &Target) -> Option<String> {
 }
 
 fn unknown_use(reason: &str) -> String {
-    format!(
-        "it is not known whether it is in use, because {reason}; mount /proc and /sys first, or run it as root"
-    )
+    wording::unknown_use(reason)
 }
 
 #[cfg(test)]

@@ -4,15 +4,16 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
-use likenew_core::units::amount;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::consent::lock_patiently;
+use crate::hold::lock_patiently;
 use crate::lab_error::{io_error, not_possible};
-use crate::scratch::{
+use crate::scratch_layout::{
     DIRECTORY, MARKER, MARKER_LINE, PROCESS, RemovalReport, list, open_directory, open_folder, remove_ours,
 };
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// A scratch directory with our marker whose run is no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Leftover {
             // Should a run be about to put its marker there, it is not empty any more, and stays.
             return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
                 Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(RemovalReport::default()),
-                Err(errno) => Err(io_error(format!("remove the folder {}", self.path.display()))(errno)),
+                Err(errno) => Err(io_error(action::remove_folder(self.path.display()))(errno)),
             };
         }
         remove_ours(&open.folder, &open.directory, &self.path)
@@ -59,12 +60,7 @@ impl Leftover {
     /// Why nothing can be measured in the folder while this is there.
     pub(crate) fn refusal(&self) -> LabError {
         let Self { path, files, bytes, started, .. } = self;
-        let started = started.as_ref().map_or(String::new(), |date| format!(" of {date}"));
-        LabError::Refused(format!(
-            "{} was left by an earlier run{started} that could not delete it: {files} files, {}; let Likenew remove it, or delete it yourself",
-            path.display(),
-            amount(*bytes)
-        ))
+        LabError::Refused(wording::leftover(path, started.as_deref(), *files, *bytes))
     }
 
     fn open(folder: &Path) -> Result<Option<LockedLeftover>, LabError> {
@@ -72,19 +68,19 @@ impl Leftover {
         let folder_fd = open_folder(folder)?;
         let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
-            stat => stat.map_err(io_error(format!("look at {}", path.display())))?,
+            stat => stat.map_err(io_error(action::look_at(path.display())))?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            return Err(not_ours(&path, "is not a folder"));
+            return Err(not_ours(&path, wording::NOT_A_FOLDER));
         }
         let directory = match open_directory(&folder_fd) {
-            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, "is not a folder")),
-            directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, wording::NOT_A_FOLDER)),
+            directory => directory.map_err(|errno| not_possible(action::OPEN, &path, errno))?,
         };
         let found = match open_marker(&directory, &path) {
             // A kill between making the directory and its marker, or between removing one and the other,
             // leaves it empty.
-            Err(_) if is_empty(&directory).map_err(io_error(format!("list {}", path.display())))? => None,
+            Err(_) if is_empty(&directory).map_err(io_error(action::list(path.display())))? => None,
             found => Some(found?),
         };
         let Some((marker, text)) = found else {
@@ -94,16 +90,12 @@ impl Leftover {
         match lock_patiently(&marker) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                let process =
-                    line_after(&text, PROCESS).map_or(String::new(), |id| format!(" (process {id})"));
-                return Err(LabError::Refused(format!(
-                    "another likenew run{process} is measuring {}: wait until it has ended",
-                    folder.display()
-                )));
+                let process = line_after(&text, PROCESS);
+                return Err(LabError::Refused(wording::busy(process.as_deref(), folder)));
             }
-            Err(errno) => return Err(io_error(format!("lock {}", path.join(MARKER).display()))(errno)),
+            Err(errno) => return Err(io_error(action::lock(path.join(MARKER).display()))(errno)),
         }
-        let listing = list(&directory).map_err(io_error(format!("list {}", path.display())))?;
+        let listing = list(&directory).map_err(io_error(action::list(path.display())))?;
         let leftover = Self {
             files: listing.own_files.len() as u64,
             bytes: listing.bytes(),
@@ -115,7 +107,7 @@ impl Leftover {
     }
 }
 
-const NO_MARKER: &str = "has no Likenew marker in it";
+const NO_MARKER: &str = wording::NO_MARKER;
 /// Longer than any marker of ours.
 const MARKER_BYTES_MAX: usize = 4096;
 
@@ -143,15 +135,15 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), La
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let marker = match openat(directory, MARKER, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, NO_MARKER)),
-        marker => marker.map_err(|errno| not_possible("read the marker in", path, errno))?,
+        marker => marker.map_err(|errno| not_possible(action::READ_MARKER_IN, path, errno))?,
     };
-    let stat = fstat(&marker).map_err(io_error(format!("look at the marker in {}", path.display())))?;
+    let stat = fstat(&marker).map_err(io_error(action::look_at_marker(path.display())))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(not_ours(path, NO_MARKER));
     }
     let mut text = vec![0; MARKER_BYTES_MAX];
-    let length = rustix::io::read(&marker, &mut text)
-        .map_err(io_error(format!("read the marker in {}", path.display())))?;
+    let length =
+        rustix::io::read(&marker, &mut text).map_err(io_error(action::read_marker(path.display())))?;
     let text = marker_text(&text[..length]).ok_or_else(|| not_ours(path, NO_MARKER))?;
     Ok((marker, text))
 }
@@ -178,8 +170,5 @@ fn line_after(text: &str, key: &str) -> Option<String> {
 }
 
 fn not_ours(path: &Path, what: &str) -> LabError {
-    LabError::Refused(format!(
-        "{} is in the way and {what}, so Likenew does not touch it: move it away, or use another folder",
-        path.display()
-    ))
+    LabError::Refused(wording::in_the_way(path.display(), what))
 }

@@ -20,6 +20,7 @@ pub mod drive_lock;
 pub mod engine;
 pub mod erase;
 pub mod facts;
+pub mod facts_drive;
 #[allow(unsafe_code, reason = "no library in use here asks for the generation of an inode")]
 pub mod file_store;
 mod folder;
@@ -47,12 +48,14 @@ mod block;
 mod buffers;
 mod counter_source;
 mod device;
+mod device_number;
 mod direct_io;
 mod drive;
 mod drive_facts;
 mod file;
 mod flights;
 mod health;
+mod hold;
 mod identify;
 mod idle_lane;
 mod in_use;
@@ -67,6 +70,7 @@ mod mounts;
 mod nvme_admin;
 mod openers;
 mod posix;
+mod probes;
 mod processors;
 mod raw_store;
 #[allow(
@@ -74,16 +78,19 @@ mod raw_store;
     reason = "submission entries and registered buffers carry addresses that the kernel uses"
 )]
 mod ring;
+mod scratch_layout;
 mod signature;
 #[cfg(test)]
 mod silent_medium;
 mod single_file;
 mod standards;
 mod stat;
+mod swaps;
 mod table;
 mod thermometer;
 mod trim;
 #[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
 mod uring;
+mod wording;
 #[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
 mod workers;

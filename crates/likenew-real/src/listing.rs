@@ -6,7 +6,10 @@ use likenew_core::lab_error::LabError;
 use serde::Serialize;
 
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, is_swap, mounted_at};
+use crate::device_number::DeviceNumber;
+use crate::mounts::mounted_at;
+use crate::swaps::is_swap;
+use crate::wording::action;
 
 /// A whole block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,8 +32,7 @@ pub struct DriveListing {
 /// # Errors
 /// The system does not list them.
 pub fn list() -> Result<Vec<DriveListing>, LabError> {
-    let folder =
-        fs::read_dir("/sys/block").map_err(LabError::system("list the block devices in /sys/block"))?;
+    let folder = fs::read_dir("/sys/block").map_err(LabError::system(action::LIST_DEVICES))?;
     let mut all: Vec<DriveListing> =
         folder.flatten().filter_map(|entry| list_drive(&entry.file_name().to_string_lossy())).collect();
     all.sort_by(|a, b| a.path.cmp(&b.path));

@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
 use crate::block::BlockDevice;
-use crate::mounts::{self, DeviceNumber};
+use crate::device_number::DeviceNumber;
+use crate::mounts;
 
 /// What holds bytes: a block device, or a file of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

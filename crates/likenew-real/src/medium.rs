@@ -14,6 +14,8 @@ use rustix::io::{Errno, pread, pwrite};
 use crate::clock::Monotonic;
 use crate::flights::outcome;
 use crate::lab_error::io_error;
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
 pub(crate) trait Medium: Send + Sync + 'static {
@@ -40,7 +42,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// # Errors
     /// The lab failed.
     fn probe(&self, _look: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
-        Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
+        Ok(ProbeResult::Unknown(wording::NO_PROBES.to_owned()))
     }
 
     /// Makes I/Os go past the page cache from now on, or through it. Nothing is in flight.
@@ -103,9 +105,9 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
 
 /// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
 pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), LabError> {
-    fsync(&fd).map_err(io_error("make durable what was written"))?;
+    fsync(&fd).map_err(io_error(action::FLUSH))?;
     // Without a length it is all of it (posix_fadvise(2)). Only clean pages are dropped.
-    fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error("drop what was written from the page cache"))
+    fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error(action::DROP_CACHE))
 }
 
 /// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device

@@ -3,37 +3,12 @@
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rustix::fs::{AtFlags, StatxFlags, major, minor, statx};
+use rustix::fs::{AtFlags, StatxFlags, statx};
 
-use crate::loop_device::Store;
-
-/// Numbers of a block device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct DeviceNumber {
-    pub(crate) major: u32,
-    pub(crate) minor: u32,
-}
-
-impl DeviceNumber {
-    pub(crate) fn from_raw(device: u64) -> Self {
-        Self { major: major(device), minor: minor(device) }
-    }
-
-    /// Of the block device at `path`, if it is one.
-    pub(crate) fn at(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        metadata.file_type().is_block_device().then(|| Self::from_raw(metadata.rdev()))
-    }
-
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
-    }
-}
+use crate::device_number::DeviceNumber;
 
 /// One line of /proc/self/mountinfo (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,30 +115,6 @@ pub(crate) fn mounted_at(device: DeviceNumber) -> Option<String> {
     all().ok()?.into_iter().find(is_on).map(|mount| mount.point)
 }
 
-/// Whether a device is known to serve as swap, for a report.
-pub(crate) fn is_swap(device: DeviceNumber) -> bool {
-    swaps().is_ok_and(|swaps| swaps.contains(&Store::Device(device)))
-}
-
-/// Devices and files that serve as swap.
-///
-/// # Errors
-/// The list cannot be read. A kernel without swap has none, which is not an error.
-pub(crate) fn swaps() -> io::Result<Vec<Store>> {
-    match fs::read("/proc/swaps") {
-        // Without /proc, what is mounted cannot be read either.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        text => Ok(swap_names(&text?).filter_map(|name| Store::at(Path::new(&name))).collect()),
-    }
-}
-
-/// The first column of /proc/swaps, below its head (proc(5)).
-pub(crate) fn swap_names(text: &[u8]) -> impl Iterator<Item = OsString> {
-    let lines = text.split(|byte| *byte == b'\n').skip(1);
-    let names = lines.filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next());
-    names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescape_bytes(name)))
-}
-
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.
 pub(crate) fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&unescape_bytes(text.as_bytes())).into_owned()
@@ -212,19 +163,6 @@ mod tests {
         let points: Vec<&str> = mounts.iter().map(|mount| &*mount.point).collect();
         assert_eq!(points, ["/mnt", "/mnt/caf\u{fffd}", "/mnt/two"]);
         assert_eq!(mounts[1].source, OsString::from_vec(b"/dev/caf\xe9".to_vec()));
-    }
-
-    #[test]
-    fn a_file_that_serves_as_swap_is_found_by_whatever_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(OsString::from_vec(b"sw ap-\xe9".to_vec()));
-        fs::write(&path, "x").unwrap();
-        let mut text = b"Filename\tType\tSize\tUsed\tPriority\n/nowhere-\xe9 file\t1\t0\t-2\n".to_vec();
-        text.extend(
-            [folder.path().to_str().unwrap().as_bytes(), b"/sw\\040ap-\xe9 file\t1\t0\t-3\n"].concat(),
-        );
-        let swaps: Vec<Store> = swap_names(&text).filter_map(|name| Store::at(Path::new(&name))).collect();
-        assert_eq!(swaps, [Store::at(&path).unwrap()]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use likenew_core::units::Nanos;
 
 use crate::clock::{Monotonic, sharpen_timers};
 use crate::engine::LANES_MAX;
+use crate::wording::target as wording;
 
 /// So that offsets are as long as a real drive's.
 const CAPACITY: u64 = 1 << 40;
@@ -51,7 +52,7 @@ impl Drive for Nop {
             capacity_bytes: self.geometry.capacity,
             block_bytes: self.geometry.block,
             facts: Vec::new(),
-            caveats: vec!["nothing was read or written: these are the limits of the instrument".into()],
+            caveats: vec![wording::NO_IO.into()],
             accounting: None,
         }
     }

@@ -14,7 +14,7 @@ use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::lab_error::LabError;
 use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 
@@ -22,8 +22,10 @@ use crate::clock::{Monotonic, wall_seconds};
 use crate::direct_io::DirectIo;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
-use crate::scratch::is_scratch_directory;
+use crate::scratch::is_scratch;
 use crate::trim::{Flush, extents};
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// Limits for searching a folder.
 #[derive(Clone, Copy)]
@@ -157,10 +159,7 @@ impl OldFiles {
         }
         if files.is_empty() {
             let days = OLD_AGE_S / 86_400;
-            return Err(format!(
-                "no file of {} or more has been here for {days} days",
-                amount(OLD_PIECE_BYTES)
-            ));
+            return Err(wording::no_old_files(OLD_PIECE_BYTES, days));
         }
         let found = old::OldFiles { ages_s, files: files.len() as u64, is_part };
         Ok(Self { files, pieces: found })
@@ -174,9 +173,9 @@ impl OldFiles {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
             let (fd, direct, id_now) =
-                open_checked(path).map_err(|errno| format!("an old file cannot be opened: {errno}"))?;
+                open_checked(path).map_err(|errno| wording::old_file_not_opened(errno))?;
             if id_now != *id {
-                return Err("an old file is another one now".to_owned());
+                return Err(wording::OLD_FILE_REPLACED.to_owned());
             }
             block = block.max(direct.block);
             can_direct &= direct.flags.contains(OFlags::DIRECT);
@@ -224,13 +223,11 @@ impl Medium for OpenOldFiles {
     fn prepare_access(&self, access: Access) -> Result<(), LabError> {
         let direct = self.can_direct && access == Access::Direct;
         let mut files = self.files.iter();
-        files
-            .try_for_each(|file| set_direct(file, direct))
-            .map_err(io_error("change between direct and buffered I/O"))
+        files.try_for_each(|file| set_direct(file, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
     fn make_cold(&self) -> Result<(), LabError> {
-        Err(LabError::Unsuitable("the page cache keeps your files: leave out cold".into()))
+        Err(LabError::Unsuitable(wording::CACHE_KEEPS_FILES.into()))
     }
 }
 
@@ -281,7 +278,7 @@ impl<'a> Search<'a> {
     }
 
     fn scan(&mut self, folder: &Path) -> Result<(), String> {
-        self.run(folder).map_err(|errno| format!("{} cannot be looked through: {errno}", folder.display()))
+        self.run(folder).map_err(|errno| wording::not_searched(folder.display(), errno))
     }
 
     /// The oldest first; equal ones by name, so that the same folder gives the same order.
@@ -328,7 +325,7 @@ impl<'a> Search<'a> {
             }
             let path = folder.join(OsStr::from_bytes(name.to_bytes()));
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory if !is_scratch_directory(&path) => folders.push(path),
+                FileType::Directory if !is_scratch(&path) => folders.push(path),
                 FileType::RegularFile => self.visit(path, &top, name, &stat),
                 _ => {}
             }
@@ -417,7 +414,7 @@ mod tests {
         assert!(old.open().is_ok());
         fs::write(at("other"), vec![2; 9 * MIB]).unwrap();
         fs::rename(at("other"), at("film")).unwrap();
-        assert!(old.open().err().unwrap().contains("another one now"));
+        assert!(old.open().err().unwrap().contains("replaced"));
         fs::remove_file(at("film")).unwrap();
         assert!(old.open().err().unwrap().contains("cannot be opened"));
     }

@@ -9,13 +9,15 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::block::BlockDevice;
 use crate::consent::Consent;
+use crate::device_number::DeviceNumber;
 use crate::engine::Engine;
 use crate::lab_error::not_possible;
 use crate::leftover::Leftover;
-use crate::mounts::DeviceNumber;
 use crate::scratch::open_folder;
 use crate::space::Space;
-use crate::{device, file, folder};
+use crate::wording::action;
+use crate::wording::target as wording;
+use crate::{block, device, file, folder};
 use likenew_core::procedure::Layout;
 
 /// How a drive is to be opened.
@@ -66,16 +68,16 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
         let space = Space::query(open_folder(path)?, path, reserve)?;
         return Ok(PathKind::Folder { space, leftover: Leftover::find(path)? });
     } else if kind.is_file() && metadata.len() == 0 {
-        "an empty file"
+        wording::EMPTY_FILE
     } else if kind.is_file() {
         return Ok(PathKind::File { bytes: metadata.len() });
     } else if kind.is_block_device() {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let fd = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| not_possible("read", path, errno))?;
+            .map_err(|errno| not_possible(action::READ, path, errno))?;
         let device = DeviceNumber::at(path).and_then(BlockDevice::by_number);
         let model = device.and_then(|device| device.disk().model());
-        return Ok(PathKind::Device { bytes: device::capacity(&fd, path)?, model });
+        return Ok(PathKind::Device { bytes: block::capacity(&fd, path)?, model });
     } else if kind.is_fifo() {
         "a pipe (FIFO)"
     } else if kind.is_char_device() {
@@ -85,10 +87,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
     } else {
         "something unknown"
     };
-    Err(LabError::Unsuitable(format!(
-        "{} is {what}, not a drive: give a folder, a file that is not empty, or a block device such as /dev/sda",
-        path.display()
-    )))
+    Err(LabError::Unsuitable(wording::not_a_drive(path.display(), what)))
 }
 
 /// Opens a folder, file or block device as a drive.
@@ -117,16 +116,12 @@ pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
 fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool) -> LabError {
     let path = path.display();
     LabError::Unsuitable(match place {
-        PathKind::Folder { .. } if !has_layout => {
-            format!("the folder {path} needs a layout: how many files, and how long")
-        }
-        PathKind::Folder { .. } if has_consent => {
-            format!("consent applies to a file or block device, and {path} is neither")
-        }
+        PathKind::Folder { .. } if !has_layout => wording::needs_layout(path),
+        PathKind::Folder { .. } if has_consent => wording::consent_for_folder(path),
         PathKind::File { .. } | PathKind::Device { .. } if has_consent && !has_layout => {
-            format!("the consent to write was given for another target than {path}")
+            wording::other_consent(path)
         }
-        _ => format!("{path} is not a folder, so it cannot hold temporary files"),
+        _ => wording::not_a_folder(path),
     })
 }
 
@@ -134,15 +129,11 @@ fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
     let dangling = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     match std::fs::read_link(path) {
         Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => {
-            LabError::Unsuitable(format!(
-                "{} is a symbolic link to {}, which does not exist: repair the link, or give another target",
-                path.display(),
-                target.display()
-            ))
+            LabError::Unsuitable(wording::broken_link(path.display(), target.display()))
         }
         _ => match rustix::io::Errno::from_io_error(&error) {
-            Some(errno) => not_possible("look at", path, errno),
-            None => LabError::system(format!("look at {}", path.display()))(error),
+            Some(errno) => not_possible(action::LOOK_AT, path, errno),
+            None => LabError::system(action::look_at(path.display()))(error),
         },
     }
 }

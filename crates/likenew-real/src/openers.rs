@@ -8,8 +8,9 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
+use crate::device_number::DeviceNumber;
 use crate::loop_device::Store;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 
 /// A program, by its number and name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,11 +15,14 @@ use likenew_core::units::Nanos;
 
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::{Devices, Uses};
 use crate::health::HealthSource;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 use crate::stat;
 use crate::thermometer::Thermometer;
+use crate::wording::action;
+use crate::wording::record as wording;
 
 /// How often mounts, sizes and stacks are read again. Chosen: they seldom change, and reading them costs more
 /// than the counters.
@@ -111,27 +114,20 @@ impl Sampler {
         let path = Path::new(text);
         let unknown = |error: std::io::Error| {
             let names: Vec<String> = self.names().unwrap_or_default();
-            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            LabError::Unsuitable(format!(
-                "there is no drive \"{text}\" ({error}); known are {known}, or give a folder on one"
-            ))
+            LabError::Unsuitable(wording::no_such_drive(text, &error, &names))
         };
         fs::metadata(path).map_err(unknown)?;
         let device = match DeviceNumber::at(path) {
             Some(number) => BlockDevice::by_number(number),
             None => device_below(path)?,
         };
-        device.map(|device| device.name()).ok_or_else(|| {
-            LabError::Unsuitable(format!(
-                "{text} is on no visible block device, so the kernel does not count its I/O"
-            ))
-        })
+        device.map(|device| device.name()).ok_or_else(|| LabError::Unsuitable(wording::not_counted(text)))
     }
 
     fn names(&self) -> Result<Vec<String>, LabError> {
         let folder = self.sys.join("block");
-        let list = fs::read_dir(&folder)
-            .map_err(LabError::system(format!("list the block devices in {}", folder.display())))?;
+        let list =
+            fs::read_dir(&folder).map_err(LabError::system(action::list_devices_in(folder.display())))?;
         let mut names: Vec<String> =
             list.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -218,7 +214,7 @@ fn read_line<'a>(path: &Path, line: &'a mut [u8; LINE_MAX]) -> Option<&'a str> {
 
 /// The device below a file or folder.
 fn device_below(path: &Path) -> Result<Option<BlockDevice>, LabError> {
-    let open = File::open(path).map_err(LabError::system(format!("look at {}", path.display())))?;
+    let open = File::open(path).map_err(LabError::system(action::look_at(path.display())))?;
     let Some(mount) = Mount::containing(open) else { return Ok(None) };
     let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
     Ok(BlockDevice::by_number(mount.device).or_else(by_source))

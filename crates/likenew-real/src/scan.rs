@@ -22,6 +22,8 @@ use rustix::io::Errno;
 
 use crate::clock::Monotonic;
 use crate::lab_error::not_possible;
+use crate::wording::action;
+use crate::wording::target as wording;
 use content::{Compressor, PIECE};
 use spots::Spot;
 use walk::{FileEntry, GroupSample, Walk};
@@ -159,22 +161,16 @@ pub fn scan(
 /// The folder that was meant, and the number of its device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     let path = std::fs::canonicalize(folder).map_err(|error| match Errno::from_io_error(&error) {
-        Some(errno) => not_possible("look through", folder, errno),
-        None => LabError::system(format!("look through {}", folder.display()))(error),
+        Some(errno) => not_possible(action::SEARCH, folder, errno),
+        None => LabError::system(action::search(folder.display()))(error),
     })?;
     let refused = |errno| match errno {
-        Errno::NOTDIR => LabError::Unsuitable(format!(
-            "{} is not a folder: give the folder that holds your files",
-            folder.display()
-        )),
-        errno => not_possible("look through", folder, errno),
+        Errno::NOTDIR => LabError::Unsuitable(wording::not_a_folder_of_files(folder.display())),
+        errno => not_possible(action::SEARCH, folder, errno),
     };
     let (fd, stat) = content::open(&path, OFlags::DIRECTORY).map_err(refused)?;
     if walk::is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
-        return Err(LabError::Unsuitable(format!(
-            "{} is a virtual file system without files: give the folder that holds yours",
-            folder.display()
-        )));
+        return Err(LabError::Unsuitable(wording::virtual_file_system(folder.display())));
     }
     Ok((path, stat.st_dev))
 }

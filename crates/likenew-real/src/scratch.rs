@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat,
-    statat, unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -19,21 +18,12 @@ use crate::clock::wall_date;
 use crate::folder_times::FolderTimes;
 use crate::lab_error::{io_error, not_possible};
 use crate::leftover::Leftover;
-
-/// The name of the directory.
-pub const DIRECTORY: &str = "likenew-scratch";
-/// The name of the marker in it.
-pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
-/// The first line of every marker: what tells our directory from another of the same name.
-pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
-/// What precedes the process id in the marker.
-pub(crate) const PROCESS: &str = "process: ";
-const SUFFIX: &str = ".likenew";
-
-/// Whether a folder is one in which likenew itself measures.
-pub(crate) fn is_scratch_directory(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == DIRECTORY) && path.join(MARKER).exists()
-}
+pub use crate::scratch_layout::{DIRECTORY, MARKER, RemovalReport};
+pub(crate) use crate::scratch_layout::{
+    MARKER_LINE, PROCESS, file_name, is_scratch, list, open_directory, open_folder, remove_ours,
+};
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
 #[derive(Debug)]
@@ -72,17 +62,6 @@ pub fn unremoved_directories() -> Vec<UnremovedScratch> {
     std::mem::take(&mut lock(&UNREMOVED_DIRECTORIES))
 }
 
-/// The result of a removal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RemovalReport {
-    /// Files of ours that were removed, without the marker.
-    pub files: u64,
-    /// Bytes that they took up.
-    pub bytes: u64,
-    /// Foreign entries in it. They were left alone, so the directory and its marker stay, too.
-    pub foreign: Vec<String>,
-}
-
 impl Scratch {
     /// Makes the scratch directory of `folder` and takes its lock.
     ///
@@ -105,12 +84,13 @@ impl Scratch {
         match mkdirat(&folder_fd, DIRECTORY, Mode::RWXU) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Err(refuse_existing(folder)),
-            Err(errno) => return Err(not_possible("create a scratch folder in", folder, errno)),
+            Err(errno) => return Err(not_possible(action::CREATE_SCRATCH_IN, folder, errno)),
         }
-        let directory = open_directory(&folder_fd).map_err(|errno| not_possible("open", &path, errno))?;
+        let directory =
+            open_directory(&folder_fd).map_err(|errno| not_possible(action::OPEN, &path, errno))?;
         let marker = lock_new_marker(&directory, &path).and_then(|marker| {
             let durable = make_durable(&marker, &directory);
-            durable.map_err(io_error(format!("make {} durable", path.join(MARKER).display())))?;
+            durable.map_err(io_error(action::make_durable(path.join(MARKER).display())))?;
             Ok(marker)
         });
         let marker = match marker {
@@ -154,8 +134,9 @@ impl Scratch {
     /// There is one of that number already, or the system refuses.
     pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), LabError> {
         let path = self.inner.path.join(file_name(number));
-        let fd =
-            self.create_fd(number, OFlags::empty()).map_err(|errno| not_possible("create", &path, errno))?;
+        let fd = self
+            .create_fd(number, OFlags::empty())
+            .map_err(|errno| not_possible(action::CREATE, &path, errno))?;
         Ok((fd.into(), path))
     }
 
@@ -192,9 +173,7 @@ impl Drop for Scratch {
         // Whoever ends the run tells what could not be removed; the next run finds it as a leftover.
         let reason = match self.inner.remove() {
             Ok(RemovalReport { foreign, .. }) if foreign.is_empty() => return,
-            Ok(RemovalReport { foreign, .. }) => {
-                format!("it holds files that Likenew did not make ({})", foreign.join(", "))
-            }
+            Ok(RemovalReport { foreign, .. }) => wording::foreign_files(&foreign),
             Err(lab_error) => lab_error.to_string(),
         };
         lock(&UNREMOVED_DIRECTORIES).push(UnremovedScratch { path: self.inner.path.clone(), reason });
@@ -231,150 +210,31 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The
-/// caller holds the lock of the marker.
-pub(crate) fn remove_ours(
-    folder: &OwnedFd,
-    directory: &OwnedFd,
-    path: &Path,
-) -> Result<RemovalReport, LabError> {
-    let here = || path.display();
-    let listing = list(directory).map_err(io_error(format!("list {}", here())))?;
-    let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
-    for (name, stat) in listing.own_files {
-        match unlinkat(directory, &*name, AtFlags::empty()) {
-            Ok(()) => {
-                removed.files += 1;
-                removed.bytes += occupied_bytes(&stat);
-            }
-            Err(Errno::NOENT) => {}
-            Err(errno) => {
-                return Err(not_possible("remove likenew's own", &path.join(name), errno));
-            }
-        }
-    }
-    if removed.foreign.is_empty() {
-        match unlinkat(directory, MARKER, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(not_possible("remove likenew's own", &path.join(MARKER), errno)),
-        }
-        match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
-            // Another program may have put something there, or removed it all, at this very moment, which is
-            // its right.
-            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-            Err(errno) => return Err(not_possible("remove the folder", path, errno)),
-        }
-    }
-    Ok(removed)
-}
-
-/// What is in a scratch directory besides the marker.
-#[derive(Default)]
-pub(crate) struct Listing {
-    /// Files of ours, by name, with their status.
-    pub(crate) own_files: Vec<(String, Stat)>,
-    /// The names of everything else.
-    pub(crate) foreign: Vec<String>,
-}
-
-impl Listing {
-    /// Bytes that our files take up.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.own_files.iter().map(|(_, stat)| occupied_bytes(stat)).sum()
-    }
-}
-
-fn occupied_bytes(stat: &Stat) -> u64 {
-    // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
-    stat.st_blocks.cast_unsigned() * 512
-}
-
-/// Lists a scratch directory.
-pub(crate) fn list(directory: &OwnedFd) -> rustix::io::Result<Listing> {
-    let mut listing = Listing::default();
-    for entry in Dir::read_from(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name == c"." || name == c".." || name.to_bytes() == MARKER.as_bytes() {
-            continue;
-        }
-        let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => continue,
-            stat => stat?,
-        };
-        let text = name.to_string_lossy().into_owned();
-        if is_file_name(&text) && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            listing.own_files.push((text, stat));
-        } else {
-            listing.foreign.push(text);
-        }
-    }
-    listing.foreign.sort();
-    Ok(listing)
-}
-
-/// `00042.likenew`.
-pub(crate) fn file_name(number: u32) -> String {
-    format!("{number:05}{SUFFIX}")
-}
-
-fn is_file_name(name: &str) -> bool {
-    name.strip_suffix(SUFFIX)
-        .and_then(|number| number.parse().ok())
-        .is_some_and(|number| file_name(number) == name)
-}
-
-pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, LabError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, folder, flags, Mode::empty()).map_err(|errno| not_possible("open the folder", folder, errno))
-}
-
-pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(folder, DIRECTORY, flags, Mode::empty())
-}
-
 fn refuse_existing(folder: &Path) -> LabError {
     match Leftover::find(folder) {
         Err(lab_error) => lab_error,
         Ok(Some(leftover)) => leftover.refusal(),
-        Ok(None) => LabError::Refused(format!(
-            "another likenew run has just ended in {}: start again",
-            folder.display()
-        )),
+        Ok(None) => LabError::Refused(wording::run_just_ended(folder.display())),
     }
 }
 
 fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| not_possible("create a marker in", path, errno))?;
-    flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(io_error(format!(
-        "lock {} (its file system must support flock)",
-        path.join(MARKER).display()
-    )))?;
-    let text = format!(
-        "{MARKER_LINE}\n\n\
-         Likenew measures drives. It made this folder to write files of its own into, which hold nothing of yours.\n\
-         It removes the folder when it ends. If no likenew is running, it was interrupted: the folder may then be\n\
-         deleted with everything in it, or the next likenew in this place offers to do so.\n\n\
-         {PROCESS}{}\nstarted: {}\n",
-        std::process::id(),
-        wall_date(),
-    );
+        .map_err(|errno| not_possible(action::CREATE_MARKER_IN, path, errno))?;
+    flock(&marker, FlockOperation::NonBlockingLockExclusive)
+        .map_err(io_error(action::lock_marker(path.join(MARKER).display())))?;
+    let text = wording::marker(MARKER_LINE, PROCESS, std::process::id(), &wall_date());
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let written = rustix::io::write(&marker, rest)
-            .map_err(|errno| not_possible("write a marker in", path, errno))?;
+            .map_err(|errno| not_possible(action::WRITE_MARKER_IN, path, errno))?;
         rest = &rest[written..];
     }
     // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
-    let stat = fstat(&marker).map_err(io_error(format!("look at {}", path.join(MARKER).display())))?;
+    let stat = fstat(&marker).map_err(io_error(action::look_at(path.join(MARKER).display())))?;
     if stat.st_nlink == 0 {
-        return Err(LabError::Refused(format!(
-            "another likenew removed {} this moment: start again",
-            path.display()
-        )));
+        return Err(LabError::Refused(wording::removed_meanwhile(path.display())));
     }
     Ok(marker)
 }
@@ -405,22 +265,5 @@ mod tests {
         assert!(lab_error.is_err());
         let left = unremoved_directories();
         assert!(left.iter().any(|left| left.path == folder.path().join(DIRECTORY)), "{left:?}");
-    }
-
-    #[test]
-    fn only_our_own_names_are_ours() {
-        for name in ["00000.likenew", "00042.likenew", "123456.likenew"] {
-            assert!(is_file_name(name), "{name}");
-        }
-        for name in [
-            "0.likenew",
-            "000001.likenew",
-            "+0001.likenew",
-            "likenew",
-            "00000.likenew~",
-            "99999999999.likenew",
-        ] {
-            assert!(!is_file_name(name), "{name}");
-        }
     }
 }

@@ -12,7 +12,9 @@ use crate::clock::Monotonic;
 use crate::in_use::Claims;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
-use crate::trim;
+use crate::probes;
+use crate::wording::action;
+use crate::wording::target as wording;
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct SingleFile {
@@ -56,12 +58,12 @@ impl Medium for SingleFile {
     }
 
     fn probe(&self, probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
-        Ok(trim::check(&self.fd, probe))
+        Ok(probes::check(&self.fd, probe))
     }
 
     fn prepare_access(&self, access: Access) -> Result<(), LabError> {
         set_direct(&self.fd, self.direct && access == Access::Direct)
-            .map_err(io_error("change between direct and buffered I/O"))
+            .map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
     fn make_cold(&self) -> Result<(), LabError> {
@@ -69,10 +71,7 @@ impl Medium for SingleFile {
         if self.geometry.writable {
             return drop_cached(&self.fd);
         }
-        Err(LabError::Unsuitable(
-            "the page cache of a file or device that Likenew did not make is left alone: leave out cold, or give a folder"
-                .into(),
-        ))
+        Err(LabError::Unsuitable(wording::CACHE_LEFT_ALONE.into()))
     }
 
     fn sole_descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -4,11 +4,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use likenew_core::lab_error::LabError;
-use likenew_core::units::amount;
 use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
 use crate::lab_error::{io_error, not_possible};
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// The reserve is this share of a file system, one part in …
 const RESERVE_PART: u64 = 20;
@@ -38,7 +39,7 @@ impl Space {
     /// # Errors
     /// The system's error.
     pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, LabError> {
-        let of = fstatvfs(fd).map_err(io_error(format!("ask for the free space of {}", path.display())))?;
+        let of = fstatvfs(fd).map_err(io_error(action::ask_free_space(path.display())))?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
         let is_read_only = of.f_flag.contains(StatVfsMountFlags::RDONLY);
         Ok(Self { is_read_only, ..Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve) })
@@ -62,15 +63,10 @@ impl Space {
     /// A refusal with what to do: its file system is mounted read-only, or no more than the reserve is free.
     pub fn writable_bytes(&self, path: &Path) -> Result<u64, LabError> {
         if self.is_read_only {
-            return Err(not_possible("write to", path, Errno::ROFS));
+            return Err(not_possible(action::WRITE_TO, path, Errno::ROFS));
         }
         if self.usable_bytes == 0 {
-            return Err(LabError::Refused(format!(
-                "no space to write in {}: {} are free, and {} are reserved; free some space, or give a smaller --reserve",
-                path.display(),
-                amount(self.free_bytes),
-                amount(self.reserve_bytes),
-            )));
+            return Err(LabError::Refused(wording::no_space(path, self.free_bytes, self.reserve_bytes)));
         }
         Ok(self.usable_bytes)
     }
@@ -84,14 +80,12 @@ impl Space {
             return Ok(());
         }
         self.writable_bytes(path)?;
-        Err(LabError::Refused(format!(
-            "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free some \
-             space, or give a smaller --reserve",
-            amount(bytes),
-            path.display(),
-            amount(self.free_bytes),
-            amount(self.reserve_bytes),
-            amount(self.usable_bytes),
+        Err(LabError::Refused(wording::does_not_fit(
+            path,
+            bytes,
+            self.free_bytes,
+            self.reserve_bytes,
+            self.usable_bytes,
         )))
     }
 }

@@ -14,7 +14,7 @@ use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use likenew_core::trim::TrimReport;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -23,8 +23,11 @@ use crate::clock::Monotonic;
 use crate::facts;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
+use crate::probes;
 use crate::scratch::{Scratch, lock};
 use crate::trim::{self, MountedDevice, Sender};
+use crate::wording::action;
+use crate::wording::scratch as wording;
 
 /// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim
 /// of exactly its range.
@@ -74,7 +77,7 @@ impl FileTable {
         let files = geometry.capacity / file_bytes;
         let path_only = OFlags::PATH | OFlags::CLOEXEC;
         let nothing =
-            open(scratch.path(), path_only, Mode::empty()).map_err(io_error("open the scratch folder"))?;
+            open(scratch.path(), path_only, Mode::empty()).map_err(io_error(action::OPEN_SCRATCH))?;
         Ok(Self {
             geometry,
             file_bytes,
@@ -179,9 +182,9 @@ impl FileTable {
             });
         }
         let sender = Sender::new(mounted);
-        let refused = io_error("delete files of ours");
+        let refused = io_error(action::DELETE_TEMPORARY_FILES);
         files.clone().try_for_each(|file| self.delete(file)).map_err(refused)?;
-        syncfs(self.scratch.directory()).map_err(io_error("sync the file system"))?;
+        syncfs(self.scratch.directory()).map_err(io_error(action::SYNC_FILE_SYSTEM))?;
         let bytes = files.len() as u64 * self.file_bytes;
         let freed = places.as_deref().map_err(String::as_str);
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
@@ -196,7 +199,7 @@ impl FileTable {
             };
             extents.extend(trim::device_extents(fd, file as u64 * self.file_bytes, self.file_bytes)?);
             if extents.len() > ExtentMap::EXTENTS_MAX {
-                return Err(format!("the files have {} extents or more, too many to keep", extents.len()));
+                return Err(wording::too_many_extents(extents.len()));
             }
         }
         Ok(ExtentMap::new(extents))
@@ -275,7 +278,7 @@ impl Medium for FileTable {
 
     fn probe(&self, probe: &Probe, clock: &Monotonic) -> Result<ProbeResult, LabError> {
         let Some(mounted) = MountedDevice::find(self.scratch.directory()) else {
-            return Ok(ProbeResult::Unknown("the file system is not listed in /proc".to_owned()));
+            return Ok(ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned()));
         };
         match probe {
             // Facts about files are about the user's files, which are beside ours.
@@ -285,21 +288,17 @@ impl Medium for FileTable {
                 .map_or_else(|| self.extents(), Err)
                 .map_or_else(ProbeResult::Unknown, ProbeResult::Extents)),
             Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims | Probe::Feasibility => {
-                Ok(trim::check(self.scratch.directory(), probe))
+                Ok(probes::check(self.scratch.directory(), probe))
             }
             Probe::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {
-                    return Ok(ProbeResult::Unknown(format!(
-                        "it needs {}, and only {} are left above the reserve",
-                        amount(needed),
-                        amount(left)
-                    )));
+                    return Ok(ProbeResult::Unknown(wording::too_little_left(needed, left)));
                 }
                 trim::read_back(&self.scratch, self.files.len() as u32, &mounted, asked, clock)
             }
             Probe::Fix(Fix::TrimFree) => Ok(trim::trim_free_space(self.scratch.directory(), &mounted, clock)),
-            Probe::Fix(_) => Ok(ProbeResult::Unknown("a folder does not support this".to_owned())),
+            Probe::Fix(_) => Ok(ProbeResult::Unknown(wording::NOT_FOR_FOLDERS.to_owned())),
             Probe::Release { offset, bytes, wait } => {
                 Ok(ProbeResult::Released(self.release(*offset..*offset + *bytes, *wait, &mounted, clock)?))
             }
@@ -310,9 +309,7 @@ impl Medium for FileTable {
         self.buffered.store(access == Access::Buffered, Ordering::Release);
         let direct = self.is_direct();
         let mut files = self.present_files();
-        files
-            .try_for_each(|fd| set_direct(fd, direct))
-            .map_err(io_error("change between direct and buffered I/O"))
+        files.try_for_each(|fd| set_direct(fd, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
     fn make_cold(&self) -> Result<(), LabError> {
@@ -360,10 +357,9 @@ pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
         limit = getrlimit(Resource::Nofile);
     }
     match limit.current {
-        Some(current) if current < needed => Err(LabError::Unsuitable(format!(
-            "{files} files are more than can be open at once (the limit is {current}, and {DESCRIPTORS_KEPT} of them are \
-             needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
-        ))),
+        Some(current) if current < needed => {
+            Err(LabError::Unsuitable(wording::too_many_files(files, current, DESCRIPTORS_KEPT)))
+        }
         _ => Ok(()),
     }
 }

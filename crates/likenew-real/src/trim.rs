@@ -22,11 +22,10 @@ mod trim_free_space;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::extents::ExtentMap;
-use likenew_core::probe::{Probe, ProbeResult};
-
 use crate::block::BlockDevice;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
+use crate::wording::trim as wording;
 
 pub(crate) use claims::disk_claims;
 pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
@@ -57,33 +56,18 @@ impl MountedDevice {
     /// Why its files' blocks cannot be followed to a device, if they cannot: a sentence without a full stop.
     pub(crate) fn unsuitable(&self) -> Option<String> {
         let sentence = match &*self.mount.kind {
-            "ext4" | "xfs" if self.mount.has_option("rtdev") => {
-                "files on an xfs with a realtime device may be on either of two devices"
-            }
-            "ext4" | "xfs" if self.device.is_none() => {
-                "the device below the file system is not listed in /sys"
-            }
+            "ext4" | "xfs" if self.mount.has_option("rtdev") => wording::XFS_REALTIME,
+            "ext4" | "xfs" if self.device.is_none() => wording::DEVICE_BELOW_NOT_LISTED,
             "ext4" | "xfs" => return None,
-            "btrfs" | "bcachefs" => {
-                "this file system's addresses are its own and those of no single device: for btrfs, compare the discard counters of \
-                 /sys/block/*/stat before and after fstrim, or make an ext4 or xfs on a free partition and test there"
-            }
-            "zfs" => {
-                "ZFS does not report where a file is: zpool status -t and zpool iostat -r show TRIM as it is sent"
-            }
-            "overlay" | "aufs" => {
-                "this is an overlay, as in containers: give a folder of the file system below it"
-            }
-            "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => {
-                "this is memory, with no flash below it: give a folder on a drive"
-            }
+            "btrfs" | "bcachefs" => wording::BTRFS,
+            "zfs" => wording::ZFS,
+            "overlay" | "aufs" => wording::OVERLAY,
+            "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => wording::MEMORY,
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
-            | "glusterfs" | "vboxsf" => "this folder is on another machine: run likenew trim there",
-            kind if kind.starts_with("fuse") => {
-                "this is a FUSE file system, and only its program knows its blocks: give a folder of the file system below it"
-            }
+            | "glusterfs" | "vboxsf" => wording::REMOTE,
+            kind if kind.starts_with("fuse") => wording::FUSE,
             kind => {
-                return Some(format!("files can be located on ext4 and xfs only, and this is {kind}"));
+                return Some(wording::kind_unsupported(kind));
             }
         };
         Some(sentence.to_owned())
@@ -92,47 +76,6 @@ impl MountedDevice {
     /// Whether the file system sends TRIM by itself as soon as blocks are freed.
     pub(crate) fn discards_immediately(&self) -> bool {
         self.mount.has_option("discard")
-    }
-}
-
-/// Answers probes that need no file of our own, about the folder, file or device of `fd`.
-pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
-    let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
-    let stat = rustix::fs::fstat(&fd);
-    let device = stat.as_ref().ok().filter(|stat| {
-        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::BlockDevice
-    });
-    let device = device.map(|stat| BlockDevice::by_number(DeviceNumber::from_raw(stat.st_rdev)));
-    let mounted = if device.is_none() { MountedDevice::find(&fd) } else { None };
-    match (probe, device, mounted) {
-        (Probe::Facts, ..) => crate::facts::collect(fd, None),
-        (Probe::TrimPath, Some(Some(device)), _) => ProbeResult::TrimPath(device_path(&device)),
-        (Probe::TrimPath, None, Some(mounted)) => ProbeResult::TrimPath(mount_path(&mounted)),
-        (Probe::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
-        (Probe::TrimClaims, None, Some(MountedDevice { device: Some(device), .. })) => {
-            disk_claims(&stack(&device))
-        }
-        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
-        (Probe::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
-        (Probe::TrimClaims, None, _) => unknown("no device is known below this file system"),
-        (Probe::Feasibility, ..) => crate::erase::feasibility::check(fd),
-        (Probe::Extents, Some(_), _) => unknown("a device's addresses are its own"),
-        (Probe::Extents, None, None) => unknown("the file system is not listed in /proc"),
-        (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), stat) {
-            (Some(reason), _) => ProbeResult::Unknown(reason),
-            (None, Ok(stat)) => {
-                let mapped = device_extents(&fd, 0, stat.st_size as u64);
-                mapped.map_or_else(ProbeResult::Unknown, |extents| {
-                    ProbeResult::Extents(ExtentMap::new(extents))
-                })
-            }
-            (None, Err(errno)) => ProbeResult::Unknown(format!("the file does not tell its length: {errno}")),
-        },
-        (Probe::OldFiles, ..) => unknown("only the files of a folder are looked for"),
-        (Probe::Fix(_), ..) => unknown("it is opened read-only: give a folder on it"),
-        (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => {
-            unknown("it is opened read-only, and TRIM would change its contents: give a folder on it")
-        }
     }
 }
 

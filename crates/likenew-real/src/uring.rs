@@ -22,6 +22,7 @@ use crate::health::HealthSource;
 use crate::medium::{Medium, PUNCH, Spot};
 use crate::posix::LAST_WAIT;
 use crate::ring::{CompletionEntry, Ring};
+use crate::wording::action;
 use crate::workers::Workers;
 
 /// User data of the entry that polls the workers' eventfd; slots are far below.
@@ -94,8 +95,7 @@ impl<M: Medium> UringLane<M> {
     ) -> Result<Self, LabError> {
         let buffers = Buffers::map(depth, length_max)?;
         // Two more entries, for the eventfd and the periodic timeout.
-        let ring =
-            Ring::open(depth + 2).map_err(LabError::system("set up io_uring (or use --engine posix)"))?;
+        let ring = Ring::open(depth + 2).map_err(LabError::system(action::SET_UP_IO_URING))?;
         // SAFETY: fields are dropped in the order of their declaration, so the buffers outlive the ring.
         let fixed_buffers =
             buffers.bytes() <= REGISTERED_BYTES_MAX && unsafe { ring.register_buffers(&buffers.vectors()) };
@@ -294,7 +294,7 @@ fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
 
 #[cold]
 fn ring_failed(source: io::Error) -> LabError {
-    LabError::system("continue with io_uring (or use --engine posix)")(source)
+    LabError::system(action::CONTINUE_IO_URING)(source)
 }
 
 /// An I/O in the kernel's words.

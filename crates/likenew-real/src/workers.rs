@@ -12,6 +12,7 @@ use likenew_core::units::Nanos;
 
 use crate::clock::Monotonic;
 use crate::medium::Medium;
+use crate::wording::action;
 
 /// A worker's stack: it makes one system call at a time.
 const STACK_BYTES: usize = 128 << 10;
@@ -62,7 +63,7 @@ impl Workers {
             };
             let thread = Builder::new().name("likenew-io".into()).stack_size(STACK_BYTES);
             let thread = thread.spawn(move || worker.run());
-            let refused = || format!("start {threads} threads for I/O (use less depth)");
+            let refused = || action::start_threads(threads);
             workers.threads.push(thread.map_err(|source| LabError::system(refused())(source))?);
         }
         Ok(workers)

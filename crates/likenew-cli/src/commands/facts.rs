@@ -7,7 +7,7 @@ use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_procedures::all::{from_plan, judge};
-use likenew_real::facts::FactsDrive;
+use likenew_real::facts_drive::FactsDrive;
 use likenew_run::runner::run_procedure;
 use likenew_sim::Spec;
 

@@ -439,7 +439,7 @@ fn who_may_ask_nothing_learns_why() {
         ("log", &first, "lines"),
         ("health", &guest.disk("sas"), "failing"),
     ] {
-        assert!(output.unknown(section, name, fact).contains("takes root"), "{section} {name} {fact}");
+        assert!(output.unknown(section, name, fact).contains("needs root"), "{section} {name} {fact}");
         assert_eq!(output.row(section, name, fact)["help"], "run it as root");
     }
     // An ordinary user knows what everyone may know: the kernel keeps ATA's own page for all.
@@ -456,7 +456,7 @@ fn who_may_ask_nothing_learns_why() {
     assert_eq!(health["answer"], "not reported (asking for it takes root)");
     assert_eq!(health["actions"][0]["id"], "ask_as_root");
     let locked = CommandRun::of(guest, "nobody-locked", 0);
-    assert!(locked.unknown("stack", "dm-1", "options").contains("takes root"));
+    assert!(locked.unknown("stack", "dm-1", "options").contains("needs root"));
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn a_namespace_is_formatted_as_it_was() {
     assert_eq!(format["as_before"], true, "{format}");
     assert!(format["plan"].as_str().unwrap().contains("namespace 2, erase of user data"), "{format}");
     assert!(format["read_back"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
-    refused(guest, "format-key", &["cannot erase by its key", "use the erase of user data"]);
+    refused(guest, "format-key", &["cannot erase by its key", "erase the user data instead"]);
 }
 
 #[test]

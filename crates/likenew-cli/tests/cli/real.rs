@@ -125,7 +125,7 @@ fn leftovers_stay_while_another_run_has_the_drive() {
     let before = names(&left.join("likenew-scratch"));
     let mut child = start_filling_in(&sandbox, &busy);
     for command in [&bench("left", &[])[..], &["check", "left"]] {
-        sandbox.run(command).code(3).says("another run of likenew works on the drive");
+        sandbox.run(command).code(3).says("another run of likenew uses the drive");
         assert_eq!(names(&left.join("likenew-scratch")), before, "{command:?}");
     }
     signal(&child, "-INT");

@@ -238,7 +238,7 @@ fn a_build_is_recorded_with_its_programs() {
 fn what_can_not_be_recorded_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.run(&["record", "sim:tiny-flash", "--out", "x.csv"]).code(2).says("is simulated").says("replay");
-    sandbox.run(&["record", "/proc", "--out", "x.csv"]).code(2).says("leads to no drive");
+    sandbox.run(&["record", "/proc", "--out", "x.csv"]).code(2).says("cannot be recorded");
     sandbox.run(&["record", "/nowhere", "--out", "x.csv"]).code(2).says("/nowhere does not exist");
     sandbox.run(&["record", "/tmp"]).code(2).says("--out");
     assert!(!sandbox.work().join("x.csv").exists());

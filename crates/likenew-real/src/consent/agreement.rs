@@ -6,6 +6,7 @@ use likenew_core::lab_error::LabError;
 
 use super::refusal;
 use crate::stable_id::StableId;
+use crate::wording::consent as wording;
 
 /// A drive or file by its stable name, and the names of everything on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,12 +26,6 @@ impl Agreement {
         if self.id == id.text {
             return Ok(());
         }
-        Err(refusal(
-            path,
-            &format!(
-                "\"{}\" is not its {}, which is \"{}\"; if this is the right drive, give that",
-                self.id, id.kind, id.text
-            ),
-        ))
+        Err(refusal(path, &wording::not_its_id(&self.id, id.kind, &id.text)))
     }
 }

@@ -11,8 +11,12 @@ use std::os::fd::OwnedFd;
 
 use gpt::GptConfig;
 use gpt::disk::LogicalBlockSize;
+use rustix::io::pread;
 
-use super::unused_space::{Table, read};
+use crate::wording::consent as wording;
+
+/// Discards begin and end on multiples of this, and are no shorter.
+pub(super) const GRAIN: u64 = 1 << 20;
 
 /// Of an entry, in bytes. The standard allows multiples; no tool writes others.
 const ENTRY: u32 = 128;
@@ -20,6 +24,15 @@ const ENTRY: u32 = 128;
 const ENTRIES_MAX: u32 = 1024;
 /// What is used of a header, from its beginning.
 const HEADER: usize = 92;
+
+/// What a table says.
+pub(super) struct Table {
+    pub(super) partitions: Vec<Range<u64>>,
+    /// Where the table itself stands.
+    pub(super) tables: [Range<u64>; 2],
+    /// Up to where partitions may reach.
+    pub(super) end: u64,
+}
 
 /// What a header says, in blocks.
 struct RawHeader {
@@ -53,26 +66,23 @@ impl RawHeader {
     /// Where its entries are, in bytes. `at` is where it was found itself, `alternate_lba` where its copy has to be.
     fn entries(&self, at: u64, alternate_lba: u64, block: u64) -> Result<Range<u64>, String> {
         if self.entry_bytes != ENTRY {
-            return Err(format!("its entries have {} bytes instead of {ENTRY}", self.entry_bytes));
+            return Err(wording::entry_size(self.entry_bytes, ENTRY));
         }
         if self.entries > ENTRIES_MAX {
-            return Err(format!(
-                "it has room for {} entries; at most {ENTRIES_MAX} are supported",
-                self.entries
-            ));
+            return Err(wording::too_many_entries(self.entries, ENTRIES_MAX));
         }
         let last = at.max(alternate_lba);
         if self.my_lba != at || self.alternate_lba != alternate_lba {
-            return Err("its two copies disagree about where they are".to_owned());
+            return Err(wording::COPIES_DISAGREE.to_owned());
         }
         let length = u64::from(self.entries) * u64::from(ENTRY);
         let inside = |lba: u64| (2..last).contains(&lba);
         let blocks = length.div_ceil(block);
         if !inside(self.entries_at) || self.entries_at + blocks > last {
-            return Err("its entries are not on the disk".to_owned());
+            return Err(wording::ENTRIES_OFF_DISK.to_owned());
         }
         if self.usable.is_empty() || !inside(self.usable.start) || self.usable.end > last {
-            return Err("its usable range is not on the disk".to_owned());
+            return Err(wording::RANGE_OFF_DISK.to_owned());
         }
         let start = self.entries_at * block;
         Ok(start..start + length)
@@ -87,9 +97,9 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
     let size = match block {
         512 => LogicalBlockSize::Lb512,
         4096 => LogicalBlockSize::Lb4096,
-        other => return Err(format!("blocks of {other} bytes")),
+        other => return Err(wording::unusual_blocks(other)),
     };
-    let last = (bytes / block).checked_sub(1).filter(|last| *last > 2).ok_or("the disk is too small")?;
+    let last = (bytes / block).checked_sub(1).filter(|last| *last > 2).ok_or(wording::DISK_TOO_SMALL)?;
     let piece = |range: Range<u64>| match read(fd, &range) {
         Ok(bytes) => Ok((range.start, bytes)),
         Err(errno) => Err(errno.to_string()),
@@ -97,7 +107,7 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
     let mut pieces = Vec::new();
     for (at, other) in [(1, last), (last, 1)] {
         let header = piece(at * block..(at + 1) * block)?;
-        let raw = RawHeader::parse(&header.1).ok_or("one of its two copies is damaged")?;
+        let raw = RawHeader::parse(&header.1).ok_or(wording::COPY_DAMAGED)?;
         pieces.extend([header, piece(raw.entries(at, other, block)?)?]);
     }
     // The library finds the second header by the size.
@@ -105,7 +115,7 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
     let disk = GptConfig::new().writable(false).logical_block_size(size).open_from_device(copy);
     let disk = disk.map_err(|error| error.to_string())?;
     let (Ok(first), Ok(_)) = (disk.primary_header(), disk.backup_header()) else {
-        return Err("one of its two copies is damaged".to_owned());
+        return Err(wording::COPY_DAMAGED.to_owned());
     };
     let usable = first.first_usable..=first.last_usable;
     let used = disk.partitions().iter().filter(|(_, partition)| partition.is_used());
@@ -113,13 +123,27 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
         let range = partition.first_lba..=partition.last_lba;
         let is_inside = usable.contains(range.start()) && usable.contains(range.end());
         if range.is_empty() || !is_inside {
-            return Err(format!("partition {number} is outside of the usable range"));
+            return Err(wording::partition_off_range(*number));
         }
         Ok(range.start() * block..(range.end() + 1) * block)
     });
     let partitions = partitions.collect::<Result<Vec<Range<u64>>, String>>()?;
     let (start, end) = (usable.start() * block, (usable.end() + 1) * block);
-    Ok(Table { partitions, tables: [0..start.min(super::unused_space::GRAIN), end..(last + 1) * block], end })
+    Ok(Table { partitions, tables: [0..start.min(GRAIN), end..(last + 1) * block], end })
+}
+
+/// Bytes of a disk; fewer where it ends before, and no more than a table needs.
+pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
+    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match pread(fd, &mut bytes[filled..], range.start + filled as u64)? {
+            0 => break,
+            moved => filled += moved,
+        }
+    }
+    Ok(bytes)
 }
 
 /// What was read of a disk: the rest of it cannot be read, and nothing be written.

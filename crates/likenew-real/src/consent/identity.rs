@@ -6,8 +6,9 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
+use crate::wording::action;
 
 /// Of an open block device or file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,7 @@ impl Identity {
     /// The system does not say.
     pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, LabError> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let found =
-            statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error("look at what was opened"))?;
+        let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error(action::LOOK_AT_OPENED))?;
         let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
         let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { found.stx_btime } else { found.stx_ctime };
         Ok(match FileType::from_raw_mode(found.stx_mode.into()) {

@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
-use likenew_core::units::amount;
 use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, fstat, stat};
 use rustix::io::Errno;
 
@@ -13,13 +12,15 @@ use super::file_checks::objection;
 use super::identity::Identity;
 use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
-use crate::device::capacity;
+use crate::block::capacity;
+use crate::device_number::DeviceNumber;
 use crate::identify::resolve;
 use crate::in_use::{Target, use_of};
 use crate::lab_error::not_possible;
-use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 /// A block device or file that is not in use: what it is, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +47,10 @@ impl Loss {
     /// is in use, or the system runs from it.
     pub fn at(path: &Path) -> Result<Self, LabError> {
         let resolved = resolve(path);
-        let stat = stat(&resolved).map_err(|errno| not_possible("look at", path, errno))?;
+        let stat = stat(&resolved).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if !matches!(kind, FileType::BlockDevice | FileType::RegularFile) {
-            return Err(refusal(
-                path,
-                &format!("it is {}; give a block device, a file or a folder", text(kind)),
-            ));
+            return Err(refusal(path, &wording::wrong_kind(text(kind))));
         }
         // Report who uses a device before opening it: opening may need rights.
         let number = DeviceNumber::from_raw(stat.st_rdev);
@@ -63,7 +61,7 @@ impl Loss {
                 Self::of_device(resolved, &device, fd)
             }
             (None, Identity::File { .. }) => Self::of_file(resolved, fd),
-            _ => Err(refusal(path, "it changed during the check; start again")),
+            _ => Err(refusal(path, wording::CHANGED_DURING_CHECK)),
         }
     }
 
@@ -84,7 +82,7 @@ impl Loss {
     fn of_device(path: PathBuf, device: &BlockDevice, fd: OwnedFd) -> Result<Self, LabError> {
         let disk = device.disk();
         if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
-            return Err(refusal(&path, "it is write-protected; look for a switch, or use blockdev --setrw"));
+            return Err(refusal(&path, wording::WRITE_PROTECTED));
         }
         let bytes = capacity(&fd, &path)?;
         if bytes == 0 {
@@ -94,7 +92,7 @@ impl Loss {
         let mut carries = carries(&fd, 0, bytes, &path)?;
         for partition in device.partitions() {
             let Some((start, length)) = partition.range() else {
-                let reason = format!("it is not known where {} is on it; start again", partition.name());
+                let reason = wording::partition_place_unknown(&partition.name());
                 return Err(refusal(&path, &reason));
             };
             let inside = self::carries(&fd, start, length.min(bytes.saturating_sub(start)), &path)?;
@@ -108,12 +106,12 @@ impl Loss {
     fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, LabError> {
         // A user without the right to write is told that first, not what only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
-            return Err(not_possible("open for writing", &path, Errno::ACCESS));
+            return Err(not_possible(action::OPEN_FOR_WRITING, &path, Errno::ACCESS));
         }
         if let Some(reason) = objection(&path, &fd) {
             return Err(refusal(&path, &reason));
         }
-        let stat = fstat(&fd).map_err(|errno| not_possible("look at", &path, errno))?;
+        let stat = fstat(&fd).map_err(|errno| not_possible(action::LOOK_AT, &path, errno))?;
         let bytes = stat.st_size.cast_unsigned();
         let carries = carries(&fd, 0, bytes, &path)?;
         let identity = Identity::from_fd(&fd)?;
@@ -136,40 +134,23 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabEr
 /// Anything but a device or a file.
 fn text(kind: FileType) -> &'static str {
     match kind {
-        FileType::Directory => "a folder",
-        FileType::Fifo => "a pipe (FIFO)",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice => "a character device, not a drive",
-        _ => "neither a block device nor a file",
+        FileType::Directory => wording::FOLDER,
+        FileType::Fifo => wording::PIPE,
+        FileType::Socket => wording::SOCKET,
+        FileType::CharacterDevice => wording::CHARACTER_DEVICE,
+        _ => wording::NEITHER_DEVICE_NOR_FILE,
     }
 }
 
 /// What is on a range of it.
 fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, LabError> {
-    signatures(fd, start, bytes).map_err(|errno| {
-        refusal(
-            path,
-            &format!(
-                "its start and end cannot be read ({errno}), so what it carries is unknown; ask what is known of it (likenew facts) \
-                 before anything else"
-            ),
-        )
-    })
+    signatures(fd, start, bytes).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, id, model, bytes, carries, .. } = self;
-        write!(f, "This overwrites {} (", path.display())?;
-        if let Some(model) = model {
-            write!(f, "{model}, ")?;
-        }
-        write!(f, "{}, {} {}): ", amount(*bytes), id.kind, id.text)?;
-        match &carries[..] {
-            [] => f.write_str(
-                "it carries no known file system or partition table; everything on it will be lost.",
-            ),
-            known => write!(f, "it carries {}; everything on it will be lost.", known.join(" and ")),
-        }
+        let id = (id.kind, &*id.text);
+        f.write_str(&wording::overwrites(path.display(), model.as_deref(), *bytes, id, carries))
     }
 }

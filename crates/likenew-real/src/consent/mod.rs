@@ -15,12 +15,11 @@ mod overwrite;
 mod own_loop;
 mod unused_space;
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
-use likenew_core::units::Nanos;
-use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, flock};
+use rustix::fs::{Advice, Mode, OFlags, fadvise};
 use rustix::io::Errno;
 
 pub use self::agreement::Agreement;
@@ -29,8 +28,11 @@ pub use self::loss::Loss;
 pub(crate) use self::unused_space::partition_table;
 pub use self::unused_space::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
+use crate::hold::{HOLD_PAUSE, HOLD_TRIES};
 use crate::in_use::Claims;
 use crate::lab_error::not_possible;
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 /// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
 /// mount the device or claim it, nor any other device over the same bytes.
@@ -59,12 +61,6 @@ impl Consent {
 /// Exclusive means, for a block device: not mounted, and without another claim.
 const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
 
-/// How many times a claim is tried: the kernel may take a moment to release a device of ours that was just
-/// closed. Chosen: with [`HOLD_PAUSE`], half a second in all.
-pub(crate) const HOLD_TRIES: u32 = 100;
-/// Time between two tries. Chosen: short beside the wait that a user would notice.
-pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
-
 /// Opens a block device for writing, exclusively.
 fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     let clock = Monotonic::start();
@@ -77,28 +73,11 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
 }
 
-/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a
-/// disk changes, and a program that is just being started, which has copies of all descriptors of the one
-/// that starts it.
-///
-/// # Errors
-/// Another program keeps the lock (`WOULDBLOCK`), or there is no lock to be had.
-pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
-    let clock = Monotonic::start();
-    for _ in 1..HOLD_TRIES {
-        match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => clock.rest(clock.now() + HOLD_PAUSE),
-            locked => return locked,
-        }
-    }
-    flock(&fd, FlockOperation::NonBlockingLockExclusive)
-}
-
 fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
-        errno => not_possible("open", path, errno),
+        errno => not_possible(action::OPEN, path, errno),
     })
 }
 
@@ -109,9 +88,8 @@ fn reread_kernel_state(fd: &OwnedFd) {
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
-const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \
-     lists them)";
+const NOTHING_BEHIND: &str = wording::NOTHING_BEHIND;
 
 fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(format!("{} was not changed: {reason}", path.display()))
+    LabError::Refused(wording::not_changed(path.display(), reason))
 }

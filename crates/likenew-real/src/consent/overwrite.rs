@@ -8,16 +8,19 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::identity::Identity;
-use super::{Agreement, Consent, HOLD_PAUSE, Loss, hold, lock_patiently, refusal};
+use super::{Agreement, Consent, Loss, hold, refusal};
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::direct_io::DirectIo;
+use crate::hold::{HOLD_PAUSE, lock_patiently};
 use crate::in_use::{Claims, Target, use_of};
 use crate::lab_error::not_possible;
 use crate::lease::{Lease, LeaseError};
 use crate::loop_device::Store;
-use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 impl Consent {
     /// Consents to overwriting the block device or file at `path`, after every check has passed: it is not in
@@ -47,7 +50,7 @@ impl Consent {
     pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
-            return Err(refusal(path, "it is not a block device; give one, or a folder on it"));
+            return Err(refusal(path, wording::NOT_A_DEVICE_TO_REWRITE));
         }
         agreement.names(path, &loss.id)?;
         Self::hold(path, &loss)
@@ -61,7 +64,7 @@ impl Consent {
     /// Holds the device or file that was examined.
     fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
         let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
-        let changed = || refusal(path, "it has changed since the check; start again");
+        let changed = || refusal(path, wording::CHANGED_SINCE_CHECK);
         if Identity::from_fd(&fd)? != loss.identity {
             return Err(changed());
         }
@@ -92,64 +95,51 @@ impl Loss {
         if unnamed.is_empty() {
             return Ok(());
         }
-        Err(refusal(
-            path,
-            &format!(
-                "it carries {}; to destroy that, add --destroy {}",
-                unnamed.join(" and "),
-                carries.join(",")
-            ),
-        ))
+        Err(refusal(path, &wording::unnamed_contents(&unnamed, carries)))
     }
 }
 
 fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
     match hold(path) {
         Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
-        Err(Errno::ROFS) => {
-            Err(refusal(path, "it is write-protected; look for a switch, or use blockdev --setrw"))
-        }
-        fd => fd.map_err(|errno| not_possible("open for writing", path, errno)),
+        Err(Errno::ROFS) => Err(refusal(path, wording::WRITE_PROTECTED)),
+        fd => fd.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno)),
     }
 }
 
 /// Who holds a device, as far as it can be determined, and what to do.
 fn holder_of(path: &Path) -> String {
     let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
-        return "another program holds it exclusively; close that program first".to_owned();
+        return wording::HELD.to_owned();
     };
     // Its use may have begun after the first check.
     let found = Target::device(&device).and_then(|target| use_of(&target));
-    found.unwrap_or_else(|| {
-        "another program holds it exclusively; close that program first (fuser -v shows programs, zpool status pools of ZFS)".to_owned()
-    })
+    found.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
 }
 
 fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
     let (fd, _) = match DirectIo::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
         Err(Errno::TXTBSY) => {
-            return Err(refusal(path, "it is a running program; stop it first"));
+            return Err(refusal(path, wording::RUNNING_PROGRAM));
         }
         Err(Errno::LOOP) => {
-            return Err(refusal(path, "it has become a symbolic link since the check; start again"));
+            return Err(refusal(path, wording::BECAME_A_LINK));
         }
-        fd => fd.map_err(|errno| not_possible("open for writing", path, errno))?,
+        fd => fd.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?,
     };
     if lock_patiently(&fd) == Err(Errno::WOULDBLOCK) {
-        return Err(refusal(path, "another program holds a lock on it; close that program first"));
+        return Err(refusal(path, wording::LOCKED));
     }
-    let stat = fstat(&fd).map_err(|errno| not_possible("look at", path, errno))?;
+    let stat = fstat(&fd).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
     let candidates = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
     let clock = Monotonic::start();
     let mut tries = 1;
     loop {
         // Given back at once: this only asks whether another program has it open.
         let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
-            (_, Some((program, _))) => format!("{program} has it open; close that program first"),
-            (Err(LeaseError::Taken), None) => {
-                "another program has it open; close that program first (fuser -v shows it)".to_owned()
-            }
+            (_, Some((program, _))) => wording::open_in(&program),
+            (Err(LeaseError::Taken), None) => wording::OPEN_IN_UNKNOWN.to_owned(),
             (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
         };
         // A program that is just being started has copies of all its parent's descriptors, including those

@@ -10,11 +10,13 @@ use rustix::io::Errno;
 
 use super::{Consent, NOTHING_BEHIND, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::in_use::{Claims, Target, use_of};
 use crate::lab_error::not_possible;
 use crate::loop_device::{Backing, LOOP_MAJOR, Store};
-use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 impl Consent {
     /// Consents to writing to the loop device at `path`, after every check has passed: its backing file is
@@ -25,19 +27,19 @@ impl Consent {
     /// A refusal that names the check which failed, and what to do.
     pub fn for_own_loop_device(path: &Path) -> Result<Self, LabError> {
         let refuse = |reason: &str| Err(refusal(path, reason));
-        let stat = stat(path).map_err(|errno| not_possible("look at", path, errno))?;
+        let stat = stat(path).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
-            return refuse("it is not a block device; give a folder to measure writes");
+            return refuse(wording::NOT_A_DEVICE);
         }
         let number = DeviceNumber::from_raw(stat.st_rdev);
         if number.major != LOOP_MAJOR {
-            return refuse("it may hold something of yours; give a folder on it to measure writes");
+            return refuse(wording::MAY_HOLD_DATA);
         }
         let Some(device) = BlockDevice::by_number(number) else {
-            return refuse("/sys does not list it, so nothing can be checked");
+            return refuse(wording::NOT_IN_SYS);
         };
         if device.is_partition() || !device.partitions().is_empty() {
-            return refuse("it has partitions or is one; detach it and attach a file without partitions");
+            return refuse(wording::HAS_PARTITIONS);
         }
         let look = open_for_reading(path)?;
         check_is_ours(&look, path)?;
@@ -47,15 +49,15 @@ impl Consent {
         drop(look);
         let device = match hold(path) {
             Err(Errno::BUSY) => {
-                return refuse("another program holds it exclusively; close that program first");
+                return refuse(wording::HELD);
             }
-            device => device.map_err(|errno| not_possible("open for writing", path, errno))?,
+            device => device.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?,
         };
         // What was checked by its path is what was opened, and has not changed; from here on it cannot
         // change.
-        let fd = fstat(&device).map_err(|errno| not_possible("look at", path, errno))?;
+        let fd = fstat(&device).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
         if fd.st_rdev != stat.st_rdev || FileType::from_raw_mode(fd.st_mode) != FileType::BlockDevice {
-            return refuse("it was replaced by another device during the check; start again");
+            return refuse(wording::DEVICE_REPLACED);
         }
         check_is_ours(&device, path)?;
         let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
@@ -66,14 +68,9 @@ impl Consent {
 
 fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), LabError> {
     match Backing::of_open(device) {
-        Err(Errno::NXIO) => Err(refusal(path, "no file is attached to it (losetup)")),
-        Err(errno) => Err(not_possible("ask for the backing file of", path, errno)),
+        Err(Errno::NXIO) => Err(refusal(path, wording::NO_FILE_ATTACHED)),
+        Err(errno) => Err(not_possible(action::ASK_BACKING_FILE, path, errno)),
         Ok(Backing { store: Store::File { device, inode }, .. }) if holds_file(device, inode) => Ok(()),
-        Ok(_) => Err(refusal(
-            path,
-            &format!(
-                "its backing file was not made by this process in its own {DIRECTORY}; give a folder to measure writes"
-            ),
-        )),
+        Ok(_) => Err(refusal(path, &wording::not_own_file(DIRECTORY))),
     }
 }

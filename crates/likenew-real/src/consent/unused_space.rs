@@ -14,23 +14,22 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
-use rustix::io::pread;
 use sha2::{Digest as _, Sha256};
 
-use super::gpt_table::read_table;
+use super::gpt_table::{GRAIN, Table, read, read_table};
 use super::identity::Identity;
-use super::{Agreement, NOTHING_BEHIND, lock_patiently, open_for_reading, refusal, reread_kernel_state};
+use super::{Agreement, NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
-use crate::device::capacity;
+use crate::block::capacity;
+use crate::hold::lock_patiently;
 use crate::identify::resolve;
 use crate::in_use::{Claims, Target, add_with_lower_devices, lower_device, use_of};
 use crate::lab_error::not_possible;
 use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
-
-/// Discards begin and end on multiples of this, and are no shorter.
-pub(super) const GRAIN: u64 = 1 << 20;
+use crate::wording::action;
+use crate::wording::consent as wording;
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,9 +64,9 @@ impl UnusedSpace {
     /// # Errors
     /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
     pub fn in_folder(folder: &Path) -> Result<Self, LabError> {
-        let fd = File::open(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
+        let fd = File::open(folder).map_err(LabError::system(action::open_path(folder.display())))?;
         let mount = Mount::containing(fd);
-        let mount = mount.ok_or_else(|| refusal(folder, "the system does not report its drive"))?;
+        let mount = mount.ok_or_else(|| refusal(folder, wording::DRIVE_NOT_REPORTED))?;
         Self::in_mount(&mount)
     }
 
@@ -78,7 +77,7 @@ impl UnusedSpace {
         if let Some(device) = lower_device(mount)
             && !add_with_lower_devices(&device, &mut stands_on)
         {
-            return Err(refuse("it is on a loop device, and what backs that is not known"));
+            return Err(refuse(wording::LOOP_BACKING_UNKNOWN));
         }
         let devices = stands_on.into_iter().map(BlockDevice::at);
         let mut disks: Vec<String> =
@@ -87,8 +86,8 @@ impl UnusedSpace {
         disks.dedup();
         match &disks[..] {
             [disk] => Self::at(&Path::new("/dev").join(disk)),
-            [] => Err(refuse("there is no disk with partitions below it")),
-            [..] => Err(refuse(&format!("it is on several disks ({}); give one of them", disks.join(", ")))),
+            [] => Err(refuse(wording::NO_PARTITIONED_DISK)),
+            [..] => Err(refuse(&wording::several_disks(&disks))),
         }
     }
 
@@ -102,34 +101,31 @@ impl UnusedSpace {
         let fd = open_for_reading(&path)?;
         let identity = Identity::from_fd(&fd)?;
         let Identity::Device { number, .. } = identity else {
-            return Err(refuse("it is not a disk; give one with partitions, such as /dev/sda"));
+            return Err(refuse(wording::NOT_A_DISK));
         };
         let Some(disk) = BlockDevice::by_number(number) else { return Err(refuse(NOTHING_BEHIND)) };
         if disk.is_partition() {
-            return Err(refuse("it is a partition; give the whole disk"));
+            return Err(refuse(wording::IS_A_PARTITION));
         }
         if disk.attribute("ro").is_some_and(|ro| ro == "1") {
-            return Err(refuse("it is write-protected; look for a switch, or use blockdev --setrw"));
+            return Err(refuse(wording::WRITE_PROTECTED));
         }
         let bytes = capacity(&fd, &path)?;
         reread_kernel_state(&fd);
-        let found = signatures(&fd, 0, bytes).map_err(|errno| not_possible("read", &path, errno))?;
+        let found = signatures(&fd, 0, bytes).map_err(|errno| not_possible(action::READ, &path, errno))?;
         let table = match &found[..] {
             ["dos"] => "dos",
             all if all.contains(&"gpt") && all.iter().all(|name| ["gpt", "dos"].contains(name)) => "gpt",
             [] => {
-                return Err(refuse(
-                    "it has no partition table; to discard all of it, give consent to the whole disk",
-                ));
+                return Err(refuse(wording::NO_TABLE));
             }
             all => {
                 let all = all.join(" and ");
-                return Err(refuse(&format!(
-                    "it carries {all}, which may use space outside of partitions; discard all of it with consent, or nothing"
-                )));
+                return Err(refuse(&wording::uses_unpartitioned_space(&all)));
             }
         };
-        let block = u64::from(ioctl_blksszget(&fd).map_err(|errno| not_possible("look at", &path, errno))?);
+        let block =
+            u64::from(ioctl_blksszget(&fd).map_err(|errno| not_possible(action::LOOK_AT, &path, errno))?);
         let on_disk = if table == "gpt" { of_gpt(&fd, block, bytes) } else { of_dos(&fd, block, bytes) };
         let Table { mut partitions, tables, end } = on_disk.map_err(|reason| refuse(&reason))?;
         let mut known: Vec<Range<u64>> = disk
@@ -141,19 +137,17 @@ impl UnusedSpace {
         known.sort_by_key(|range| range.start);
         partitions.sort_by_key(|range| range.start);
         if known != partitions {
-            return Err(refuse(
-                "its table and the kernel list different partitions; make the kernel read it again (partprobe), or restart",
-            ));
+            return Err(refuse(wording::TABLE_DIFFERS));
         }
         if partitions.is_empty() {
-            return Err(refuse("it has no partitions; to discard all of it, give consent to the whole disk"));
+            return Err(refuse(wording::NO_PARTITIONS));
         }
         let ranges = holes(&partitions, end.min(bytes));
         let target = Target::parts(&disk, ranges.clone()).ok_or_else(|| refuse(NOTHING_BEHIND))?;
         if let Some(reason) = use_of(&target) {
             return Err(refuse(&reason));
         }
-        let digest = digest(&fd, &tables).map_err(|errno| not_possible("read", &path, errno))?;
+        let digest = digest(&fd, &tables).map_err(|errno| not_possible(action::READ, &path, errno))?;
         let (id, model) = (StableId::of_device(&disk, bytes), disk.model());
         Ok(Self { id, model, table, ranges, identity, digest, path })
     }
@@ -180,10 +174,9 @@ impl UnusedConsent {
         let UnusedSpace { path, id, .. } = space;
         agreement.names(path, id)?;
         let fd = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|errno| not_possible("open for writing", path, errno))?;
+            .map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?;
         if lock_patiently(&fd).is_err() {
-            let reason =
-                "another program holds a lock on it, as partitioning tools do; close that program first";
+            let reason = wording::LOCKED_BY_PARTITIONING;
             return Err(refusal(path, reason));
         }
         let target = space.target().ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
@@ -210,43 +203,27 @@ impl UnusedConsent {
         if Identity::from_fd(&self.fd)? != self.space.identity
             || UnusedSpace::at(&self.space.path)? != self.space
         {
-            return Err(refusal(
-                &self.space.path,
-                "its partitions have changed since the check; start again",
-            ));
+            return Err(refusal(&self.space.path, wording::PARTITIONS_CHANGED));
         }
         Ok(())
     }
 }
 
-/// What a table says.
-pub(super) struct Table {
-    pub(super) partitions: Vec<Range<u64>>,
-    /// Where the table itself stands.
-    pub(super) tables: [Range<u64>; 2],
-    /// Up to where partitions may reach.
-    pub(super) end: u64,
-}
-
 fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
-    read_table(fd, block, bytes)
-        .map_err(|reason| format!("its partition table cannot be read ({reason}); check it first (gdisk -l)"))
+    read_table(fd, block, bytes).map_err(|reason| wording::table_unreadable(&reason))
 }
 
 /// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes
 /// each from 446 on.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
-    let sector = read(fd, &(0..512))
-        .map_err(|errno| format!("its first sector cannot be read ({errno}); see likenew facts"))?;
+    let sector = read(fd, &(0..512)).map_err(|errno| wording::first_sector_unreadable(errno))?;
     let number =
         |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
     let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);
     let mut partitions = Vec::new();
     for at in entries {
         if [0x05, 0x0F, 0x85].contains(&sector[at + 4]) {
-            return Err(
-                "it has an extended partition, with tables between its parts; trim the file systems on it instead (fstrim)".to_owned()
-            );
+            return Err(wording::EXTENDED_PARTITION.to_owned());
         }
         partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
     }
@@ -275,19 +252,6 @@ fn digest(fd: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32]> {
         digest.update(read(fd, range)?);
     }
     Ok(digest.finalize().into())
-}
-
-pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
-    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match pread(fd, &mut bytes[filled..], range.start + filled as u64)? {
-            0 => break,
-            moved => filled += moved,
-        }
-    }
-    Ok(bytes)
 }
 
 /// Reads the table of this kind and everything that follows from it, for fuzzers.

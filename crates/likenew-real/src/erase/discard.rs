@@ -15,9 +15,11 @@ use rustix::io::Errno;
 use super::ioctls;
 use crate::block::BlockDevice;
 use crate::consent::{Consent, UnusedConsent};
+use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
 use crate::stat;
+use crate::wording::action;
+use crate::wording::erase as wording;
 
 /// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
 /// drive's limit (`discard_max_bytes`).
@@ -65,11 +67,11 @@ impl DiscardReport {
 pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, LabError> {
     let device = consent.descriptor();
     let path = consent.path().display();
-    let seek_error = || io_error(format!("look at {path}"));
+    let seek_error = || io_error(action::look_at(&path));
     let bytes = seek(device, SeekFrom::End(0)).map_err(seek_error())?;
-    let block = u64::from(ioctl_blksszget(device).map_err(|_| {
-        LabError::Unsuitable(format!("{path} is not a block device: give a drive or partition"))
-    })?);
+    let block = u64::from(
+        ioctl_blksszget(device).map_err(|_| LabError::Unsuitable(wording::not_a_block_device(&path)))?,
+    );
     let all = 0..bytes - bytes % block;
     in_steps(device, &path.to_string(), &all, STEP, watch)
 }
@@ -116,7 +118,7 @@ pub(super) fn in_steps(
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, LabError> {
-    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(format!("look at {path}")))?.st_rdev);
+    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(&path)))?.st_rdev);
     let counter = BlockDevice::by_number(number);
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {
@@ -148,8 +150,5 @@ fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
 }
 
 fn no_discards(path: &str) -> LabError {
-    LabError::Refused(format!(
-        "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts {path} shows \
-         which layer, and a full overwrite needs none"
-    ))
+    LabError::Refused(wording::no_discards(path))
 }

@@ -16,9 +16,7 @@ use super::precondition::{Environment, Precondition, Standing, for_drive};
 use crate::consent::UnusedSpace;
 use crate::mounts::Mount;
 use crate::nvme_admin::{self, ReadCommand};
-
-/// The origin of the space that no partition covers.
-const TABLE: &str = "the partition table";
+use crate::wording::erase as wording;
 
 /// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
 pub(crate) fn check(fd: impl AsFd) -> ProbeResult {
@@ -46,9 +44,9 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
     }
     if !is_device {
         feasibility.unused_bytes = match Mount::containing(fd).map(|mount| UnusedSpace::in_mount(&mount)) {
-            Some(Ok(space)) => Fact::new(space.bytes(), TABLE),
-            Some(Err(lab_error)) => Fact::unknown(lab_error.to_string(), TABLE),
-            None => Fact::unknown("the system does not report its drive", TABLE),
+            Some(Ok(space)) => Fact::new(space.bytes(), wording::PARTITION_TABLE),
+            Some(Err(lab_error)) => Fact::unknown(lab_error.to_string(), wording::PARTITION_TABLE),
+            None => Fact::unknown(wording::DRIVE_NOT_REPORTED, wording::PARTITION_TABLE),
         };
     }
     feasibility
@@ -56,12 +54,9 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
 
 fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
     let reason = match &found.standing {
-        Standing::Refuses { reason, remedy } => format!("{reason}; {remedy}"),
-        Standing::Unknown { reason, help } if found.stands_against(action) => {
-            format!("{reason}, and this step cannot be interrupted; {help}")
-        }
         Standing::Warns(reason) => reason.clone(),
-        Standing::Unknown { .. } | Standing::Holds(_) => return None,
+        Standing::Unknown { .. } if !found.stands_against(action) => return None,
+        standing => standing.objection()?,
     };
     Some(Objection { action, forbids: found.stands_against(action), reason })
 }

@@ -11,10 +11,13 @@ use super::ioctls::read_partitions_again;
 use super::nvme_status::text;
 use crate::block::BlockDevice;
 use crate::consent::Consent;
+use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::mounts::DeviceNumber;
 use crate::nvme_admin::{self, Format, ReadCommand};
-use crate::standards::nvme::{Controller, Namespace};
+use crate::standards::nvme::{Controller, Namespace, active_namespaces};
+use crate::wording::action;
+use crate::wording::consent::not_changed;
+use crate::wording::erase as wording;
 
 /// How it is erased. There is no third way: a format without an erase guarantees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +37,8 @@ impl Erase {
         match number {
             1 => Ok(Self::UserData),
             2 => Ok(Self::Key),
-            0 => Err(LabError::Refused(
-                "a format without an erase (0) promises nothing; use 1 (user data) or 2 (key)".to_owned(),
-            )),
-            other => Err(LabError::Unsuitable(format!(
-                "{other} is not a kind of erase: use 1 (user data) or 2 (key)"
-            ))),
+            0 => Err(LabError::Refused(wording::FORMAT_WITHOUT_ERASE.to_owned())),
+            other => Err(LabError::Unsuitable(wording::not_an_erase(other))),
         }
     }
 }
@@ -90,24 +89,19 @@ impl FormatPlan {
     pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let path = consent.path().display();
-        let refuse = |reason: &str| LabError::Refused(format!("{path} was not changed: {reason}"));
-        let number =
-            DeviceNumber::from_raw(fstat(device).map_err(io_error(format!("look at {path}")))?.st_rdev);
+        let refuse = |reason: &str| LabError::Refused(not_changed(&path, reason));
+        let number = DeviceNumber::from_raw(fstat(device).map_err(io_error(action::look_at(&path)))?.st_rdev);
         let is_namespace = BlockDevice::by_number(number).is_some_and(|device| {
             !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
         });
         if !is_namespace {
-            return Err(refuse("only an NVMe namespace can be formatted; discard it instead"));
+            return Err(refuse(wording::NOT_A_NAMESPACE));
         }
-        let namespace =
-            nvme_admin::number(device).map_err(io_error(format!("ask for the namespace of {path}")))?;
+        let namespace = nvme_admin::number(device).map_err(io_error(action::ask_namespace(&path)))?;
         let read = |what| nvme_admin::read(device, what).map(|(answer, _)| answer);
-        let controller =
-            read(ReadCommand::Controller).map_err(io_error(format!("ask {path} what it supports")))?;
-        let active =
-            read(ReadCommand::Namespaces).map_err(io_error(format!("ask {path} for its namespaces")))?;
-        let identify =
-            read(ReadCommand::Namespace).map_err(io_error(format!("ask {path} for its format")))?;
+        let controller = read(ReadCommand::Controller).map_err(io_error(action::ask_controller(&path)))?;
+        let active = read(ReadCommand::Namespaces).map_err(io_error(action::ask_namespaces(&path)))?;
+        let identify = read(ReadCommand::Namespace).map_err(io_error(action::ask_format(&path)))?;
         Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
     }
 
@@ -119,31 +113,21 @@ impl FormatPlan {
         namespace: u32,
         erase: Erase,
     ) -> Result<Self, String> {
-        let controller =
-            Controller::parse(controller).ok_or("its answer is too short; discard it instead")?;
+        let controller = Controller::parse(controller).ok_or(wording::SHORT_ANSWER)?;
         if !controller.formats() {
-            return Err("the drive reports that it cannot be formatted; discard it instead".to_owned());
+            return Err(wording::NO_FORMAT.to_owned());
         }
         if erase == Erase::Key && !controller.erases_key() {
-            return Err("the drive cannot erase by its key; use the erase of user data (1)".to_owned());
+            return Err(wording::NO_KEY_ERASE.to_owned());
         }
-        let others: Vec<String> = active
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
-            .take_while(|number| *number != 0)
-            .filter(|number| *number != namespace)
-            .map(|number| number.to_string())
-            .collect();
+        let mut others = active_namespaces(active);
+        others.retain(|number| *number != namespace);
         if controller.formats_all_namespaces() && !others.is_empty() {
-            return Err(format!(
-                "the drive formats all of its namespaces at once, and there are others (number {}), which you have not agreed to lose; detach \
-                 or delete them first (nvme detach-ns), or discard this one",
-                others.join(", ")
-            ));
+            return Err(wording::other_namespaces(&others));
         }
         let found = Namespace::parse(identify).filter(|found| found.size_blocks > 0);
         let Some(found) = found else {
-            return Err("it gave an invalid answer about its format; discard it instead".to_owned());
+            return Err(wording::INVALID_FORMAT.to_owned());
         };
         let bytes = found.size_blocks.saturating_mul(found.format.block_bytes);
         let timeout_ms = TIMEOUT_MS + (bytes >> 40) * TIMEOUT_MS_PER_TIB;
@@ -181,15 +165,11 @@ impl FormatPlan {
     /// `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
     pub fn text(&self) -> String {
         let erase = match self.erase {
-            Erase::UserData => "erase of user data",
-            Erase::Key => "erase of the key",
+            Erase::UserData => wording::ERASE_OF_USER_DATA,
+            Erase::Key => wording::ERASE_OF_KEY,
         };
-        let Self { namespace, format_index, block_bytes, metadata_bytes, .. } = self;
-        let metadata =
-            if *metadata_bytes > 0 { format!(" and {metadata_bytes} of metadata") } else { String::new() };
-        format!(
-            "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} bytes{metadata}) as it is"
-        )
+        let Self { namespace, format_index, block_bytes, metadata_bytes, .. } = *self;
+        wording::format_plan(namespace, erase, format_index, block_bytes, metadata_bytes)
     }
 
     /// Formats the namespace, and blocks until the drive has answered, which may take minutes. It cannot be
@@ -200,16 +180,14 @@ impl FormatPlan {
     pub fn carry_out(&self, consent: &Consent) -> Result<FormatReport, LabError> {
         let path = consent.path().display().to_string();
         if Self::inspect(consent, self.erase)? != *self {
-            return Err(LabError::Refused(format!(
-                "{path} was not changed: its format has changed since the check; start again"
-            )));
+            return Err(LabError::Refused(not_changed(&path, wording::FORMAT_CHANGED)));
         }
         let device = consent.descriptor();
         let command =
             Format { namespace: self.namespace, word_10: self.word_10(), timeout_ms: self.timeout_ms };
-        let status = nvme_admin::format(device, command).map_err(io_error(format!("format {path}")))?;
+        let status = nvme_admin::format(device, command).map_err(io_error(action::format(&path)))?;
         if status != 0 {
-            return Err(LabError::Refused(format!("{path} was not formatted: {}", text(status))));
+            return Err(LabError::Refused(wording::not_formatted(&path, &text(status))));
         }
         let partitions_read = read_partitions_again(device).is_ok();
         // All but the kind of erase and the timeout is read from the drive again.

@@ -9,6 +9,7 @@ use crate::ata_command;
 pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
 pub use crate::standards::sanitize::Sanitize;
+use crate::wording::instructions as wording;
 
 /// The password for a secure erase: fixed and published, since a power cut leaves the drive locked by it; and
 /// not empty, as programs and drives disagree about empty ones.
@@ -25,52 +26,30 @@ impl AtaSecurity {
     pub fn secure_erase(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         if !self.supported {
-            return vec![format!("{path} has no secure erase; discard it, or overwrite it instead.")];
+            return vec![wording::no_secure_erase(path)];
         }
         let (option, minutes) = match self.enhanced {
             true => ("--security-erase-enhanced", self.minutes_enhanced.or(self.minutes)),
             false => ("--security-erase", self.minutes),
         };
         let mut lines = vec![
-            format!("A secure erase makes {path} erase everything on it, including its spare area. It cannot be interrupted or undone."),
-            "Do it with the drive on SATA inside the machine, never behind USB or a RAID controller: an adapter that takes the password and \
-             refuses the erase, or resets a drive that does not answer, has cost owners their drives."
-                .to_owned(),
+            wording::secure_erase(&path),
+            wording::ON_SATA_ONLY.to_owned(),
+            wording::erase_time(minutes),
         ];
-        lines.push(match minutes {
-            Some(minutes) => format!("The drive says that it takes about {minutes} minutes. It does not respond until then: do not disconnect its power."),
-            None => "The drive does not report how long it takes: minutes for flash, hours for a disk. Do not disconnect its power.".to_owned(),
-        });
         if self.locked {
-            lines.push("It is locked by a password. Unlock it first:".to_owned());
-            lines.push(format!("    hdparm --user-master u --security-unlock PASSWORD {path}"));
+            lines.extend(wording::unlock_first(&path));
         }
         if self.frozen {
-            lines.push(
-                "The machine's firmware has frozen it. Suspend the machine, wake it, and check again:"
-                    .to_owned(),
-            );
-            lines.push("    systemctl suspend".to_owned());
+            lines.extend(wording::thaw_first());
         }
         if self.enabled && !self.locked {
-            lines.push("A password is set on it. Remove it first:".to_owned());
-            lines.push(format!("    hdparm --user-master u --security-disable PASSWORD {path}"));
+            lines.extend(wording::remove_password_first(&path));
         }
         if self.expired {
-            lines.push(
-                "Too many passwords were tried: disconnect its power once before anything else.".to_owned(),
-            );
+            lines.push(wording::PASSWORD_TRIES_USED_UP.to_owned());
         }
-        lines.extend([
-            "First see that it says \"not enabled\", \"not locked\" and \"not frozen\":".to_owned(),
-            format!("    hdparm -I {path}"),
-            format!("Then set the password \"{PASSWORD}\", which the erase takes away again, and erase:"),
-            format!("    hdparm --user-master u --security-set-pass {PASSWORD} {path}"),
-            format!("    hdparm --user-master u {option} {PASSWORD} {path}"),
-            "Afterwards see that it says \"not enabled\" again. If power was lost on the way, the drive is locked by this password:".to_owned(),
-            format!("    hdparm --user-master u --security-unlock {PASSWORD} {path}"),
-            format!("    hdparm --user-master u --security-disable {PASSWORD} {path}"),
-        ]);
+        lines.extend(wording::secure_erase_commands(&path, option, PASSWORD));
         lines
     }
 
@@ -79,32 +58,26 @@ impl AtaSecurity {
         let path = path.display();
         let Sanitize { block, crypto, overwrite } = self.sanitize;
         if !self.sanitize.is_any() {
-            return vec![format!("{path} has no Sanitize; discard it, or overwrite it instead.")];
+            return vec![wording::no_ata_sanitize(path)];
         }
-        let mut lines = vec![
-            format!("Sanitize makes {path} erase everything on it, including its spare area. It cannot be interrupted: it continues after a power cut."),
-            "It is meant for giving a drive away; against slowness a discard is as good. Until it ends, nothing can be read or written."
-                .to_owned(),
-        ];
+        let mut lines = wording::ata_sanitize(&path).to_vec();
         if self.frozen {
-            lines.push("The machine's firmware has frozen its security. Suspend the machine, wake it, and check again:".to_owned());
-            lines.push("    systemctl suspend".to_owned());
+            lines.extend(wording::thaw_security_first());
         }
         for (has, what, option) in [
-            (crypto, "By a new key, at once:", "--sanitize-crypto-scramble"),
-            (block, "By erasing its flash, in minutes:", "--sanitize-block-erase"),
+            (crypto, wording::BY_NEW_KEY, "--sanitize-crypto-scramble"),
+            (block, wording::BY_ERASING_FLASH, "--sanitize-block-erase"),
             (
                 overwrite,
-                "By writing all of it, in hours:",
+                wording::BY_WRITING,
                 "--sanitize-overwrite-passes 1 --sanitize-overwrite hex:00000000",
             ),
         ] {
             if has {
-                lines.push(what.to_owned());
-                lines.push(format!("    hdparm --yes-i-know-what-i-am-doing {option} {path}"));
+                lines.extend([what.to_owned(), wording::ata_sanitize_command(&path, option)]);
             }
         }
-        lines.extend(["To see how far it is:".to_owned(), format!("    hdparm --sanitize-status {path}")]);
+        lines.extend(wording::ata_sanitize_progress(&path));
         lines
     }
 }
@@ -117,37 +90,18 @@ pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
 /// Instructions for a sanitize of the NVMe drive with the controller at `path`.
 pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
     let path = path.display();
-    let Some(can) = can else {
-        return vec![format!("{path} has no Sanitize; discard it, or format it with an erase instead.")];
-    };
-    let mut lines = vec![
-        format!(
-            "Sanitize has {path} itself erase everything on it, all namespaces at once, also what it keeps in reserve. It runs on after the command \
-             has returned, goes on after a power cut, and cannot be ended."
-        ),
-        "It is meant for giving a drive away, and is no cure for slowness that a discard or a format would not be. Should it fail, the drive takes no \
-         I/O until one has succeeded; \"--ause\" below lets it be used again after that."
-            .to_owned(),
-    ];
+    let Some(can) = can else { return vec![wording::no_nvme_sanitize(path)] };
+    let mut lines = wording::nvme_sanitize(&path).to_vec();
     for (has, what, action) in [
-        (can.crypto, "By a new key, at once:", "--sanact=4"),
-        (can.block, "By erasing its flash, in minutes:", "--sanact=2"),
-        (
-            can.overwrite,
-            "By writing all of it once, in hours (without --owpass=1 it would do so sixteen times):",
-            "--sanact=3 --owpass=1",
-        ),
+        (can.crypto, wording::BY_NEW_KEY, "--sanact=4"),
+        (can.block, wording::BY_ERASING_FLASH, "--sanact=2"),
+        (can.overwrite, wording::BY_WRITING_ONCE, "--sanact=3 --owpass=1"),
     ] {
         if has {
-            lines.push(what.to_owned());
-            lines.push(format!("    nvme sanitize {path} {action} --ause"));
+            lines.extend([what.to_owned(), wording::nvme_sanitize_command(&path, action)]);
         }
     }
-    lines.extend([
-        "To see how far it is (SPROG counts to 65535; SSTAT ends on 1 when it was done, 3 when it failed):"
-            .to_owned(),
-        format!("    nvme sanitize-log {path}"),
-    ]);
+    lines.extend(wording::nvme_sanitize_progress(&path));
     lines
 }
 

@@ -1,6 +1,8 @@
 //! What an NVMe drive's refusal of Format NVM means, and what to do about it (NVM Express Base Specification
 //! 2.0, figures 97 to 101; the sentences from what owners met, named beside them).
 
+use crate::wording::erase as wording;
+
 /// Bits of a status: code and its type. Higher ones (more, do not retry) say nothing about why.
 const CODE: u16 = 0x7FF;
 
@@ -9,39 +11,23 @@ pub(super) fn text(status: u16) -> String {
     let code = status & CODE;
     let words = match code {
         // Firmware of laptops freezes drives at start (nvme-cli issue 84: PM951, PM961, SM961).
-        0x001 => {
-            "it does not take the command (invalid opcode): many laptops freeze their drives when they start. Suspend the machine, wake it, and \
-             try again; if that changes nothing, the drive has no such command"
-        }
-        0x002 => "it does not support a field of the command; discard the whole device instead",
-        0x006 => {
-            "internal error of the drive; disconnect its power for a minute, and check its health before trying again"
-        }
+        0x001 => wording::INVALID_OPCODE,
+        0x002 => wording::INVALID_FIELD,
+        0x006 => wording::INTERNAL_ERROR,
         // nvme-cli issue 423, an Adata SX8000NP.
-        0x00C => {
-            "it expects another command first (command sequence); power it off and on, and try again; else discard the whole device"
-        }
+        0x00C => wording::COMMAND_SEQUENCE,
         // A password in the firmware (nvme-cli issue 779): suspending does not help.
-        0x015 => {
-            "it is locked, or its security is in use: remove the drive's password in the firmware settings first"
-        }
-        0x01C | 0x01D => {
-            "a sanitize is running or has failed; let it finish first (nvme sanitize-log shows it)"
-        }
-        0x020 => "the namespace is write-protected; remove that first (nvme set-feature, 84h)",
-        0x084 => "a format is already running; wait until it has finished",
+        0x015 => wording::LOCKED_BY_SECURITY,
+        0x01C | 0x01D => wording::SANITIZING,
+        0x020 => wording::NAMESPACE_WRITE_PROTECTED,
+        0x084 => wording::FORMATTING,
         // nvme-cli issues 600 and 816.
-        0x10A => {
-            "it refuses the format, though it is the one in use: its firmware may not take this kind of erase; try the other kind, or discard the \
-             whole device"
-        }
-        0x182 => "a part of its flash is marked as read-only; check its health",
-        0x286 => "access denied: a password or a lock is set; remove that first",
-        _ => {
-            "the code is vendor-specific; look it up in the drive's manual, and discard the whole device instead"
-        }
+        0x10A => wording::FORMAT_REFUSED,
+        0x182 => wording::FLASH_READ_ONLY,
+        0x286 => wording::ACCESS_DENIED,
+        _ => wording::VENDOR_STATUS,
     };
-    format!("the drive answered with status {code:03X}h: {words}")
+    wording::format_status(code, words)
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use super::deny::{Level, matching_denials};
 use super::instructions::AtaSecurity;
 use super::power_supply::PowerSupply;
 use crate::lab_error::not_possible;
+use crate::wording::action;
+use crate::wording::consent::not_changed;
+use crate::wording::erase as wording;
 
 /// Battery charge in percent below which it may not last. Chosen: half, as the length of an erase is unknown.
 const CHARGE_MIN: u8 = 50;
@@ -53,6 +56,17 @@ pub enum Standing {
     },
 }
 
+impl Standing {
+    /// Why it may not be done, and what to do; nothing where it holds.
+    pub(super) fn objection(&self) -> Option<String> {
+        match self {
+            Self::Refuses { reason, remedy } => Some(wording::not_fulfilled(reason, remedy)),
+            Self::Unknown { reason, help } => Some(wording::not_known_enough(reason, help)),
+            Self::Holds(_) | Self::Warns(_) => None,
+        }
+    }
+}
+
 impl Precondition {
     fn new(name: &'static str, standing: Standing) -> Self {
         Self { name, standing }
@@ -84,7 +98,7 @@ pub struct Environment {
 /// The path cannot be examined, or there is no drive below it to query.
 pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-        .map_err(|errno| not_possible("look at", path, errno))?;
+        .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
     let power = PowerSupply::now();
     match crate::facts::collect(&opened, None) {
         ProbeResult::Facts(facts) => {
@@ -94,11 +108,9 @@ pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec
             };
             Ok(facts.drives.iter().map(of).collect())
         }
-        ProbeResult::Unknown(reason) => Err(LabError::Refused(format!(
-            "{} was not changed: nothing is known about the drive below it ({reason}); see likenew facts {}",
-            path.display(),
-            path.display()
-        ))),
+        ProbeResult::Unknown(reason) => {
+            Err(LabError::Refused(wording::nothing_known(path.display(), &reason)))
+        }
         other => unreachable!("a look for facts has seen {other:?}"),
     }
 }
@@ -126,112 +138,96 @@ pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -
 /// That one.
 pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Result<(), LabError> {
     let Some(against) = found.iter().find(|found| found.stands_against(action)) else { return Ok(()) };
-    let refusal_text = match &against.standing {
-        Standing::Refuses { reason, remedy } => format!("{reason}; {remedy}"),
-        Standing::Unknown { reason, help } => {
-            format!("{reason}, and this step cannot be interrupted; {help}")
-        }
-        Standing::Holds(_) | Standing::Warns(_) => return Ok(()),
-    };
-    Err(LabError::Refused(format!("{} was not changed: {refusal_text}", path.display())))
+    let Some(reason) = against.standing.objection() else { return Ok(()) };
+    Err(LabError::Refused(not_changed(path.display(), &reason)))
 }
 
 fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
     Standing::Refuses { reason: reason.into(), remedy: remedy.to_owned() }
 }
 
-fn unknown<T>(what: &str, fact: &Fact<T>, help: &str) -> Standing {
-    let reason = fact.reason().map_or_else(String::new, |reason| format!(": {reason}"));
+/// `sentence` says that it is unknown, and why.
+fn unknown<T>(sentence: fn(Option<&str>) -> String, fact: &Fact<T>, help: &str) -> Standing {
     let own = match fact {
         Fact::Unknown { help: Some(help), .. } => help.clone(),
         _ => help.to_owned(),
     };
-    Standing::Unknown { reason: format!("{what} is not known{reason}"), help: own }
+    Standing::Unknown { reason: sentence(fact.reason()), help: own }
 }
 
 fn power(supply: PowerSupply) -> Standing {
     match supply {
-        PowerSupply::Mains => Standing::Holds("the machine is plugged in".to_owned()),
+        PowerSupply::Mains => Standing::Holds(wording::PLUGGED_IN.to_owned()),
         PowerSupply::Battery(percent) if percent > CHARGE_MIN => {
-            Standing::Holds(format!("the machine runs on a battery at {percent}%"))
+            Standing::Holds(wording::on_battery(percent))
         }
-        PowerSupply::Battery(percent) => refuses(
-            format!("the machine runs on a battery at {percent}%"),
-            "plug it in, or charge it above 50%",
-        ),
-        PowerSupply::BatteryOfUnknownCharge => {
-            refuses("the machine runs on a battery that does not report its charge", "plug it in")
-        }
-        PowerSupply::Unlisted => Standing::Holds("the machine has no battery".to_owned()),
+        PowerSupply::Battery(percent) => refuses(wording::on_battery(percent), wording::CHARGE_IT),
+        PowerSupply::BatteryOfUnknownCharge => refuses(wording::BATTERY_CHARGE_UNKNOWN, wording::PLUG_IT_IN),
+        PowerSupply::Unlisted => Standing::Holds(wording::NO_BATTERY.to_owned()),
     }
 }
 
 fn temperature(drive: &Drive) -> Standing {
     let health = &drive.health;
     if health.throttling.get() == Some(true) {
-        return refuses("the drive is throttling", "let it cool down");
+        return refuses(wording::THROTTLING, wording::COOL_DOWN);
     }
     let Some(now) = health.temperature_c.get() else {
-        return unknown("its temperature", &health.temperature_c, "install smartmontools, or run it as root");
+        return unknown(wording::temperature_unknown, &health.temperature_c, wording::INSTALL_SMARTMONTOOLS);
     };
     let rotates = drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0);
     let own = health.temperature_warning_c.get();
     let limit = own.unwrap_or(if rotates { DISK_C_MAX } else { FLASH_C_MAX });
-    let whose = if own.is_some() { "it warns from" } else { "such drives are rated up to" };
-    if now >= limit {
-        return refuses(format!("it has {now:.0} °C, and {whose} {limit:.0} °C"), "let it cool down");
-    }
-    Standing::Holds(format!("it has {now:.0} °C, and {whose} {limit:.0} °C"))
+    let sentence = match own {
+        Some(warning) => wording::temperature_and_warning(now, warning),
+        None => wording::temperature_and_rating(now, limit),
+    };
+    if now >= limit { refuses(sentence, wording::COOL_DOWN) } else { Standing::Holds(sentence) }
 }
 
 fn health(drive: &Drive) -> Vec<Standing> {
-    const SAVE: &str = "back up its data first, and plan to replace it";
+    const SAVE: &str = wording::REPLACE;
     let health = &drive.health;
     let mut all = Vec::new();
     if health.read_only.get() == Some(true) {
-        all.push(refuses("it is read-only", SAVE));
+        all.push(refuses(wording::READ_ONLY, SAVE));
     }
     match health.failing.get() {
         Some(true) => {
             let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
-            all.push(refuses(words.unwrap_or_else(|| "it reports that it is failing".to_owned()), SAVE));
+            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), SAVE));
         }
         Some(false) => {}
-        None => all.push(unknown("its health", &health.failing, "install smartmontools, or run it as root")),
+        None => all.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS)),
     }
     if let Some(pending @ 1..) = health.pending_sectors.get() {
-        all.push(refuses(
-            format!("it has {pending} pending sectors"),
-            "back up its data first; overwriting the whole drive remaps them",
-        ));
+        all.push(refuses(wording::pending_sectors(pending), wording::REMAP));
     }
     if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
         // A drive that keeps no count of it says zero of both.
         && threshold > 0.0
         && spare <= threshold
     {
-        all.push(refuses(format!("{spare:.0}% of its spare is left; its limit is {threshold:.0}%"), SAVE));
+        all.push(refuses(wording::spare_left(spare, threshold), SAVE));
     }
     if all.is_empty() {
-        all.push(Standing::Holds("it reports good health".to_owned()));
+        all.push(Standing::Holds(wording::HEALTHY.to_owned()));
     }
     all
 }
 
 fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     let Some(model) = drive.identity.model.value() else {
-        return vec![unknown("its model", &drive.identity.model, "see likenew facts")];
+        return vec![unknown(wording::model_unknown, &drive.identity.model, wording::SEE_FACTS)];
     };
     let firmware = drive.identity.firmware.value().map(String::as_str);
     let known = matching_denials(action, model, firmware);
     if known.is_empty() {
-        return vec![Standing::Holds(format!("no problem is known for {model}"))];
+        return vec![Standing::Holds(wording::no_known_problem(model))];
     }
     let standing = |known: &super::deny::DenyMatch| match known.level {
-        Level::Deny => {
-            refuses(format!("{} ({})", known.reason, known.source), "take another way to bring it back")
-        }
-        Level::Warn => Standing::Warns(format!("{} ({})", known.reason, known.source)),
+        Level::Deny => refuses(wording::known_problem(known.reason, known.source), wording::ANOTHER_STEP),
+        Level::Warn => Standing::Warns(wording::known_problem(known.reason, known.source)),
     };
     known.iter().map(standing).collect()
 }
@@ -243,41 +239,29 @@ fn way(drive: &Drive, action: ActionKind) -> Standing {
         _ => DriveKind::Sata,
     };
     match drive.kind {
-        kind if kind == wants => Standing::Holds("commands reach it without a bridge".to_owned()),
-        DriveKind::Usb => refuses(
-            "it is connected by USB, and bridges that handle such commands badly have destroyed drives",
-            "connect it to SATA or an M.2 slot",
-        ),
-        _ => refuses("it does not support such commands", "discard it, or overwrite it instead"),
+        kind if kind == wants => Standing::Holds(wording::NO_BRIDGE.to_owned()),
+        DriveKind::Usb => refuses(wording::USB_BRIDGE, wording::CONNECT_DIRECTLY),
+        _ => refuses(wording::NO_SUCH_COMMANDS, wording::DISCARD_OR_OVERWRITE),
     }
 }
 
 fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
     let Some(security) = security else {
         return Standing::Unknown {
-            reason: "whether it is locked is not known".to_owned(),
-            help: "run it as root, with the drive on SATA".to_owned(),
+            reason: wording::LOCK_UNKNOWN.to_owned(),
+            help: wording::ROOT_ON_SATA.to_owned(),
         };
     };
     if security.locked {
-        return refuses(
-            "it is locked by a password",
-            "unlock it with that password (hdparm --security-unlock)",
-        );
+        return refuses(wording::LOCKED, wording::UNLOCK);
     }
     if security.frozen {
-        return refuses(
-            "the machine's firmware has frozen it",
-            "suspend the machine and wake it, which thaws most drives",
-        );
+        return refuses(wording::FROZEN, wording::SUSPEND);
     }
     if security.enabled && action == ActionKind::AtaSecureErase {
-        return refuses(
-            "a password is set on it already",
-            "remove it with that password first (hdparm --security-disable)",
-        );
+        return refuses(wording::PASSWORD_SET, wording::REMOVE_PASSWORD);
     }
-    Standing::Holds("it is neither locked nor frozen".to_owned())
+    Standing::Holds(wording::UNLOCKED.to_owned())
 }
 
 #[cfg(test)]

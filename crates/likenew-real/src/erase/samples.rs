@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::buffers::Buffers;
 use crate::consent::Consent;
 use crate::lab_error::io_error;
+use crate::wording::action;
 
 /// Bytes of one sample: the largest block of drives that are in use.
 const BYTES: u64 = 4096;
@@ -33,7 +34,7 @@ impl Samples {
     /// The device cannot be examined. A block that cannot be read is no error.
     pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
         let device = consent.descriptor();
-        let bytes = seek(device, SeekFrom::End(0)).map_err(io_error("ask for the size of a device"))?;
+        let bytes = seek(device, SeekFrom::End(0)).map_err(io_error(action::ASK_DEVICE_SIZE))?;
         let blocks = bytes / BYTES;
         let mut buffers = Buffers::map(1, BYTES as u32)?;
         let count = count.min(blocks);

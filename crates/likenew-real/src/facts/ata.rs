@@ -6,9 +6,10 @@ use likenew_core::facts::{Attribute, Counts, Fact, Health};
 use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::ata::{self, Feature};
+use crate::wording::facts as wording;
 
-const ABSENT: &str = "the drive has no such attribute";
-const NO_STATISTIC: &str = "the drive keeps no such statistic";
+const ABSENT: &str = wording::NO_ATTRIBUTE;
+const NO_STATISTIC: &str = wording::NO_STATISTIC;
 /// The log that says which logs there are, and that of device statistics.
 const DIRECTORY: u8 = 0x00;
 const STATISTICS: u8 = 0x04;
@@ -27,7 +28,7 @@ pub(crate) fn attributes(subject: &Subject<'_>) -> Fact<Vec<Attribute>> {
     let thresholds = query(subject, Feature::Smart, Question::AtaSmartThresholds);
     let thresholds = thresholds.value().map_or(&[][..], Vec::as_slice);
     let data = query(subject, Feature::Smart, Question::AtaSmartData);
-    data.and_then("it holds no attributes", |data| ata::attributes(&data, thresholds))
+    data.and_then(wording::NO_ATTRIBUTES, |data| ata::attributes(&data, thresholds))
 }
 
 /// What attributes and statistics say of its state.
@@ -47,7 +48,7 @@ pub(crate) fn health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -
 
 /// An attribute at its threshold, in words.
 pub(crate) fn warning(attribute: &Attribute) -> String {
-    format!("attribute {} is at {}, its threshold is {}", attribute.id, attribute.value, attribute.threshold)
+    wording::attribute_warning(attribute.id, attribute.value, attribute.threshold)
 }
 
 /// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.

@@ -4,13 +4,14 @@ use likenew_core::facts::{Card, Fact, Health};
 
 use super::roots::Roots;
 use super::subject::Subject;
+use crate::wording::facts as wording;
 
 /// The card's own words.
 pub(crate) fn card(subject: &Subject<'_>) -> Card {
     let roots = subject.roots;
     let number = |name: &str| {
         let place = Roots::place(&subject.device, name);
-        roots.hexadecimal(&place).and_then("it is too large to be true", |number| u32::try_from(number).ok())
+        roots.hexadecimal(&place).and_then(wording::TOO_LARGE, |number| u32::try_from(number).ok())
     };
     Card {
         kind: subject.line("device/type"),
@@ -26,7 +27,7 @@ pub(crate) fn card(subject: &Subject<'_>) -> Card {
 
 fn queues(subject: &Subject<'_>) -> Fact<bool> {
     let flag = subject.line("device/cmdq_en");
-    flag.and_then("it holds no such number", |text| {
+    flag.and_then(wording::NOT_A_NUMBER, |text| {
         Some(u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? > 0)
     })
 }
@@ -38,9 +39,9 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
         let digits = name.strip_prefix("mmc")?;
         (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
     });
-    let Some(host) = host else { return Fact::unknown("its host is not named", "/sys") };
+    let Some(host) = host else { return Fact::unknown(wording::HOST_NOT_LISTED, "/sys") };
     let text = subject.roots.text(&format!("/sys/kernel/debug/{host}/ios"));
-    text.and_then("it names no timing", |text| {
+    text.and_then(wording::NO_TIMING, |text| {
         let line = text.lines().find_map(|line| line.strip_prefix("timing spec:"))?;
         let words = line.split_once('(')?.1.split_once(')')?.0;
         crate::standards::bytes::text(words.as_bytes())
@@ -51,17 +52,17 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
 /// §7.4.52); and whether its spare blocks run out (`pre_eol_info`, §7.4.51).
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
     let lives = subject.line("device/life_time");
-    let used_percent = lives.and_then("the card does not report it", |text| {
+    let used_percent = lives.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
         let steps = text.split_whitespace();
         let steps = steps.filter_map(|step| u32::from_str_radix(step.trim_start_matches("0x"), 16).ok());
         let most = steps.filter(|step| (1..=11).contains(step)).max()?;
         Some(f64::from(most) * 10.0)
     });
-    let spare = subject.line("device/pre_eol_info").and_then("the card does not report it", |text| {
+    let spare = subject.line("device/pre_eol_info").and_then(wording::NOT_REPORTED_BY_CARD, |text| {
         match u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? {
             1 => Some(Vec::new()),
-            2 => Some(vec!["80 % of its spare blocks are used".to_owned()]),
-            3 => Some(vec!["90 % of its spare blocks are used".to_owned()]),
+            2 => Some(vec![wording::SPARE_80_USED.to_owned()]),
+            3 => Some(vec![wording::SPARE_90_USED.to_owned()]),
             _ => None,
         }
     });

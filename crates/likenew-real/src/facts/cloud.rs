@@ -4,14 +4,11 @@ use likenew_core::facts::{Cloud, Counts, Fact};
 
 use super::machine_query::Question;
 use super::subject::Subject;
-use crate::standards::bytes::little;
+use crate::standards::nvme::AmazonVolumeLog;
+use crate::wording::facts as wording;
 
-/// Amazon's log page of performance, and the words that it begins with for a volume of EBS and for a drive of
-/// the machine itself (nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed performance
-/// statistics").
+/// Amazon's log of a volume's performance.
 const AMAZON: Question = Question::NvmeLog(0xD0, 4096);
-const EBS: u64 = 0x3C23_B510;
-const INSTANCE_STORE: u64 = 0xEC2C_0D7E;
 
 /// Words of models by which volumes of clouds are known.
 const MODELS: [(&str, &str); 6] = [
@@ -31,13 +28,15 @@ pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Co
     if !name.starts_with("Amazon") {
         return Some(Cloud { volume, ..Cloud::default() });
     }
-    let log = subject.query(AMAZON).and_then("the page does not describe a volume", |log| {
-        matches!(little(&log, 0, 4)?, EBS | INSTANCE_STORE).then_some(log)
+    let log = subject.query(AMAZON).and_then(wording::NOT_A_VOLUME_PAGE, |log| {
+        AmazonVolumeLog(&log).describes_a_volume().then_some(log)
     });
-    let number = |at: usize| log.clone().and_then("the page is too short", |log| little(&log, at, 8));
-    counts.volume_iops_exceeded_us = number(56);
-    counts.volume_throughput_exceeded_us = number(64);
-    counts.instance_iops_exceeded_us = number(72);
-    counts.instance_throughput_exceeded_us = number(80);
-    Some(Cloud { volume, queue_length: number(88) })
+    let number = |field: fn(AmazonVolumeLog<'_>) -> Option<u64>| {
+        log.clone().and_then(wording::SHORT_PAGE, |log| field(AmazonVolumeLog(&log)))
+    };
+    counts.volume_iops_exceeded_us = number(|log| log.volume_exceeded_us().0);
+    counts.volume_throughput_exceeded_us = number(|log| log.volume_exceeded_us().1);
+    counts.instance_iops_exceeded_us = number(|log| log.instance_exceeded_us().0);
+    counts.instance_throughput_exceeded_us = number(|log| log.instance_exceeded_us().1);
+    Some(Cloud { volume, queue_length: number(|log| log.queue_length()) })
 }

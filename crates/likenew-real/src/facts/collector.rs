@@ -15,6 +15,7 @@ use super::{
 use crate::block::BlockDevice;
 use crate::health::HealthSource;
 use crate::mounts::Mount;
+use crate::wording::facts as wording;
 
 /// Collects facts of one machine.
 pub(crate) struct Collector<'a> {
@@ -144,7 +145,7 @@ fn drive(
     if drive.space.zones.model.value().is_some_and(|zoned| zoned != "none") {
         let sectors = subject.roots.count::<u64>(&subject.device, "queue/chunk_sectors");
         drive.space.zones.zone_bytes =
-            sectors.and_then("it is too large to be true", |sectors| sectors.checked_mul(512));
+            sectors.and_then(wording::TOO_LARGE, |sectors| sectors.checked_mul(512));
     }
     drive
 }
@@ -176,18 +177,15 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         }
         DriveKind::Usb => {
             let message = Smartctl::query(subject);
-            let asked = message.reason().map_or_else(String::new, |reason| format!(": {reason}"));
-            let reason = format!(
-                "only smartctl knows which commands a USB bridge can handle, so Likenew sends none itself{asked}"
-            );
+            let reason = wording::usb_needs_smartctl(message.reason());
             drive.health.failing = Fact::unknown(reason, "SMART");
             message.complete(subject, drive);
             message.identify(drive);
         }
         DriveKind::Virtual => {
-            let reason = "a virtual disk does not report the medium behind it";
+            let reason = wording::VIRTUAL_MEDIUM;
             drive.health =
-                Health { failing: Fact::unknown(reason, "the kind of drive"), ..Health::default() };
+                Health { failing: Fact::unknown(reason, wording::KIND_OF_DRIVE), ..Health::default() };
         }
         _ => {}
     }
@@ -208,5 +206,5 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
     // Impossible values count as unknown.
     let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
-    Fact::from_option(degrees, "it holds no temperature", origin)
+    Fact::from_option(degrees, wording::NO_TEMPERATURE, origin)
 }

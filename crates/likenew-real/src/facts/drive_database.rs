@@ -5,6 +5,7 @@ use likenew_core::facts::{Database, Fact};
 use regex::Regex;
 
 use super::roots::Roots;
+use crate::wording::facts as wording;
 
 /// Where it is looked for: the owner's additions, what `update-smart-drivedb` brings, what distributions
 /// install (smartctl(8), FILES).
@@ -32,11 +33,11 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
         }
     }
     let Some(origin) = place_read else {
-        let none = || "smartmontools' database of drives is not installed";
+        let none = || wording::NO_DATABASE;
         return Database {
-            family: Fact::unknown(none(), "drivedb.h").help("install smartmontools"),
-            warning: Fact::unknown(none(), "drivedb.h").help("install smartmontools"),
-            shingled: Fact::unknown(none(), "drivedb.h").help("install smartmontools"),
+            family: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+            warning: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+            shingled: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
         };
     };
     let warning = found.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
@@ -46,7 +47,7 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
         warning: Fact::new(warning, origin),
         shingled: match &family {
             Some(family) => Fact::new(family.contains("(SMR"), origin),
-            None => Fact::unknown("the model is not in the database", origin),
+            None => Fact::unknown(wording::NOT_IN_DATABASE, origin),
         },
         family: Fact::new(family, origin),
     }

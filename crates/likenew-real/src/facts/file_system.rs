@@ -8,6 +8,7 @@ use super::trimming::trimming;
 use crate::drive_facts::clean;
 use crate::identify::compresses;
 use crate::mounts::Mount;
+use crate::wording::facts as wording;
 
 /// What the mount says of it, and how full it is.
 pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> FileSystem {
@@ -27,10 +28,10 @@ pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mou
         used_bytes: bytes(|filled| filled.total_bytes.saturating_sub(filled.free_bytes)),
         free_bytes: bytes(|filled| filled.free_bytes),
         reserved_bytes: bytes(|filled| filled.free_bytes.saturating_sub(filled.available_bytes)),
-        used_percent: filled.clone().and_then("it has no size", used_percent),
+        used_percent: filled.clone().and_then(wording::NO_SIZE, used_percent),
         compresses: match &*mount.kind {
             "btrfs" | "bcachefs" | "f2fs" => Fact::new(compresses(&mount.options), MOUNTS),
-            "zfs" => Fact::unknown("ZFS sets this for each dataset", MOUNTS).help("zfs get compression"),
+            "zfs" => Fact::unknown(wording::ZFS_PER_DATASET, MOUNTS).help(wording::ZFS_COMPRESSION),
             _ => Fact::NotQueried,
         },
         trimming: trimming(roots, queries, mount),

@@ -12,6 +12,7 @@ use walkdir::WalkDir;
 use super::roots::unreadable_fact;
 use crate::scratch::DIRECTORY;
 use crate::trim::{Flush, extents};
+use crate::wording::facts as wording;
 
 /// Names examined, at most.
 const ENTRIES_MAX: usize = 20_000;
@@ -99,10 +100,8 @@ impl Pieces {
 
     fn tell(&self, files: &mut Files) {
         let reason = match &self.refusal {
-            Some(reason) if self.files == 0 => {
-                format!("this file system does not report where files are: {reason}")
-            }
-            _ => "there is no file of 1 MiB or more".to_owned(),
+            Some(reason) if self.files == 0 => wording::places_unknown(reason),
+            _ => wording::NO_LARGE_FILE.to_owned(),
         };
         let is_known = self.files > 0 && self.bytes > 0;
         files.files_mapped = Fact::new(self.files, PLACES);
@@ -127,7 +126,7 @@ fn ages<'a>(all: impl Iterator<Item = &'a Metadata>) -> Files {
     inodes.sort_unstable();
     let quantile = |sorted: &[u64], percent: usize| {
         let value = sorted.get((sorted.len().saturating_sub(1) * percent + 50) / 100).copied();
-        Fact::from_option(value, "there are no files", TIMES)
+        Fact::from_option(value, wording::NO_FILES, TIMES)
     };
     Files {
         files: Fact::new(contents.len() as u64, TIMES),

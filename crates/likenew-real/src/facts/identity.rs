@@ -13,11 +13,12 @@ use crate::stable_id::StableId;
 use crate::standards::ata::IdentifyDevice;
 use crate::standards::nvme::Controller;
 use crate::standards::scsi;
+use crate::wording::facts as wording;
 
 /// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
 const PURPOSE: &[u8] = b"likenew: serial number of a drive";
 
-const SILENT: &str = "the drive does not report it";
+const SILENT: &str = wording::NOT_REPORTED;
 
 /// Its identity.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
@@ -27,7 +28,7 @@ pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
         model: model(subject, &identify),
         firmware: firmware(subject, &identify),
         serial: serial(subject, &identify),
-        capacity_bytes: sectors.and_then("it is too large to be true", |sectors| sectors.checked_mul(512)),
+        capacity_bytes: sectors.and_then(wording::TOO_LARGE, |sectors| sectors.checked_mul(512)),
         rotation_rpm: rotation(subject, &identify),
         virtual_by: virtualization(subject),
         knows_trim: knows_trim(subject, identify),
@@ -39,7 +40,7 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
         return subject.line("device/name");
     }
     // /sys has the 16 characters of SCSI, which is less than ATA's 40.
-    let whole = identify.clone().and_then("it gives no model", |identify| identify.model());
+    let whole = identify.clone().and_then(wording::NO_MODEL, |identify| identify.model());
     let udev = || {
         if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::NotQueried }
     };
@@ -71,7 +72,7 @@ fn firmware(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Stri
     {
         return Fact::NotQueried;
     }
-    let ata = identify.clone().and_then("it gives no firmware", |identify| identify.firmware());
+    let ata = identify.clone().and_then(wording::NO_FIRMWARE, |identify| identify.firmware());
     first_known([
         ata,
         subject.line("device/firmware_rev"),
@@ -84,18 +85,18 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
     if matches!(subject.kind, DriveKind::Memory | DriveKind::Network) {
         return Fact::NotQueried;
     }
-    let origin = "the drive's serial number, hashed with /etc/machine-id";
-    let ata = identify.clone().and_then("it gives none", |identify| identify.serial());
+    let origin = wording::HASHED_SERIAL;
+    let ata = identify.clone().and_then(wording::NO_SERIAL, |identify| identify.serial());
     let plain = ata.value().cloned().or_else(|| {
         let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
     });
-    hashed_serial(subject.roots, Fact::from_option(plain, "it has none that this user can read", origin))
+    hashed_serial(subject.roots, Fact::from_option(plain, wording::NO_READABLE_SERIAL, origin))
 }
 
 /// A serial number with its hash.
 pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
-    plain.and_then("this machine has no /etc/machine-id to hash it with", |plain| {
+    plain.and_then(wording::NO_MACHINE_ID, |plain| {
         Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
     })
 }
@@ -116,7 +117,7 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
 /// ATA: what IDENTIFY DEVICE says, or what udev has made of it. SCSI: page B1h.
 fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32> {
     match subject.kind {
-        DriveKind::Nvme | DriveKind::Card => return Fact::new(0, "such drives are flash"),
+        DriveKind::Nvme | DriveKind::Card => return Fact::new(0, wording::ALWAYS_FLASH),
         DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other => {
             return Fact::NotQueried;
         }
@@ -172,11 +173,11 @@ fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<boo
         DriveKind::Sata => identify.map(|identify| identify.trim().trims),
         DriveKind::Nvme => subject
             .query(Question::NvmeController)
-            .and_then("the answer is too short", |answer| Some(Controller::parse(&answer)?.trims())),
+            .and_then(wording::SHORT_ANSWER, |answer| Some(Controller::parse(&answer)?.trims())),
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots
             .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))
-            .and_then("the page has an unexpected format", |page| Some(scsi::provisioning(&page)?.unmaps)),
+            .and_then(wording::UNEXPECTED_PAGE, |page| Some(scsi::provisioning(&page)?.unmaps)),
         _ => Fact::NotQueried,
     }
 }

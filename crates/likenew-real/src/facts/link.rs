@@ -4,14 +4,15 @@ use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_pe
 use likenew_core::facts::{DriveKind, Fact, Hop, Link};
 
 use super::subject::Subject;
+use crate::wording::facts as wording;
 
 /// The way from the host to the drive.
 pub(crate) fn link(subject: &Subject<'_>) -> Link {
     let (bus, mut hops) = match subject.kind {
         DriveKind::Nvme => (nvme_bus(subject), Vec::new()),
-        DriveKind::Sata => (Fact::new("SATA".to_owned(), "the kernel's path to it"), sata_hops(subject)),
-        DriveKind::Usb => (Fact::new("USB".to_owned(), "the kernel's path to it"), usb_hops(subject)),
-        DriveKind::Card => (Fact::new("MMC".to_owned(), "the kernel's path to it"), Vec::new()),
+        DriveKind::Sata => (Fact::new("SATA".to_owned(), wording::KERNEL_PATH), sata_hops(subject)),
+        DriveKind::Usb => (Fact::new("USB".to_owned(), wording::KERNEL_PATH), usb_hops(subject)),
+        DriveKind::Card => (Fact::new("MMC".to_owned(), wording::KERNEL_PATH), Vec::new()),
         _ => (bus_by_name(subject), Vec::new()),
     };
     let is_virtual = matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network);
@@ -25,7 +26,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
         if is_virtual || hops.is_empty() {
             Fact::NotQueried
         } else {
-            Fact::unknown("no part of the link reports its speed", "/sys")
+            Fact::unknown(wording::NO_LINK_SPEED, "/sys")
         }
     };
     let complete = hops.iter().all(|hop| hop.bytes_per_s_max.value().is_some());
@@ -34,9 +35,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
         driver: driver(subject),
         ceiling_bytes_per_s: least(|hop| &hop.bytes_per_s).unwrap_or_else(none),
         possible_bytes_per_s: match possible {
-            Fact::Value { origin, .. } if !complete => {
-                Fact::unknown("not every part of the link reports its maximum", origin)
-            }
+            Fact::Value { origin, .. } if !complete => Fact::unknown(wording::LINK_MAXIMUM_UNKNOWN, origin),
             possible => possible,
         },
         queue_depth: queue_depth(subject),
@@ -48,12 +47,12 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
 
 fn bus_by_name(subject: &Subject<'_>) -> Fact<String> {
     let place = format!("/sys/class/block/{}/device/subsystem", subject.name());
-    Fact::from_option(subject.roots.link_name(&place), "its connection has no name", place)
+    Fact::from_option(subject.roots.link_name(&place), wording::CONNECTION_NOT_LISTED, place)
 }
 
 fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
     let Some(controller) = &subject.controller else {
-        return Fact::unknown("its controller is not listed", "/sys/class/nvme");
+        return Fact::unknown(wording::CONTROLLER_NOT_LISTED, "/sys/class/nvme");
     };
     let transport = subject.roots.line(&format!("/sys/class/nvme/{controller}/transport"));
     transport.map(|transport| if transport == "pcie" { "PCIe".to_owned() } else { transport })
@@ -79,7 +78,7 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
     }
     match subject.kind {
         DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::NotQueried,
-        _ => Fact::unknown("no driver on its path has a name", "/sys"),
+        _ => Fact::unknown(wording::NO_DRIVER, "/sys"),
     }
 }
 
@@ -103,10 +102,10 @@ fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
         return Vec::new();
     }
     let what = |number: usize| match number {
-        0 if is_drive => "the drive",
-        0 => "the controller",
-        1 => "the port above",
-        _ => "a bridge above",
+        0 if is_drive => wording::THE_DRIVE,
+        0 => wording::THE_CONTROLLER,
+        1 => wording::THE_PORT_ABOVE,
+        _ => wording::A_BRIDGE_ABOVE,
     };
     functions.iter().enumerate().map(|(number, folder)| pcie_hop(subject, folder, what(number))).collect()
 }
@@ -114,12 +113,12 @@ fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
 fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     let roots = subject.roots;
     let speed = |name: &str| {
-        roots.line(&format!("{folder}/{name}")).and_then("it names no speed", |text| transfers_per_s(&text))
+        roots.line(&format!("{folder}/{name}")).and_then(wording::NO_SPEED, |text| transfers_per_s(&text))
     };
     // Width 0 means no link, and 255 unknown.
     let lanes = |name: &str| {
         let number = roots.number::<u32>(&format!("{folder}/{name}"));
-        number.and_then("it says no width", |lanes| (1..=32).contains(&lanes).then_some(lanes))
+        number.and_then(wording::NO_WIDTH, |lanes| (1..=32).contains(&lanes).then_some(lanes))
     };
     let (now, best) = (speed("current_link_speed"), speed("max_link_speed"));
     let (lanes, lanes_max) = (lanes("current_link_width"), lanes("max_link_width"));
@@ -165,10 +164,9 @@ fn sata_drive(subject: &Subject<'_>) -> Hop {
     let bits_per_s = |generation: u32| 750_000_000 << generation;
     let best = identify
         .clone()
-        .and_then("the drive does not report it", |identify| identify.sata_generation_max().map(bits_per_s));
-    let now = identify
-        .and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
-    sata_hop(subject.name(), "the drive", now, best)
+        .and_then(wording::NOT_REPORTED, |identify| identify.sata_generation_max().map(bits_per_s));
+    let now = identify.and_then(wording::NOT_REPORTED, |identify| identify.sata_generation().map(bits_per_s));
+    sata_hop(subject.name(), wording::THE_DRIVE, now, best)
 }
 
 fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
@@ -179,13 +177,13 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
     let link = roots.names(&port).into_iter().find(|name| name.starts_with("link"))?;
     let speed = |name: &str| {
         let line = roots.line(&format!("/sys/class/ata_link/{link}/{name}"));
-        line.and_then("it is not limited, or not known", |text| gigabits_per_s(&text))
+        line.and_then(wording::NO_SPEED_LIMIT, |text| gigabits_per_s(&text))
     };
     let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
     // The speed of an AHCI's ports is in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
     let capable = host.map_or(Fact::NotQueried, |host| {
         let capabilities = roots.hexadecimal(&format!("/sys/class/scsi_host/{host}/ahci_host_caps"));
-        capabilities.and_then("it names no speed", |bits| match bits >> 20 & 0xF {
+        capabilities.and_then(wording::NO_SPEED, |bits| match bits >> 20 & 0xF {
             generation @ 1..=3 => Some(750_000_000 << generation),
             _ => None,
         })
@@ -222,20 +220,20 @@ fn usb_hops(subject: &Subject<'_>) -> Vec<Hop> {
 fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
     let roots = subject.roots;
     let speed =
-        roots.number::<f64>(&format!("{folder}/speed")).and_then("it is no speed of USB", |megabits| {
+        roots.number::<f64>(&format!("{folder}/speed")).and_then(wording::NOT_A_USB_SPEED, |megabits| {
             (1.0..1e6).contains(&megabits).then_some((megabits * 1e6).round() as u64)
         });
     // A USB 3 drive reports 2.1 where it was connected as USB 2, and then does not say what it could do.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
-        let reason = "it reports version 2.1, as USB 3 drives do when connected as USB 2";
+        let reason = wording::USB_VERSION_2_1;
         version.and_then(reason, |version| speed.get().filter(|_| !(2.05..3.0).contains(&version)))
     } else {
         speed.clone()
     };
     Hop {
         name: last(folder).to_owned(),
-        kind: if is_drive { "the drive" } else { "hub" }.to_owned(),
+        kind: if is_drive { wording::THE_DRIVE } else { "hub" }.to_owned(),
         bytes_per_s: speed.clone().map(usb_bytes_per_s),
         bytes_per_s_max: best.clone().map(usb_bytes_per_s),
         line_bits_per_s: speed,

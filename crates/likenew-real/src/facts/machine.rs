@@ -4,6 +4,7 @@ use likenew_core::facts::{Fact, Machine};
 
 use super::machine_query::MachineQuery;
 use super::roots::Roots;
+use crate::wording::facts as wording;
 
 /// What is known of the machine.
 pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
@@ -28,7 +29,7 @@ fn container(roots: &Roots) -> Fact<Option<String>> {
             return Fact::new(Some(kind.to_owned()), mark);
         }
     }
-    Fact::new(None, "no mark of a container")
+    Fact::new(None, wording::NO_CONTAINER)
 }
 
 /// Words of firmware by which virtual machines are known.
@@ -91,5 +92,5 @@ fn memory(roots: &Roots) -> Fact<u64> {
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kibibytes.checked_mul(1024)
     };
-    roots.text("/proc/meminfo").and_then("the kernel does not report it", parse)
+    roots.text("/proc/meminfo").and_then(wording::NOT_REPORTED_BY_KERNEL, parse)
 }

@@ -19,6 +19,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
+use crate::wording::facts as wording;
 
 /// A machine from a file.
 #[derive(Default)]
@@ -151,13 +152,13 @@ impl MachineQuery for Machine {
         let device = if device.is_empty() { "kernel" } else { device };
         match self.answers.get(&(device.to_owned(), word)) {
             Some(answer) => Ok(answer.clone()),
-            None if self.is_root => Err(Refusal::Other("there was no answer".to_owned())),
+            None if self.is_root => Err(Refusal::Other(wording::NO_ANSWER.to_owned())),
             None => Err(Refusal::Rights),
         }
     }
 
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {
-        self.spaces.get(path).copied().ok_or_else(|| Refusal::Other("there was no answer".to_owned()))
+        self.spaces.get(path).copied().ok_or_else(|| Refusal::Other(wording::NO_ANSWER.to_owned()))
     }
 
     fn is_root(&self) -> bool {

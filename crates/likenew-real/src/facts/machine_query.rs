@@ -3,6 +3,7 @@
 use likenew_core::facts::Fact;
 
 use super::roots::ROOT;
+use crate::wording::facts as wording;
 
 /// A query. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub(crate) enum Question {
     KernelLog,
 }
 
+/// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
+pub(crate) const SMARTCTL_ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
+
 impl Question {
     /// The text for the origin of a fact.
     pub(crate) fn origin(self) -> String {
@@ -44,7 +48,7 @@ impl Question {
             Self::AtaSmartData => "ATA SMART READ DATA".to_owned(),
             Self::AtaSmartThresholds => "ATA SMART READ THRESHOLDS".to_owned(),
             Self::AtaLog(log, page) => format!("ATA log {log:02X}h page {page:02X}h"),
-            Self::Smartctl => format!("smartctl {}", super::smartctl::ARGUMENTS.join(" ")),
+            Self::Smartctl => format!("smartctl {}", SMARTCTL_ARGUMENTS.join(" ")),
             Self::MapperTable => "dmsetup table".to_owned(),
             Self::KernelLog => "/dev/kmsg".to_owned(),
         }
@@ -104,7 +108,7 @@ pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Questio
 pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> Fact<T> {
     match answer {
         Ok(value) => Fact::new(value, origin),
-        Err(Refusal::Rights) => Fact::unknown("asking for it takes root", origin).help(ROOT),
+        Err(Refusal::Rights) => Fact::unknown(wording::NEEDS_ROOT, origin).help(ROOT),
         Err(Refusal::Other(reason)) => Fact::unknown(reason, origin),
     }
 }

@@ -5,53 +5,50 @@ use likenew_core::facts::{Counts, Fact, Health, HostMemory, Space};
 
 use super::machine_query::Question;
 use super::subject::Subject;
-use crate::standards::bytes::{little, little_16};
-use crate::standards::nvme::{Controller, Namespace};
+use crate::standards::nvme::{Controller, HealthLog, Namespace, granted_memory_bytes};
+use crate::wording::facts as wording;
 
 /// The log of health, in bytes.
 pub(crate) const SMART: Question = Question::NvmeLog(0x02, 512);
-/// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
-const KELVIN: f64 = 273.0;
-const SHORT: &str = "the answer is too short";
-/// Data units are thousands of 512 bytes (figure 207).
-const UNIT_BYTES: u64 = 512_000;
-/// Bytes of a page of the host's memory.
-const PAGE_BYTES: u64 = 4096;
+const SHORT: &str = wording::SHORT_ANSWER;
 
 /// The SMART log (figure 207) and the limits of Identify Controller.
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
     let (log, controller) = (subject.query(SMART), subject.query(Question::NvmeController));
-    let byte = |at: usize| log.clone().and_then(SHORT, |log| little(&log, at, 1));
     let limits =
         controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.temperature_limits_c()));
-    let flags = byte(0);
-    let kelvin = log.clone().and_then(SHORT, |log| little(&log, 1, 2));
-    let temperature =
-        kelvin.and_then("it measures none", |kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN));
+    let percent = |field: fn(HealthLog<'_>) -> Option<u64>| number(&log, field).map(|percent| percent as f64);
+    let flags = number(&log, |log| log.warning_flags());
+    let temperature = log.clone().and_then(SHORT, |log| HealthLog(&log).temperature_c());
     Health {
         // Bit 1 is heat, which passes.
         failing: flags.clone().map(|flags| flags & 0b11_1101 != 0),
         warnings: flags.clone().map(warnings),
         read_only: flags.map(|flags| flags >> 3 & 1 == 1),
-        temperature_c: temperature,
-        temperature_warning_c: limits.clone().and_then("it names none", |(warning, _)| warning),
-        temperature_critical_c: limits.and_then("it names none", |(_, critical)| critical),
-        used_percent: byte(5).map(|percent| percent as f64),
-        spare_percent: byte(3).map(|percent| percent as f64),
-        spare_threshold_percent: byte(4).map(|percent| percent as f64),
+        temperature_c: temperature.and_then(wording::NO_TEMPERATURE_SENSOR, |celsius| celsius),
+        temperature_warning_c: limits.clone().and_then(wording::NO_LIMIT, |(warning, _)| warning),
+        temperature_critical_c: limits.and_then(wording::NO_LIMIT, |(_, critical)| critical),
+        used_percent: percent(|log| log.used_percent()),
+        spare_percent: percent(|log| log.spare_percent()),
+        spare_threshold_percent: percent(|log| log.spare_threshold_percent()),
         ..Health::default()
     }
+}
+
+/// One field of the SMART log.
+fn number(log: &Fact<Vec<u8>>, field: fn(HealthLog<'_>) -> Option<u64>) -> Fact<u64> {
+    log.clone().and_then(SHORT, |log| field(HealthLog(&log)))
 }
 
 /// Critical Warning, bit by bit.
 pub(crate) fn warnings(flags: u64) -> Vec<String> {
     const WORDS: [&str; 6] = [
-        "its spare is below the threshold",
-        "its temperature is beyond a threshold",
-        "its reliability is degraded",
-        "it is read-only",
-        "its backup of volatile memory has failed",
-        "its persistent memory region is unreliable or read-only",
+        wording::SPARE_LOW,
+        wording::TEMPERATURE_BEYOND,
+        wording::RELIABILITY_DEGRADED,
+        wording::READ_ONLY,
+        wording::BACKUP_FAILED,
+        wording::PERSISTENT_REGION_UNRELIABLE,
     ];
     let set = WORDS.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1);
     set.map(|(_, word)| (*word).to_owned()).collect()
@@ -60,24 +57,20 @@ pub(crate) fn warnings(flags: u64) -> Vec<String> {
 /// Counters of the SMART log.
 pub(crate) fn counts(subject: &Subject<'_>, counts: &mut Counts) {
     let log = subject.query(SMART);
-    let long = |at: usize| log.clone().and_then(SHORT, |log| little_16(&log, at));
-    let short = |at: usize| log.clone().and_then(SHORT, |log| little(&log, at, 4));
-    let units = |at: usize| long(at).map(|units| units.saturating_mul(UNIT_BYTES));
-    let minutes = |fact: Fact<u64>| fact.map(|minutes| minutes.saturating_mul(60));
-    counts.lifetime_bytes_read = units(32);
-    counts.lifetime_bytes_written = units(48);
-    counts.controller_busy_s = minutes(long(96));
-    counts.power_cycles = long(112);
-    counts.power_on_hours = long(128);
-    counts.unsafe_shutdowns = long(144);
-    counts.media_errors = long(160);
-    counts.error_log_entries = long(176);
-    counts.warm_s = minutes(short(192));
-    counts.hot_s = minutes(short(196));
-    counts.throttled_light_times = short(216);
-    counts.throttled_heavy_times = short(220);
-    counts.throttled_light_s = short(224);
-    counts.throttled_heavy_s = short(228);
+    counts.lifetime_bytes_read = number(&log, |log| log.bytes_read());
+    counts.lifetime_bytes_written = number(&log, |log| log.bytes_written());
+    counts.controller_busy_s = number(&log, |log| log.controller_busy_s());
+    counts.power_cycles = number(&log, |log| log.power_cycles());
+    counts.power_on_hours = number(&log, |log| log.power_on_hours());
+    counts.unsafe_shutdowns = number(&log, |log| log.unsafe_shutdowns());
+    counts.media_errors = number(&log, |log| log.media_errors());
+    counts.error_log_entries = number(&log, |log| log.error_log_entries());
+    counts.warm_s = number(&log, |log| log.warm_s());
+    counts.hot_s = number(&log, |log| log.hot_s());
+    counts.throttled_light_times = number(&log, |log| log.throttled_times().0);
+    counts.throttled_heavy_times = number(&log, |log| log.throttled_times().1);
+    counts.throttled_light_s = number(&log, |log| log.throttled_s().0);
+    counts.throttled_heavy_s = number(&log, |log| log.throttled_s().1);
 }
 
 /// What it asked for (HMPRE, HMMIN) and what it was given (feature 0Dh), or what the log of the kernel says of that.
@@ -86,7 +79,7 @@ pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>
     let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
     let wanted_bytes = bytes.clone().map(|(wanted, _)| wanted);
     let given_bytes = match wanted_bytes.get() {
-        Some(0) => Fact::new(0, "it wants none"),
+        Some(0) => Fact::new(0, wording::NO_HOST_MEMORY),
         _ => granted_memory(subject).or_else(|| logged_bytes.unwrap_or_default()),
     };
     let limit = subject.roots.number::<u64>("/sys/module/nvme/parameters/max_host_mem_size_mb");
@@ -94,40 +87,35 @@ pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>
         wanted_bytes,
         least_bytes: bytes.map(|(_, least)| least),
         given_bytes,
-        limit_bytes: limit.and_then("it is too large to be true", |mebibytes| mebibytes.checked_mul(1 << 20)),
+        limit_bytes: limit.and_then(wording::TOO_LARGE, |mebibytes| mebibytes.checked_mul(1 << 20)),
     }
 }
 
-/// Bit 0 of the feature says whether it is enabled; its data begins with the size in pages of memory (figure 335).
+/// By the feature Host Memory Buffer, or else by what the kernel says.
 fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
     let feature = subject.query(Question::NvmeFeature(0x0D));
-    let by_feature = feature.and_then(SHORT, |answer| {
-        let is_enabled = little(&answer, 0, 4)? & 1 == 1;
-        Some(if is_enabled { little(&answer, 4, 4)?.saturating_mul(PAGE_BYTES) } else { 0 })
-    });
+    let by_feature = feature.and_then(SHORT, |answer| granted_memory_bytes(&answer));
     by_feature.or_else(|| {
         // The kernel says whether, not how much.
         let place = format!("/sys/class/nvme/{}/hmb", subject.controller.as_deref().unwrap_or("none"));
         let flag = subject.roots.line(&place);
-        flag.and_then("it has some; only root can read how much", |flag| (flag == "0").then_some(0))
+        flag.and_then(wording::HOST_MEMORY_NEEDS_ROOT, |flag| (flag == "0").then_some(0))
     })
 }
 
 /// What Identify Namespace says of its use and its formats.
 pub(crate) fn space(subject: &Subject<'_>) -> Space {
     let answer = subject.query(Question::NvmeNamespace);
-    let namespace = answer.and_then("the answer makes no sense", |answer| Namespace::parse(&answer));
-    let allocated = namespace
-        .clone()
-        .and_then("the drive reports its size as the space in use, or nothing", |namespace| {
-            Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
-        });
+    let namespace = answer.and_then(wording::INVALID_ANSWER, |answer| Namespace::parse(&answer));
+    let allocated = namespace.clone().and_then(wording::NO_THIN_PROVISIONING, |namespace| {
+        Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
+    });
     Space {
         allocated_bytes: allocated,
         // Where none is better there is nothing to tell.
         better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
             Fact::Value { value: None, .. } => Fact::NotQueried,
-            found => found.and_then("there is none", |better| better),
+            found => found.and_then(wording::NO_BETTER_FORMAT, |better| better),
         },
         ..Space::default()
     }

@@ -3,13 +3,14 @@
 use likenew_core::facts::{DriveKind, Fact, Power};
 
 use super::subject::Subject;
+use crate::wording::facts as wording;
 
 /// What is set for the drive and its link.
 pub(crate) fn power(subject: &Subject<'_>) -> Power {
     let roots = subject.roots;
     let aspm = || {
         let policy = roots.line("/sys/module/pcie_aspm/parameters/policy");
-        policy.and_then("none is chosen", |all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()))
+        policy.and_then(wording::NO_POLICY, |all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()))
     };
     let host = subject
         .folder

@@ -10,6 +10,7 @@ use likenew_core::units::Nanos;
 
 use super::machine_query::Refusal;
 use crate::clock::Monotonic;
+use crate::wording::facts as wording;
 
 /// Bytes of output at most: no answer here is longer.
 const BYTES_MAX: u64 = 4 << 20;
@@ -29,8 +30,8 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| {
         Refusal::Other(match error.kind() {
-            std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-            _ => format!("{name} could not be started: {error}"),
+            std::io::ErrorKind::NotFound => wording::not_installed(&name),
+            _ => wording::not_started(&name, &error),
         })
     })?;
     let clock = Monotonic::start();
@@ -51,9 +52,9 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
         let _ = child.wait();
     }
     match answer {
-        Err(_) => Err(Refusal::Other(format!("{name} took longer than {} s", limit.as_secs()))),
-        Ok(Err(error)) => Err(Refusal::Other(format!("the output of {name} could not be read: {error}"))),
-        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(format!("{name} does not report it"))),
+        Err(_) => Err(Refusal::Other(wording::timed_out(&name, limit.as_secs()))),
+        Ok(Err(error)) => Err(Refusal::Other(wording::output_unreadable(&name, &error))),
+        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
         Ok(Ok(all)) => Ok(all),
     }
 }

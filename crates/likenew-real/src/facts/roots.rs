@@ -9,11 +9,12 @@ use std::str::FromStr;
 use likenew_core::facts::Fact;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::drive_facts::clean;
-use crate::mounts::DeviceNumber;
+use crate::wording::facts as wording;
 
 /// What would help where the system lets only root read.
-pub(crate) const ROOT: &str = "run it as root";
+pub(crate) const ROOT: &str = wording::RUN_AS_ROOT;
 /// No file that is read here is longer; the rest of a longer one is ignored.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -89,18 +90,18 @@ impl Roots {
             let line = text.lines().next()?.trim_matches(['\0', ' ', '\t']).to_owned();
             (!line.is_empty()).then(|| clean(&line))
         };
-        self.text(path).and_then("it says nothing", first)
+        self.text(path).and_then(wording::EMPTY_FILE, first)
     }
 
     /// The number in the first line of a file.
     pub(crate) fn number<T: FromStr>(&self, path: &str) -> Fact<T> {
-        self.line(path).and_then("it holds no such number", |line| line.parse().ok())
+        self.line(path).and_then(wording::NOT_A_NUMBER, |line| line.parse().ok())
     }
 
     /// The number in hexadecimal in the first line of a file, with or without `0x`.
     pub(crate) fn hexadecimal(&self, path: &str) -> Fact<u64> {
         let parse = |line: String| u64::from_str_radix(line.trim_start_matches("0x"), 16).ok();
-        self.line(path).and_then("it holds no such number", parse)
+        self.line(path).and_then(wording::NOT_A_NUMBER, parse)
     }
 
     /// When a file was last changed, in seconds since 1970.
@@ -160,10 +161,8 @@ impl Roots {
 /// Why a file could not be read.
 pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T> {
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            Fact::unknown("the system does not have it", origin)
-        }
-        ErrorKind::PermissionDenied => Fact::unknown("this user may not read it", origin).help(ROOT),
-        _ => Fact::unknown(format!("it cannot be read: {error}"), origin),
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Fact::unknown(wording::NOT_THERE, origin),
+        ErrorKind::PermissionDenied => Fact::unknown(wording::NO_PERMISSION, origin).help(ROOT),
+        _ => Fact::unknown(wording::unreadable(error), origin),
     }
 }

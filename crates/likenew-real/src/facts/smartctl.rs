@@ -12,9 +12,8 @@ use super::machine_query::Question;
 use super::nvme;
 use super::subject::Subject;
 use crate::drive_facts::clean;
+use crate::wording::facts as wording;
 
-/// Its arguments; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
-pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
 /// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
 /// together: either of the first two ends it at once.
 const ASLEEP: u64 = 7;
@@ -23,7 +22,7 @@ const ASLEEP: u64 = 7;
 const NO_ANSWER: u64 = 0b11;
 /// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
-const SILENT: &str = "smartctl does not report it";
+const SILENT: &str = wording::NOT_REPORTED_BY_SMARTCTL;
 
 /// The answer of smartctl.
 pub(crate) struct Smartctl(Fact<Value>);
@@ -136,7 +135,7 @@ impl Smartctl {
 
     /// The low bits of the maker's own number of an attribute.
     fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
-        self.attributes().and_then("the drive has no such attribute", |all| {
+        self.attributes().and_then(wording::NO_ATTRIBUTE, |all| {
             let attribute = all.iter().find(|attribute| attribute.id == id)?;
             Some(attribute.raw & ((1 << bits) - 1))
         })
@@ -152,7 +151,7 @@ impl Smartctl {
 
 /// An answer with its version as origin, or why it is none.
 fn read(answer_text: Fact<Vec<u8>>) -> Fact<Value> {
-    let answer = match answer_text.and_then("smartctl did not print JSON", |bytes| {
+    let answer = match answer_text.and_then(wording::NOT_JSON, |bytes| {
         serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
     }) {
         Fact::Value { value, .. } => value,
@@ -166,13 +165,12 @@ fn read(answer_text: Fact<Vec<u8>>) -> Fact<Value> {
         None => "smartctl (json)".to_owned(),
     };
     match answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default() {
-        ASLEEP => Fact::unknown("the disk is asleep and was not woken", origin)
-            .help("read something from it and ask again"),
+        ASLEEP => Fact::unknown(wording::ASLEEP, origin).help(wording::WAKE_IT),
         // What it has found out it says, also where one of its questions was refused.
         status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
             let message = answer.pointer("/smartctl/messages/0/string").and_then(Value::as_str);
-            let reason = message.map_or_else(|| format!("it ended with {status}"), clean);
-            Fact::unknown(format!("smartctl could not read it: {reason}"), origin)
+            let reason = message.map_or_else(|| wording::exit_status(status), clean);
+            Fact::unknown(wording::smartctl_failed(&reason), origin)
         }
         _ => Fact::new(answer, origin),
     }
@@ -207,7 +205,7 @@ fn warnings(answer: &Value) -> Vec<String> {
     warnings.extend(critical.map(nvme::warnings).unwrap_or_default());
     let passed = answer.pointer("/smart_status/passed").and_then(Value::as_bool);
     if warnings.is_empty() && passed == Some(false) {
-        warnings.push("its SMART status says that it fails".to_owned());
+        warnings.push(wording::SMART_FAILS.to_owned());
     }
     warnings
 }
@@ -261,7 +259,7 @@ mod tests {
             health.warnings
         );
         let bare = parse_smartctl(r#"{"smart_status":{"passed":false}}"#).health();
-        assert_eq!(bare.warnings.value().unwrap(), &["its SMART status says that it fails"]);
+        assert_eq!(bare.warnings.value().unwrap(), &["its SMART status says that it is failing"]);
         assert_eq!(bare.failing.origin(), Some("smartctl (json)"));
     }
 

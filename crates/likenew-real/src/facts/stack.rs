@@ -10,6 +10,7 @@ use crate::drive_facts::clean;
 use crate::layer_kind::layer_kind;
 use crate::mounts::Mount;
 use crate::trim::{SENDERS, stack};
+use crate::wording::facts as wording;
 
 /// The layers below some devices, from the top down; what several of them have in common stands once.
 pub(crate) fn layers(roots: &Roots, queries: &dyn MachineQuery, devices: &[BlockDevice]) -> Vec<Layer> {
@@ -46,7 +47,7 @@ pub(crate) fn mount_layer(mount: &Mount, devices: &[BlockDevice]) -> Layer {
         takes_trim: if sends {
             Fact::new(true, origin)
         } else {
-            Fact::unknown(format!("it is not known whether {} sends TRIM", mount.kind), origin)
+            Fact::unknown(wording::sends_trim_unknown(&mount.kind), origin)
         },
         ..Layer::default()
     }
@@ -62,13 +63,13 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         on: device.devices_below().iter().map(BlockDevice::name).collect(),
         label: label(roots, device, kind),
         // /sys counts in sectors of 512 bytes, whatever the device's own are.
-        capacity_bytes: number("size").and_then("it is too large to be true", bytes),
+        capacity_bytes: number("size").and_then(wording::TOO_LARGE, bytes),
         alignment_offset_bytes: roots.count(device, "alignment_offset"),
         discard_alignment_bytes: number("discard_alignment"),
         ..Layer::default()
     };
     if kind == LayerKind::Partition {
-        let start_bytes = number("start").and_then("it is too large to be true", bytes);
+        let start_bytes = number("start").and_then(wording::TOO_LARGE, bytes);
         return Layer { start_bytes, ..base };
     }
     let kibibytes = |kibibytes: u64| kibibytes.checked_mul(1024);
@@ -83,8 +84,8 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         provisioning_mode: provisioning(device),
         scheduler: roots.attribute(device, "queue/scheduler").map(|all| selected_option(&all)),
         queue_requests_max: number("queue/nr_requests"),
-        request_bytes_max: number("queue/max_sectors_kb").and_then("it is too large to be true", kibibytes),
-        read_ahead_bytes: number("queue/read_ahead_kb").and_then("it is too large to be true", kibibytes),
+        request_bytes_max: number("queue/max_sectors_kb").and_then(wording::TOO_LARGE, kibibytes),
+        read_ahead_bytes: number("queue/read_ahead_kb").and_then(wording::TOO_LARGE, kibibytes),
         write_cache: roots.attribute(device, "queue/write_cache"),
         rotates: rotates(roots, device, kind),
         options: options(queries, device, kind),
@@ -106,8 +107,7 @@ fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
     if may_be_silent && flag.get() == Some(true) && scsi_rotation(roots, device).value().is_none() {
-        return flag
-            .and_then("the drive does not report it, so the kernel assumes a rotating disk", |_| None);
+        return flag.and_then(wording::ROTATION_ASSUMED, |_| None);
     }
     flag
 }
@@ -144,7 +144,7 @@ fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) ->
         return Fact::NotQueried;
     }
     let table = answer(queries, &device.name(), Question::MapperTable);
-    table.and_then("it is not a dm-crypt table", |table| crypt_options(&String::from_utf8_lossy(&table)))
+    table.and_then(wording::NOT_DM_CRYPT, |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
 /// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]`

@@ -9,6 +9,7 @@ use crate::layer_kind::layer_kind;
 use crate::standards::ata::IdentifyDevice;
 use crate::standards::bytes::text;
 use crate::standards::scsi;
+use crate::wording::facts as wording;
 
 /// A drive at the bottom of a stack.
 pub(crate) struct Subject<'a> {
@@ -53,12 +54,12 @@ impl<'a> Subject<'a> {
         }
         let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
         let inside = |page: Vec<u8>| scsi::ata_identify(&page).and_then(IdentifyDevice::parse);
-        let kept = page.and_then("the page has an unexpected format", inside);
+        let kept = page.and_then(wording::UNEXPECTED_PAGE, inside);
         if kept.value().is_some() {
             return kept;
         }
         self.query(Question::AtaIdentify)
-            .and_then("the answer is too short", |answer| IdentifyDevice::parse(&answer))
+            .and_then(wording::SHORT_ANSWER, |answer| IdentifyDevice::parse(&answer))
     }
 
     /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's
@@ -72,7 +73,7 @@ impl<'a> Subject<'a> {
                 .find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
             text(unescape(value).as_bytes())
         };
-        self.roots.text(&file).and_then("udev does not report it", find)
+        self.roots.text(&file).and_then(wording::NOT_IN_UDEV, find)
     }
 
     /// Folders from the drive up to the root of /sys, as the machine calls them.

@@ -8,9 +8,10 @@ use likenew_core::probe::FACTS_WAIT;
 use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::io::Errno;
 
-use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
-use super::{program, smartctl};
+use super::machine_query::{MachineQuery, Question, Refusal, SMARTCTL_ARGUMENTS, SpaceUsage};
+use super::program;
 use crate::clock::Monotonic;
+use crate::wording::facts as wording;
 use crate::{ata_command, nvme_admin};
 
 /// What the kernel has kept of its log is not much longer.
@@ -28,7 +29,7 @@ impl MachineQuery for System {
             Question::KernelLog => kernel_log(),
             // It hides keys by default.
             Question::MapperTable => run("dmsetup", &["table"], device),
-            Question::Smartctl => run("smartctl", &smartctl::ARGUMENTS, device),
+            Question::Smartctl => run("smartctl", &SMARTCTL_ARGUMENTS, device),
             Question::NvmeController => {
                 nvme(device, nvme_admin::ReadCommand::Controller).map(|(answer, _)| answer)
             }
@@ -84,9 +85,9 @@ fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::ACCESS | Errno::PERM => Refusal::Rights,
         Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL => {
-            Refusal::Other("this kind of device does not support the query".to_owned())
+            Refusal::Other(wording::UNSUPPORTED_QUERY.to_owned())
         }
-        errno => Refusal::Other(format!("there was no answer: {errno}")),
+        errno => Refusal::Other(wording::no_answer(errno)),
     }
 }
 

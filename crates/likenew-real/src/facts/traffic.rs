@@ -6,20 +6,20 @@ use likenew_core::facts::{Counts, Fact};
 use super::roots::Roots;
 use super::subject::Subject;
 use crate::stat;
+use crate::wording::facts as wording;
 
 /// A line of counts, and when it was read.
 pub(crate) fn reading(subject: &Subject<'_>) -> Fact<likenew_core::stat::Stat> {
     if subject.line("queue/iostats").value().is_some_and(|text| text == "0") {
         let origin = Roots::place(&subject.device, "queue/iostats");
-        return Fact::unknown("the kernel does not count its I/O (queue/iostats is 0)", origin)
-            .help(format!("echo 1 > /sys/block/{}/queue/iostats", subject.name()));
+        return Fact::unknown(wording::IO_NOT_COUNTED, origin).help(wording::count_io(&subject.name()));
     }
-    subject.line("stat").and_then("it is no line of counts", |line| stat::parse(&line))
+    subject.line("stat").and_then(wording::NOT_COUNTERS, |line| stat::parse(&line))
 }
 
 /// Counters of the kernel, in bytes.
 pub(crate) fn counts(reading: &Fact<likenew_core::stat::Stat>, counts: &mut Counts) {
-    let older = "this kernel does not count them";
+    let older = wording::NOT_COUNTED;
     counts.reads = reading.clone().map(|stat| stat.read.ios);
     counts.writes = reading.clone().map(|stat| stat.write.ios);
     counts.bytes_read = reading.clone().map(|stat| stat.read.bytes());
@@ -36,7 +36,7 @@ pub(crate) fn rate(before: &Fact<u64>, after: &Fact<u64>, seconds: f64) -> Fact<
         (Some(before), Fact::Value { value, origin }) if seconds > 0.0 => {
             Fact::new((value.saturating_sub(before) as f64 / seconds).round() as u64, origin.clone())
         }
-        (_, other) => other.clone().and_then("it was read only once", |_| None),
+        (_, other) => other.clone().and_then(wording::READ_ONCE, |_| None),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn link_errors(subject: &Subject<'_>, counts: &mut Counts) {
             functions.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}")));
         let mut sum: Fact<u64> = Fact::NotQueried;
         for file in files {
-            let total = roots.text(&file).and_then("it names no total", |text| {
+            let total = roots.text(&file).and_then(wording::NO_TOTAL, |text| {
                 text.lines()
                     .find(|line| line.starts_with("TOTAL"))?
                     .split_whitespace()

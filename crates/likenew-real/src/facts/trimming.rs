@@ -6,6 +6,7 @@ use super::machine_query::MachineQuery;
 use super::roots::Roots;
 use crate::mounts::{Mount, unescape};
 use crate::trim::SENDERS;
+use crate::wording::facts as wording;
 
 /// Folders of systemd's units, the most important first (systemd.unit(5)).
 const UNITS: [&str; 5] = [
@@ -52,7 +53,7 @@ fn present(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
     match jobs.iter().find(|job| roots.exists(job)) {
         Some(job) => Fact::new(true, *job),
         None if UNITS.iter().any(|folder| roots.exists(folder)) => Fact::new(false, "fstrim.timer"),
-        None => Fact::unknown("neither systemd nor a cron job runs it here", "fstrim.timer"),
+        None => Fact::unknown(wording::NO_TRIM_JOB, "fstrim.timer"),
     }
 }
 
@@ -70,7 +71,7 @@ fn is_enabled(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
 fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     match roots.changed_s(STAMP) {
         Some(changed) => Fact::new(u64::try_from(queries.now_s() - changed).unwrap_or(0), STAMP),
-        None => Fact::unknown("it has left no time stamp: it never ran, or keeps none", STAMP),
+        None => Fact::unknown(wording::NO_TIME_STAMP, STAMP),
     }
 }
 
@@ -78,20 +79,19 @@ fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
 fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
     let no = |reason: String, origin: &str| Ok((false, reason, origin.to_owned()));
     if !SENDERS.contains(&&*mount.kind) {
-        return no(format!("fstrim does not trim {}", mount.kind), "/proc/self/mountinfo");
+        return no(wording::kind_not_trimmed(&mount.kind), "/proc/self/mountinfo");
     }
-    let path = unit(roots, "fstrim.service")
-        .ok_or("the service that the timer starts is missing, so it is not known what it would trim")?;
+    let path = unit(roots, "fstrim.service").ok_or(wording::SERVICE_MISSING)?;
     let text = roots.text(&path);
-    let text = text.value().ok_or("the service that the timer starts cannot be read")?;
+    let text = text.value().ok_or(wording::SERVICE_UNREADABLE)?;
     let in_container = ["/run/systemd/container", "/.dockerenv", "/run/.containerenv"];
     if text.contains("ConditionVirtualization=!container")
         && in_container.iter().any(|mark| roots.exists(mark))
     {
-        return no("it does not run in a container".to_owned(), &path);
+        return no(wording::NOT_IN_CONTAINERS.to_owned(), &path);
     }
     let command = text.lines().filter_map(|line| line.trim().strip_prefix("ExecStart=")).next_back();
-    let command = command.ok_or("the service names no command")?;
+    let command = command.ok_or(wording::SERVICE_WITHOUT_COMMAND)?;
     let words: Vec<&str> = command.split_whitespace().collect();
     let list = words.iter().position(|word| matches!(*word, "--listed-in" | "-I"));
     let list = list.and_then(|at| words.get(at + 1).copied());
@@ -103,10 +103,10 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
         return listed_in(roots, mount, "/etc/fstab");
     }
     if words.iter().any(|word| matches!(*word, "--all" | "-a" | "-av")) {
-        return Ok((true, "it trims everything that is mounted".to_owned(), path));
+        return Ok((true, wording::TRIMS_ALL.to_owned(), path));
     }
     let named = words.iter().skip(1).any(|word| *word == mount.point);
-    Ok((named, format!("it runs {command}"), path))
+    Ok((named, wording::runs_command(command), path))
 }
 
 /// fstrim takes the first of these files that lists anything, and ignores the others (fstrim(8),
@@ -116,8 +116,8 @@ fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String,
         let text = roots.text(file);
         let entries: Vec<Entry> = match text.value() {
             Some(text) => text.lines().filter_map(|line| Entry::parse(line, file)).collect(),
-            None if text.reason().is_some_and(|reason| reason.contains("may not")) => {
-                return Err(format!("{file} may not be read"));
+            None if text.reason() == Some(wording::NO_PERMISSION) => {
+                return Err(wording::may_not_be_read(file));
             }
             None => continue,
         };
@@ -126,16 +126,14 @@ fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String,
         }
         let entry = entries.iter().find(|entry| entry.point == mount.point);
         let (covers, reason) = match entry {
-            Some(entry) if entry.has("X-fstrim.notrim") => {
-                (false, format!("{file} excludes it with X-fstrim.notrim"))
-            }
-            Some(_) if mount.has_option("ro") => (false, "it is mounted read-only".to_owned()),
-            Some(_) => (true, format!("it is listed in {file}")),
-            None => (false, format!("the timer trims what {file} lists, and {} is not in it", mount.point)),
+            Some(entry) if entry.has("X-fstrim.notrim") => (false, wording::excluded(file)),
+            Some(_) if mount.has_option("ro") => (false, wording::MOUNTED_READ_ONLY.to_owned()),
+            Some(_) => (true, wording::listed(file)),
+            None => (false, wording::not_listed(file, &mount.point)),
         };
         return Ok((covers, reason, file.to_owned()));
     }
-    Ok((false, format!("none of {files} lists anything"), files.to_owned()))
+    Ok((false, wording::nothing_listed(files), files.to_owned()))
 }
 
 /// A line of fstab(5), or of mountinfo.

@@ -12,6 +12,8 @@ use super::{SkippedRange, refusal};
 use crate::lab_error::io_error;
 use crate::mounts::Mount;
 use crate::trim::{Extent, Flush, extents};
+use crate::wording::action;
+use crate::wording::rewrite as wording;
 
 /// File systems without extent reports that know neither holes nor sharing: every block belongs to one file.
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
@@ -25,7 +27,7 @@ pub(super) fn unshared_ranges(
     whole: u64,
     block: u32,
 ) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), LabError> {
-    fsync(file).map_err(io_error(format!("flush {}", path.display())))?;
+    fsync(file).map_err(io_error(action::flush(path.display())))?;
     match extents(file, bytes, Flush::First) {
         Ok(extents) => Ok(split_ranges(&extents, bytes, whole, block)),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {
@@ -36,14 +38,9 @@ pub(super) fn unshared_ranges(
                     Vec::new(),
                 ));
             }
-            Err(refusal(
-                path,
-                &format!(
-                    "its file system ({kind}) does not report which of its blocks are shared; copy it instead"
-                ),
-            ))
+            Err(refusal(path, &wording::shared_blocks_unknown(&kind)))
         }
-        Err(errno) => Err(io_error(format!("ask where {} lies", path.display()))(errno)),
+        Err(errno) => Err(io_error(action::ask_place(path.display()))(errno)),
     }
 }
 
@@ -75,7 +72,7 @@ fn split_ranges(
         }
         if fit.end < data.end {
             let place = fit.end.max(data.start)..data.end;
-            skips.push(SkippedRange { place, reason: "it is less than a block at the end" });
+            skips.push(SkippedRange { place, reason: wording::SHORTER_THAN_A_BLOCK });
         }
     }
     (ranges, skips)

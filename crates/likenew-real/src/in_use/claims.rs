@@ -11,8 +11,9 @@ use super::overlaps::{Overlap, Overlaps};
 use super::snapshot::Snapshot;
 use super::{Target, unknown_use};
 use crate::clock::Monotonic;
-use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
-use crate::mounts::DeviceNumber;
+use crate::device_number::DeviceNumber;
+use crate::hold::{HOLD_PAUSE, HOLD_TRIES};
+use crate::wording::in_use as wording;
 
 /// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed
 /// by the code that opens it.
@@ -45,12 +46,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
     for whole in disks {
         let on_it = devices.iter().filter(|(number, _)| disk(number) == whole);
         let parts: Vec<_> = on_it.clone().filter(|(number, _)| *number != whole).collect();
-        let busy = |one: &Overlap| {
-            Err(format!(
-                "another program holds {} exclusively; close that program first (fuser -v shows it)",
-                one.subject()
-            ))
-        };
+        let busy = |one: &Overlap| Err(wording::held(&one.subject()));
         let has_partitions = snapshot.partitions(whole).next().is_some();
         // A disk of which another partition is claimed cannot be claimed as a whole.
         match open(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {

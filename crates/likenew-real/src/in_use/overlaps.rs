@@ -1,6 +1,5 @@
 //! Everything that reaches a target's bytes, and who uses it.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use likenew_core::units::Nanos;
@@ -8,9 +7,10 @@ use likenew_core::units::Nanos;
 use super::snapshot::{Node, Snapshot};
 use super::{Target, system_devices};
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::{Store, UnknownBacking};
-use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
+use crate::wording::in_use as wording;
 
 /// How many times in a row another program must be seen with a device open before it counts as a user: the
 /// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
@@ -53,7 +53,7 @@ impl Overlap {
     pub(super) fn subject(&self) -> String {
         match &*self.relation {
             "" => self.name.clone(),
-            relation => format!("{}, {relation},", self.name),
+            relation => wording::related(&self.name, relation),
         }
     }
 
@@ -171,8 +171,8 @@ impl<'a> Overlaps<'a> {
         }
         if let Ok(Some(backing)) = &node.backing {
             let name = node.device.attribute("loop/backing_file");
-            let name = name.unwrap_or_else(|| format!("what {} stands on", node.name));
-            let relation = format!("which {target} lies on");
+            let name = name.unwrap_or_else(|| wording::backing_of(&node.name));
+            let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
             self.descend(
                 below(backing.store, range, relation_kind.max(RelationKind::Loop), true, name, relation),
@@ -180,7 +180,7 @@ impl<'a> Overlaps<'a> {
             );
         }
         for slave in &node.slaves {
-            let (name, relation) = (self.name_of(*slave), format!("which {target} is built on"));
+            let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
             self.descend(
                 below(
                     Store::Device(*slave),
@@ -195,7 +195,7 @@ impl<'a> Overlaps<'a> {
         }
         for alias in self.snapshot.aliases(number) {
             let wwid = node.wwid.as_deref().unwrap_or_default();
-            let relation = format!("which is the same drive as {} by another path ({wwid})", node.name);
+            let relation = wording::same_drive(&node.name, wwid);
             let name = self.name_of(alias);
             self.descend(
                 below(
@@ -277,8 +277,8 @@ impl<'a> Overlaps<'a> {
         let parent = &self.overlaps[from];
         let (is_own, name) = (parent.relation_kind == RelationKind::Partition, parent.name.clone());
         let relation = match is_own {
-            true => format!("which lies on {name}"),
-            false => format!("which covers the same bytes of {name}"),
+            true => wording::lies_on(&name),
+            false => wording::covers_the_same(&name),
         };
         if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
@@ -289,12 +289,11 @@ impl<'a> Overlaps<'a> {
         }
         let loops = self.name_of(device);
         let is_device = matches!(self.overlaps[from].store, Store::Device(_));
-        let attached = match (is_own, is_device) {
-            (true, true) => format!("{name} carries {loops}"),
-            (true, false) => format!("the loop device {loops} is attached to it"),
-            (false, _) => format!("the loop device {loops} is attached to the same bytes of {name}"),
+        let text = match (is_own, is_device) {
+            (true, true) => wording::carries_loop(&name, &loops),
+            (true, false) => wording::loop_attached(&loops),
+            (false, _) => wording::loop_attached_to_same_bytes(&loops, &name),
         };
-        let text = format!("{attached}; detach that first (losetup -d /dev/{loops})");
         self.uses.push(Use { rank: Rank::Loop, text });
     }
 
@@ -313,11 +312,11 @@ impl<'a> Overlaps<'a> {
             return;
         }
         let (whole, subject) = (self.all_of(holder), self.overlaps[from].object());
-        let relation = format!("which is built on {subject}");
+        let relation = wording::built_on(&subject);
         if self.rise(from, holder, &whole, &whole, RelationKind::Mapping, relation) {
             let holder = self.name_of(holder);
             let subject = self.overlaps[from].subject();
-            let text = format!("{subject} carries {holder} (LVM, RAID or encryption); stop that first");
+            let text = wording::carries(&subject, &holder);
             self.uses.push(Use { rank: Rank::Holder, text });
         }
     }
@@ -330,14 +329,10 @@ impl<'a> Overlaps<'a> {
         let mut uses = Vec::new();
         let mut note = |rank, text| uses.push(Use { rank, text });
         if self.snapshot.swaps.contains(&store) {
-            note(Rank::Swap, format!("{subject} is used as swap; switch it off first (swapoff)"));
+            note(Rank::Swap, wording::swap(&subject));
         }
         if let Some((number, node)) = self.node(store) {
-            let runs = || {
-                format!(
-                    "the system runs from {object}, so it is never written to. Boot from another drive, or give a folder"
-                )
-            };
+            let runs = || wording::system_runs_from(&object);
             if (is_target || !is_below) && self.snapshot.system.contains(node.device.folder()) {
                 note(Rank::System, runs());
             }
@@ -345,37 +340,21 @@ impl<'a> Overlaps<'a> {
                 let point = &mounted.point;
                 match &mounted.program {
                     None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
-                    None => note(Rank::Mount, format!("{subject} is mounted at {point}; unmount it first")),
+                    None => note(Rank::Mount, wording::mounted(&subject, point)),
                     Some(program) => note(
                         Rank::MountElsewhere,
-                        format!(
-                            "{subject} is mounted at {point} for {program}, which sees other mounts than this one does; unmount it there \
-                             first (nsenter -t {} -m umount {point})",
-                            program.process
-                        ),
+                        wording::mounted_elsewhere(&subject, point, program, program.process),
                     ),
                 }
             }
             if let Some(kind) = self.snapshot.file_systems.get(&node.name) {
-                note(
-                    Rank::MountElsewhere,
-                    format!(
-                        "{subject} carries a {kind} file system that is mounted in another namespace; unmount it there first"
-                    ),
-                );
+                note(Rank::MountElsewhere, wording::mounted_out_of_sight(&subject, kind));
             }
             if number.major == MTD_BLOCK_MAJOR && self.snapshot.ubi.contains(&number.minor) {
-                note(
-                    Rank::Holder,
-                    format!(
-                        "{subject} is flash that UBI has attached; detach that first (ubidetach, ubinfo -a shows it)"
-                    ),
-                );
+                note(Rank::Holder, wording::ubi(&subject));
             }
             if node.is_bcache() {
-                let mut text = format!("{subject} is used by bcache; remove it there first");
-                let _ = write!(text, " (/sys/class/block/{}/bcache)", node.name);
-                note(Rank::Holder, text);
+                note(Rank::Holder, wording::bcache(&subject, &node.name));
             }
         }
         debug_assert!(!is_target || relation.is_empty(), "the target is called by its name");
@@ -388,23 +367,13 @@ impl<'a> Overlaps<'a> {
         let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
         let mut of_found = of_found.filter(|node| node.backing.is_err());
         let text = match of_found.next() {
-            Some(Node { name, backing: Err(UnknownBacking::Dead), .. }) => {
-                let text = format!(
-                    "the program that served the backing file of {name} has ended; detach it (losetup -d /dev/{name})"
-                );
-                return self.uses.push(Use { rank: Rank::Unknown, text });
-            }
-            Some(node) => format!("the backing file of {} cannot be determined", node.name),
+            Some(Node { name, backing: Err(UnknownBacking::Dead), .. }) => wording::dead_loop(name),
+            Some(node) => wording::loop_backing_unknown(&node.name),
             None => match self.snapshot.unknown_loop(&stores) {
-                Some(node) => format!(
-                    "the backing file of {} cannot be determined and may share these bytes",
-                    node.name
-                ),
+                Some(node) => wording::loop_may_share(&node.name),
                 None => return,
             },
         };
-        let text =
-            format!("{text}; run it as root where losetup -l shows that, or detach the loop device first");
         self.uses.push(Use { rank: Rank::Unknown, text });
     }
 
@@ -443,7 +412,7 @@ impl<'a> Overlaps<'a> {
         }
         let (program, store) = visited;
         let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
-        Some(format!("{program} has {subject} open for writing; close that program first"))
+        Some(wording::open_for_writing(&program, &subject))
     }
 }
 

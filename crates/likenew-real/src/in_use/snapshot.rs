@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::{Backing, Store, UnknownBacking};
-use crate::mounts::{self, DeviceNumber, Mount};
+use crate::mounts::{self, Mount};
 use crate::openers::{self, Program};
+use crate::swaps;
+use crate::wording::in_use as wording;
 
 /// The block devices of a machine, and their users. Only /sys for a machine made from files.
 pub(super) struct Snapshot {
@@ -58,14 +61,14 @@ impl Snapshot {
     /// # Errors
     /// Which list cannot be read: what it would have shown is not known to be unused.
     pub(super) fn now() -> Result<Self, String> {
-        let unread = |list: &'static str| move |error: io::Error| format!("{list} cannot be read ({error})");
+        let unread = |list: &'static str| move |error: io::Error| wording::list_unreadable(list, &error);
         let mut snapshot = Self::read(Path::new("/sys")).map_err(unread("/sys/dev/block"))?;
         let here =
             mounts::all().map_err(unread("/proc/self/mountinfo"))?.into_iter().map(|mount| (mount, None));
-        let elsewhere = openers::mounts_elsewhere().map_err(unread("the mountinfo of another program"))?;
+        let elsewhere = openers::mounts_elsewhere().map_err(unread(wording::OTHER_MOUNTINFO))?;
         let elsewhere = elsewhere.into_iter().map(|(mount, program)| (mount, Some(program)));
         snapshot.take_mounts(here.chain(elsewhere), Path::new("/sys"));
-        snapshot.swaps = mounts::swaps().map_err(unread("/proc/swaps"))?;
+        snapshot.swaps = swaps::swaps().map_err(unread("/proc/swaps"))?;
         snapshot.system = super::system_devices::system_devices();
         Ok(snapshot)
     }

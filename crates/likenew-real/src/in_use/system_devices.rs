@@ -8,8 +8,9 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::block::BlockDevice;
 use crate::counter_source::CounterSource;
+use crate::device_number::DeviceNumber;
 use crate::loop_device::{Backing, Store, backing_path};
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
 
 /// Places whose loss ends a system.
 pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];

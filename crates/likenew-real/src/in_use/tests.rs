@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use super::*;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
 
 /// A /sys of our own, and what is mounted from it.
 struct Sys {

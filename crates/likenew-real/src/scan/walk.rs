@@ -13,7 +13,7 @@ use super::content::{self, is_file};
 use super::group::{Group, HEAD};
 use super::spots::Spots;
 use super::{Refusals, Request};
-use crate::scratch::is_scratch_directory;
+use crate::scratch::is_scratch;
 
 /// Shorter files than this are not opened only to see what they are: they are many and come to little.
 const SNIFFED_MIN: u64 = 16 << 10;
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
             self.other_file_systems += 1;
             return Ok(());
         }
-        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_scratch_directory(&folder.path) {
+        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_scratch(&folder.path) {
             return Ok(());
         }
         // By name, so that the same folder is always walked in the same order.

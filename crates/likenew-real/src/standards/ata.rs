@@ -1,5 +1,6 @@
 //! ATA: IDENTIFY DEVICE, the tables of SMART, and Device Statistics (ATA8-ACS, ACS-3).
 
+use crate::wording::facts as wording;
 use likenew_core::facts::Attribute;
 
 use super::bytes::{little, text};
@@ -129,10 +130,10 @@ impl IdentifyDevice {
         match feature {
             // Words of drives that are older than them are all zeros or all ones, and say nothing.
             Feature::Smart if matches!(self.words[82], 0 | 0xFFFF) => None,
-            Feature::Smart if !self.bit(82, 0) => Some("the drive does not announce SMART"),
-            Feature::Smart if !self.bit(85, 0) => Some("its SMART is switched off"),
+            Feature::Smart if !self.bit(82, 0) => Some(wording::NO_SMART),
+            Feature::Smart if !self.bit(85, 0) => Some(wording::SMART_OFF),
             Feature::Logs if !(is_valid(84) && self.bit(84, 5) || is_valid(87) && self.bit(87, 5)) => {
-                Some("the drive does not announce such logs")
+                Some(wording::NO_SUCH_LOGS)
             }
             Feature::Smart | Feature::Logs => None,
         }

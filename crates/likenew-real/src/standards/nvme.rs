@@ -1,14 +1,15 @@
-//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM
-//! Command Set Specification 1.0, figure 97).
+//! NVMe: Identify Controller, Identify Namespace, the list of active namespaces, the SMART log (NVM Express
+//! Base Specification 2.0, figures 275 and 207; NVM Command Set Specification 1.0, figure 97), and Amazon's
+//! log of its volumes.
 
-use super::bytes::little;
+use super::bytes::{little, little_16};
 use super::sanitize::Sanitize;
 
 /// Bytes of both answers.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
 /// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
-/// Bytes of the units of HMPRE and HMMIN.
+/// Bytes of the units of HMPRE and HMMIN, and of a page of the host's memory.
 const HOST_MEMORY_UNIT_BYTES: u64 = 4096;
 
 /// Identify Controller.
@@ -148,6 +149,140 @@ fn lba_format(answer: &[u8], index: usize) -> Option<LbaFormat> {
     })
 }
 
+/// The numbers of the list of active namespaces (CNS 02h): it ends at the first zero.
+pub(crate) fn active_namespaces(answer: &[u8]) -> Vec<u32> {
+    let numbers = answer.chunks_exact(4).filter_map(|word| Some(little(word, 0, 4)? as u32));
+    numbers.take_while(|number| *number != 0).collect()
+}
+
+/// The SMART / Health Information log (page 02h; Base Specification 2.0, figure 207). A field that the answer is too short
+/// for is nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HealthLog<'a>(pub(crate) &'a [u8]);
+
+/// Data units are thousands of 512 bytes.
+const DATA_UNIT_BYTES: u64 = 512_000;
+const SECONDS_PER_MINUTE: u64 = 60;
+
+impl HealthLog<'_> {
+    fn number(self, at: usize, length: usize) -> Option<u64> {
+        little(self.0, at, length)
+    }
+
+    /// Of the 16 bytes that its counters have.
+    fn counter(self, at: usize) -> Option<u64> {
+        little_16(self.0, at)
+    }
+
+    /// Critical Warning, bit by bit.
+    pub(crate) fn warning_flags(self) -> Option<u64> {
+        self.number(0, 1)
+    }
+
+    /// Composite Temperature; zero kelvin is no measurement.
+    pub(crate) fn temperature_c(self) -> Option<Option<f64>> {
+        self.number(1, 2).map(|kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN))
+    }
+
+    pub(crate) fn spare_percent(self) -> Option<u64> {
+        self.number(3, 1)
+    }
+
+    pub(crate) fn spare_threshold_percent(self) -> Option<u64> {
+        self.number(4, 1)
+    }
+
+    pub(crate) fn used_percent(self) -> Option<u64> {
+        self.number(5, 1)
+    }
+
+    pub(crate) fn bytes_read(self) -> Option<u64> {
+        Some(self.counter(32)?.saturating_mul(DATA_UNIT_BYTES))
+    }
+
+    pub(crate) fn bytes_written(self) -> Option<u64> {
+        Some(self.counter(48)?.saturating_mul(DATA_UNIT_BYTES))
+    }
+
+    pub(crate) fn controller_busy_s(self) -> Option<u64> {
+        Some(self.counter(96)?.saturating_mul(SECONDS_PER_MINUTE))
+    }
+
+    pub(crate) fn power_cycles(self) -> Option<u64> {
+        self.counter(112)
+    }
+
+    pub(crate) fn power_on_hours(self) -> Option<u64> {
+        self.counter(128)
+    }
+
+    pub(crate) fn unsafe_shutdowns(self) -> Option<u64> {
+        self.counter(144)
+    }
+
+    pub(crate) fn media_errors(self) -> Option<u64> {
+        self.counter(160)
+    }
+
+    pub(crate) fn error_log_entries(self) -> Option<u64> {
+        self.counter(176)
+    }
+
+    /// Above its warning temperature.
+    pub(crate) fn warm_s(self) -> Option<u64> {
+        Some(self.number(192, 4)?.saturating_mul(SECONDS_PER_MINUTE))
+    }
+
+    /// Above its critical temperature.
+    pub(crate) fn hot_s(self) -> Option<u64> {
+        Some(self.number(196, 4)?.saturating_mul(SECONDS_PER_MINUTE))
+    }
+
+    /// Transitions into thermal management, light and heavy.
+    pub(crate) fn throttled_times(self) -> (Option<u64>, Option<u64>) {
+        (self.number(216, 4), self.number(220, 4))
+    }
+
+    pub(crate) fn throttled_s(self) -> (Option<u64>, Option<u64>) {
+        (self.number(224, 4), self.number(228, 4))
+    }
+}
+
+/// Host Memory Buffer (feature 0Dh, figure 335): memory of the host that the drive was given, zero where it is off. Bit 0 of
+/// the feature says whether it is on; its data begins with the size in pages of memory.
+pub(crate) fn granted_memory_bytes(answer: &[u8]) -> Option<u64> {
+    let is_on = little(answer, 0, 4)? & 1 == 1;
+    Some(if is_on { little(answer, 4, 4)?.saturating_mul(HOST_MEMORY_UNIT_BYTES) } else { 0 })
+}
+
+/// Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed
+/// performance statistics"). A field that the answer is too short for is nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AmazonVolumeLog<'a>(pub(crate) &'a [u8]);
+
+impl AmazonVolumeLog<'_> {
+    /// What it begins with for an EBS volume, and for a drive of the machine itself.
+    const MAGIC: [u64; 2] = [0x3C23_B510, 0xEC2C_0D7E];
+
+    pub(crate) fn describes_a_volume(self) -> bool {
+        little(self.0, 0, 4).is_some_and(|magic| Self::MAGIC.contains(&magic))
+    }
+
+    /// Time above the volume's limits: of IOPS and of throughput, in µs.
+    pub(crate) fn volume_exceeded_us(self) -> (Option<u64>, Option<u64>) {
+        (little(self.0, 56, 8), little(self.0, 64, 8))
+    }
+
+    /// Time above the instance's limits: of IOPS and of throughput, in µs.
+    pub(crate) fn instance_exceeded_us(self) -> (Option<u64>, Option<u64>) {
+        (little(self.0, 72, 8), little(self.0, 80, 8))
+    }
+
+    pub(crate) fn queue_length(self) -> Option<u64> {
+        little(self.0, 88, 8)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,5 +362,22 @@ mod tests {
         assert_eq!(controller.host_memory_bytes(), (64 << 20, 0xFFFF_FFFF * 4096));
         assert_eq!(controller.sanitize(), Some(Sanitize { crypto: true, block: false, overwrite: true }));
         assert!(Controller::parse(&answer[..200]).is_none());
+    }
+
+    #[test]
+    fn the_list_of_namespaces_ends_at_zero() {
+        let answer: Vec<u8> = [1u32, 3, 0, 7].iter().flat_map(|number| number.to_le_bytes()).collect();
+        assert_eq!(active_namespaces(&answer), [1, 3]);
+        assert_eq!(active_namespaces(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_short_health_log_gives_the_fields_that_it_holds() {
+        let answer = [0, 0x2C, 0x01, 90, 10, 4];
+        let log = HealthLog(&answer);
+        assert_eq!((log.temperature_c(), log.used_percent()), (Some(Some(27.0)), Some(4)));
+        assert_eq!((log.spare_percent(), log.spare_threshold_percent()), (Some(90), Some(10)));
+        assert_eq!((log.bytes_read(), log.throttled_times()), (None, (None, None)));
+        assert_eq!(HealthLog(&[0; 3]).temperature_c(), Some(None), "zero kelvin is no measurement");
     }
 }

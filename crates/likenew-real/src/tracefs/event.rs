@@ -4,6 +4,7 @@ use likenew_core::io::Op;
 
 use super::applications::Applications;
 use super::format::{Field, Fields, event_id};
+use crate::wording::record as wording;
 
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,12 +118,12 @@ impl Decoder {
     /// # Errors
     /// A sentence that says which event lacks what.
     pub(crate) fn new(formats: &[(Step, &str, String)]) -> Result<Self, String> {
-        let named = |name: &str, error: String| format!("in the format of {name}, {error}");
+        let named = |name: &str, error: String| wording::in_event(name, &error);
         let layouts = formats
             .iter()
             .map(|(step, name, text)| Layout::parse(*step, text).map_err(|error| named(name, error)))
             .collect::<Result<_, _>>()?;
-        let Some((_, name, text)) = formats.first() else { return Err("there are no events".into()) };
+        let Some((_, name, text)) = formats.first() else { return Err(wording::NO_EVENTS.into()) };
         let common_type = Fields::parse(text).get("common_type").map_err(|error| named(name, error))?;
         Ok(Self { common_type, layouts })
     }

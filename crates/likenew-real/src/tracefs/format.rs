@@ -3,6 +3,8 @@
 //!
 //! Offsets and sizes differ between kernels and builds, so nothing is assumed of them: a field is found by its name.
 
+use crate::wording::record as wording;
+
 /// A field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
@@ -48,7 +50,7 @@ impl Fields {
     /// # Errors
     /// A sentence that names what is missing.
     pub(crate) fn get(&self, name: &str) -> Result<Field, String> {
-        self.find(name).ok_or_else(|| format!("there is no field \"{name}\""))
+        self.find(name).ok_or_else(|| wording::no_field(name))
     }
 
     /// The field of this name, if there is one.
@@ -63,7 +65,7 @@ impl Fields {
 /// There is no such line.
 pub(crate) fn event_id(text: &str) -> Result<u64, String> {
     let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
-    id.ok_or_else(|| "there is no line \"ID: number\"".to_owned())
+    id.ok_or_else(|| wording::NO_ID.to_owned())
 }
 
 fn field(line: &str) -> Option<(String, Field)> {

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use super::root::{TracefsRoot, in_tracefs};
 use crate::clock::Monotonic;
 use crate::scratch::lock;
+use crate::wording::action;
 
 const PREFIX: &str = "likenew-";
 
@@ -51,8 +52,7 @@ impl Instance {
     /// # Errors
     /// No rights, no tracefs, or the system refuses.
     pub(crate) fn create(root: TracefsRoot) -> Result<Self, LabError> {
-        let _turn = set_switch(&root)
-            .map_err(|error| in_tracefs("wait for others that make tracing instances", error))?;
+        let _turn = set_switch(&root).map_err(|error| in_tracefs(action::WAIT_FOR_INSTANCES, error))?;
         let number = INSTANCE_COUNT.fetch_add(1, Ordering::Relaxed);
         let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
         let make = || {
@@ -61,7 +61,7 @@ impl Instance {
             flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
             io::Result::Ok(directory)
         };
-        let inner = make().map_err(|error| in_tracefs("make a tracing instance of our own", error))?;
+        let inner = make().map_err(|error| in_tracefs(action::MAKE_INSTANCE, error))?;
         let inner = Arc::new(InstanceDirectory { path, pipes: Mutex::default(), _lock: inner, _root: root });
         lock(&OPEN_DIRECTORIES).push(Arc::downgrade(&inner));
         Ok(Self { inner })
@@ -73,7 +73,7 @@ impl Instance {
     /// There is no such setting, or it does not take this.
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), LabError> {
         put(&self.inner.path.join(name), value)
-            .map_err(|error| in_tracefs(&format!("set {name} of a tracing instance to {value}"), error))
+            .map_err(|error| in_tracefs(&action::set_instance(name, value), error))
     }
 
     /// Reads a file of it.
@@ -81,8 +81,7 @@ impl Instance {
     /// # Errors
     /// There is no such file.
     pub(crate) fn read(&self, name: &str) -> Result<String, LabError> {
-        get(&self.inner.path.join(name))
-            .map_err(|error| in_tracefs(&format!("read {name} of a tracing instance"), error))
+        get(&self.inner.path.join(name)).map_err(|error| in_tracefs(&action::read_instance(name), error))
     }
 
     /// Opens the raw buffers of all processors, to be read without waiting. Returns their numbers.
@@ -90,7 +89,7 @@ impl Instance {
     /// # Errors
     /// One cannot be opened.
     pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, LabError> {
-        let wrong = |error| in_tracefs("open the buffers of a tracing instance", error);
+        let wrong = |error| in_tracefs(action::OPEN_TRACE_BUFFERS, error);
         let mut cpus: Vec<u32> = fs::read_dir(self.inner.path.join("per_cpu"))
             .map_err(wrong)?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())

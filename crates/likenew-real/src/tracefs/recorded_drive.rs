@@ -8,9 +8,12 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::lab_error::LabError;
 
 use crate::block::BlockDevice;
+use crate::device_number::DeviceNumber;
 use crate::identify::DeviceInfo;
 use crate::lab_error::not_possible;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::mounts::Mount;
+use crate::wording::action;
+use crate::wording::record as wording;
 
 /// A disk, or a partition of one, whose I/Os are recorded with its own addresses.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +44,7 @@ impl RecordedDrive {
             descend(device, &mut leaves, 0);
         }
         if leaves.is_empty() {
-            return Err(no_drive(target, "the devices below it are not visible here"));
+            return Err(no_drive(target, wording::DEVICES_INVISIBLE));
         }
         let several = leaves.len() > 1 || leaves[0].folder() != devices[0].folder();
         leaves
@@ -82,39 +85,24 @@ impl RecordedDrive {
         let (name, disk) = (leaf.name(), leaf.disk());
         let number = |device: &BlockDevice, attribute: &str| {
             let text = device.attribute(attribute);
-            text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
-                LabError::Unsuitable(format!(
-                    "the system does not report the {attribute} of {}",
-                    device.name()
-                ))
-            })
+            text.and_then(|text| text.parse::<u64>().ok())
+                .ok_or_else(|| LabError::Unsuitable(wording::attribute_unknown(attribute, &device.name())))
         };
         if !disk.folder().join("mq").exists() {
-            return Err(no_drive(
-                target,
-                &format!("{} takes no requests that kernel tracing can see", disk.name()),
-            ));
+            return Err(no_drive(target, &wording::invisible_to_tracing(&disk.name())));
         }
         let at = disk.attribute("dev").and_then(|text| DeviceNumber::parse(&text));
-        let at = at.ok_or_else(|| LabError::Unsuitable(format!("{name} has no device number")))?;
+        let at = at.ok_or_else(|| LabError::Unsuitable(wording::no_device_number(&name)))?;
         let sectors = number(leaf, "size")?;
         let first_sector = if leaf.is_partition() { number(leaf, "start")? } else { 0 };
         let own = leaf.attribute("dev").and_then(|text| DeviceNumber::parse(&text)).unwrap_or(at);
         let mut about = DeviceInfo::of_device(own);
         if let Some(above) = above {
             about.facts.push(("below".to_owned(), above));
-            about.caveats.push(format!(
-                "{} lies on {name} with something between, such as LVM, RAID or encryption: these are the drive's own \
-                 addresses, and what the layer between adds is among its I/Os",
-                target.display()
-            ));
+            about.caveats.push(wording::layers_between(target.display(), &name));
         }
         if leaf.is_partition() {
-            about.caveats.push(format!(
-                "only {name} was recorded; what other parts of {} do at the same time slows it down unseen, but for \
-                 flushes, which are the whole drive's",
-                disk.name()
-            ));
+            about.caveats.push(wording::partition_only(&name, &disk.name()));
         }
         let block_bytes = disk.attribute("queue/logical_block_size").and_then(|text| text.parse().ok());
         let identity = Identity {
@@ -137,26 +125,23 @@ impl RecordedDrive {
 /// The devices that a target names, or those of its file system.
 fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
     let metadata = fs::metadata(target).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        Some(errno) => not_possible("look at", target, errno),
-        None => LabError::system(format!("look at {}", target.display()))(error),
+        Some(errno) => not_possible(action::LOOK_AT, target, errno),
+        None => LabError::system(action::look_at(target.display()))(error),
     })?;
     if metadata.file_type().is_block_device() {
         let device = DeviceNumber::at(target).and_then(BlockDevice::by_number);
-        let device = device.ok_or_else(|| no_drive(target, "/sys does not list it"))?;
+        let device = device.ok_or_else(|| no_drive(target, wording::NOT_LISTED))?;
         return Ok((Kind::Device, vec![device]));
     }
     if !metadata.is_dir() && !metadata.is_file() {
-        return Err(no_drive(target, "it is neither a block device nor a folder"));
+        return Err(no_drive(target, wording::NEITHER_DEVICE_NOR_FOLDER));
     }
     let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
-    let file = fs::File::open(target).map_err(LabError::system(format!("open {}", target.display())))?;
-    let mount = Mount::containing(file)
-        .ok_or_else(|| no_drive(target, "the system does not report where it is mounted from"))?;
+    let file = fs::File::open(target).map_err(LabError::system(action::open_path(target.display())))?;
+    let mount = Mount::containing(file).ok_or_else(|| no_drive(target, wording::MOUNT_UNKNOWN))?;
     let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
     let device = BlockDevice::by_number(mount.device).or_else(by_source);
-    let device = device.ok_or_else(|| {
-        no_drive(target, &format!("its file system ({}) is on no visible block device", mount.kind))
-    })?;
+    let device = device.ok_or_else(|| no_drive(target, &wording::no_visible_device(&mount.kind)))?;
     Ok((kind, siblings(&device).unwrap_or_else(|| vec![device])))
 }
 
@@ -189,11 +174,7 @@ fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
 }
 
 fn no_drive(target: &Path, reason: &str) -> LabError {
-    LabError::Unsuitable(format!(
-        "{} leads to no drive whose I/Os can be recorded: {reason}; give a block device such as /dev/sda, or a folder of a file \
-         system that lies on one",
-        target.display()
-    ))
+    LabError::Unsuitable(wording::no_drive(target.display(), reason))
 }
 
 #[cfg(test)]
@@ -239,7 +220,7 @@ mod tests {
     fn what_lies_on_no_drive_is_reported() {
         for target in ["/proc", "/dev/null", "/dev/shm"] {
             let message = RecordedDrive::drives_of(Path::new(target)).unwrap_err().to_string();
-            assert!(message.starts_with(target) && message.contains("leads to no drive"), "{message}");
+            assert!(message.starts_with(target) && message.contains("cannot be recorded"), "{message}");
         }
         let message = RecordedDrive::drives_of(Path::new("/nowhere")).unwrap_err().to_string();
         assert!(message.contains("does not exist"), "{message}");

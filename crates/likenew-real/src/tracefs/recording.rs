@@ -14,6 +14,8 @@ use super::processor::Processors;
 use super::recorded_drive::RecordedDrive;
 use super::root::{TracefsRoot, in_tracefs};
 use crate::clock::{Monotonic, machine_ns};
+use crate::wording::action;
+use crate::wording::record as wording;
 
 /// A recording under way. Dropping it returns everything to the kernel, at any stage.
 pub struct Recording {
@@ -59,9 +61,7 @@ impl Recording {
         let root = TracefsRoot::find()?;
         let leftovers = Instance::remove_leftovers(&root);
         let instance = Instance::create(root)?;
-        let unknown = |error| {
-            LabError::Unsuitable(format!("the format of this kernel's tracing is not supported: {error}"))
-        };
+        let unknown = |error: String| LabError::Unsuitable(wording::format_unsupported(&error));
         let formats = Step::EVENTS
             .iter()
             .map(|(name, step)| Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?)));
@@ -169,7 +169,7 @@ impl Recording {
         let now = machine_ns();
         let Self { processors, instance, applications, .. } = self;
         let more = processors.read(&mut instance.pipes(), now, applications);
-        more.map_err(|error| in_tracefs("read the buffers of a tracing instance", error))
+        more.map_err(|error| in_tracefs(action::READ_TRACE_BUFFERS, error))
     }
 
     fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
@@ -187,7 +187,7 @@ impl Recording {
             put(pairing, event.at);
         });
         put(pairing, until);
-        failed.map_err(LabError::system("write the trace"))
+        failed.map_err(LabError::system(action::WRITE_TRACE))
     }
 }
 

@@ -9,6 +9,8 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use crate::mounts;
+use crate::wording::action;
+use crate::wording::record as wording;
 
 /// A way to tracefs.
 #[derive(Debug)]
@@ -34,9 +36,7 @@ impl TracefsRoot {
         let mount = mount().map_err(access_error)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         if !usable(&path) {
-            return Err(LabError::Refused(format!(
-                "the kernel's tracing file system cannot be written here, so nothing can be recorded: {REMEDY}"
-            )));
+            return Err(LabError::Refused(wording::not_writable()));
         }
         Ok(Self { path, _mount: Some(mount) })
     }
@@ -49,9 +49,6 @@ impl TracefsRoot {
 
 const INSTANCES: &str = "instances";
 
-const REMEDY: &str =
-    "run it as root on the machine itself (sudo likenew record …); in a container, record on the host";
-
 fn mount() -> Result<OwnedFd, Errno> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;
@@ -61,23 +58,13 @@ fn mount() -> Result<OwnedFd, Errno> {
 /// Why tracefs is not available, in words.
 fn access_error(errno: Errno) -> LabError {
     match errno {
-        Errno::NODEV => LabError::Unsuitable(
-            "this kernel was built without tracing (CONFIG_FTRACE), so block I/O cannot be recorded here".into(),
-        ),
-        Errno::NOSYS => LabError::Unsuitable(
-            "the kernel's tracing file system is not mounted; mount it with: mount -t tracefs tracefs /sys/kernel/tracing"
-                .into(),
-        ),
-        _ if is_locked_down() => LabError::Refused(LOCKED_DOWN.into()),
-        Errno::PERM | Errno::ACCESS => LabError::Refused(format!(
-            "recording the I/O of all programs needs root (CAP_SYS_ADMIN): {REMEDY}"
-        )),
-        errno => LabError::system("mount the kernel's tracing file system")(errno.into()),
+        Errno::NODEV => LabError::Unsuitable(wording::NO_TRACING.into()),
+        Errno::NOSYS => LabError::Unsuitable(wording::NOT_MOUNTED.into()),
+        _ if is_locked_down() => LabError::Refused(wording::LOCKED_DOWN.into()),
+        Errno::PERM | Errno::ACCESS => LabError::Refused(wording::needs_root()),
+        errno => LabError::system(action::MOUNT_TRACEFS)(errno.into()),
     }
 }
-
-const LOCKED_DOWN: &str = "the kernel is locked down to confidentiality, where it shows its traces to nobody, root included; \
-                           Secure Boot or the boot option lockdown= has set that (see /sys/kernel/security/lockdown)";
 
 /// Whether the kernel refuses tracing as a matter of policy.
 fn is_locked_down() -> bool {
@@ -88,10 +75,10 @@ fn is_locked_down() -> bool {
 /// What a failure to open, read or write in tracefs means.
 pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> LabError {
     match Errno::from_io_error(&error) {
-        Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => LabError::Refused(LOCKED_DOWN.into()),
-        Some(Errno::PERM | Errno::ACCESS) => {
-            LabError::Refused(format!("could not {doing}: {error}; {REMEDY}"))
+        Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => {
+            LabError::Refused(wording::LOCKED_DOWN.into())
         }
+        Some(Errno::PERM | Errno::ACCESS) => LabError::Refused(wording::tracefs_refused(doing, &error)),
         _ => LabError::system(doing)(error),
     }
 }

@@ -14,12 +14,13 @@ use crate::nvme_admin::ReadCommand;
 use crate::standards::ata::TrimSupport;
 use crate::standards::nvme::{Controller, Namespace};
 use crate::standards::scsi;
+use crate::wording::trim as wording;
 use crate::{ata_command, nvme_admin};
 
 /// What the lowest device of a stack claims.
 pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     let Some(disk) = stack.last() else {
-        return ProbeResult::Unknown("no device is known below it".to_owned());
+        return ProbeResult::Unknown(wording::NO_DEVICE_BELOW_IT.to_owned());
     };
     let name = disk.name();
     if let Some(claims) = disk.binary_attribute("device/vpd_pgb2").as_deref().and_then(scsi_claims) {
@@ -27,14 +28,14 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     }
     let is_nvme = name.starts_with("nvme");
     if !is_nvme && !name.starts_with("sd") && !name.starts_with("hd") {
-        return ProbeResult::Unknown(format!("{name} is a kind of device that does not report TRIM support"));
+        return ProbeResult::Unknown(wording::kind_reports_none(&name));
     }
     let device = match open_disk(disk) {
         Ok(device) => device,
         Err(Errno::ACCESS | Errno::PERM) => {
-            return ProbeResult::Unknown(format!("reading it from {name} needs root: run it with sudo"));
+            return ProbeResult::Unknown(wording::needs_root(&name));
         }
-        Err(errno) => return ProbeResult::Unknown(format!("{name} cannot be opened: {errno}")),
+        Err(errno) => return ProbeResult::Unknown(wording::not_opened(&name, errno)),
     };
     let claims = if is_nvme {
         nvme_claims(&device)
@@ -43,8 +44,8 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     };
     match claims {
         Ok(Some(claims)) => ProbeResult::TrimClaims(claims),
-        Ok(None) => ProbeResult::Unknown(format!("{name} gave an invalid answer")),
-        Err(errno) => ProbeResult::Unknown(format!("{name} did not answer: {errno}")),
+        Ok(None) => ProbeResult::Unknown(wording::invalid_answer(&name)),
+        Err(errno) => ProbeResult::Unknown(wording::no_answer(&name, errno)),
     }
 }
 
@@ -56,8 +57,7 @@ pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
         let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
         // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the
         // file holds something.
-        return (blocks > 0)
-            .then(|| (blocks * 512, format!("the blocks of {file}, the file below {}", disk.name())));
+        return (blocks > 0).then(|| (blocks * 512, wording::blocks_of_file(&file, &disk.name())));
     }
     if !disk.name().starts_with("nvme") {
         return None;
@@ -65,7 +65,7 @@ pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let (answer, _) = nvme_admin::read(open_disk(disk).ok()?, ReadCommand::Namespace).ok()?;
     let namespace = Namespace::parse(&answer)?;
     let bytes = namespace.used_blocks?.checked_mul(namespace.format.block_bytes)?;
-    Some((bytes, format!("NVMe's namespace utilisation (NUSE) of {}", disk.name())))
+    Some((bytes, wording::namespace_utilization(&disk.name())))
 }
 
 fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
@@ -114,7 +114,7 @@ fn claims_of(trims: bool, deallocated: u8) -> TrimCapabilities {
     TrimCapabilities {
         trims: Some(trims),
         reads_as: Some(reads_as),
-        evidence: format!("NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims)),
+        evidence: wording::nvme_claims(trims, deallocated),
     }
 }
 

@@ -7,6 +7,8 @@ use likenew_core::extents::ExtentMap;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
+use crate::wording::trim as wording;
+
 /// One piece of a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -27,7 +29,7 @@ impl Extent {
 
     /// Why its bytes cannot be written again where they are, if they cannot.
     pub(crate) fn unfit(&self) -> Option<&'static str> {
-        let unwritten = (UNWRITTEN, "UNWRITTEN: it was allocated and never written");
+        let unwritten = (UNWRITTEN, wording::UNWRITTEN);
         let reasons = UNUSABLE.iter().copied().chain([unwritten]);
         reasons.into_iter().find(|(flag, _)| self.flags & flag != 0).map(|(_, reason)| reason)
     }
@@ -41,14 +43,14 @@ const EXTENT_LAST: u32 = 0x1;
 /// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not
 /// for this file alone.
 const UNUSABLE: [(u32, &str); 8] = [
-    (0x2, "UNKNOWN: it has no place yet"),
-    (0x4, "DELALLOC: it has no place yet"),
-    (0x8, "ENCODED: it is compressed or encrypted"),
-    (0x80, "DATA_ENCRYPTED: it is encrypted"),
-    (0x100, "NOT_ALIGNED: it lies within a block"),
-    (0x200, "DATA_INLINE: it is stored in the inode"),
-    (0x400, "DATA_TAIL: it shares a block with other files"),
-    (0x2000, "SHARED: other files share its blocks"),
+    (0x2, wording::UNKNOWN),
+    (0x4, wording::DELAYED_ALLOCATION),
+    (0x8, wording::ENCODED),
+    (0x80, wording::ENCRYPTED),
+    (0x100, wording::NOT_ALIGNED),
+    (0x200, wording::INLINE),
+    (0x400, wording::TAIL),
+    (0x2000, wording::SHARED),
 ];
 /// It was reserved, and never written.
 const UNWRITTEN: u32 = 0x800;
@@ -132,10 +134,9 @@ pub(crate) fn device_extents(
     offset: u64,
     bytes: u64,
 ) -> Result<Vec<likenew_core::extents::Extent>, String> {
-    let found = extents(file, bytes, Flush::Never)
-        .map_err(|errno| format!("the file system does not report where a file is: {errno}"))?;
+    let found = extents(file, bytes, Flush::Never).map_err(|errno| wording::place_unknown(errno))?;
     if found.len() > ExtentMap::EXTENTS_MAX {
-        return Err(format!("a file has {} extents, too many to keep", found.len()));
+        return Err(wording::too_many_extents(found.len()));
     }
     let in_place = found.iter().filter(|extent| extent.unfit().is_none());
     let piece = |extent: &Extent| likenew_core::extents::Extent {
@@ -198,12 +199,10 @@ pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range
             continue;
         }
         if let Some((_, word)) = UNUSABLE.iter().find(|(flag, _)| extent.flags & flag != 0) {
-            return Err(format!("the file's extent map says {word}"));
+            return Err(wording::extent_unusable(word));
         }
         if extent.flags & UNWRITTEN != 0 {
-            return Err(
-                "the file's extent map says UNWRITTEN: its data has not reached the device".to_owned()
-            );
+            return Err(wording::EXTENT_UNWRITTEN.to_owned());
         }
         if start != at {
             break;
@@ -215,7 +214,7 @@ pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range
         }
         at = end;
     }
-    if at == range.end { Ok(places) } else { Err("the file has holes".to_owned()) }
+    if at == range.end { Ok(places) } else { Err(wording::HAS_HOLES.to_owned()) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
-use crate::mounts::DeviceNumber;
+use crate::device_number::DeviceNumber;
 
 /// `FS_IOC_GETFSMAP` of linux/fsmap.h.
 const FS_IOC_GETFSMAP: Opcode = 0xC0C0_583B;

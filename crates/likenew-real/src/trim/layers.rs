@@ -7,6 +7,7 @@ use likenew_core::trim::{Layer, TrimPath};
 use super::MountedDevice;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
+use crate::wording::trim as wording;
 
 /// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted
 /// with `discard`.
@@ -20,12 +21,10 @@ pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
     let mut path = mounted.device.as_ref().map(device_path).unwrap_or_default();
     let sends = SENDERS.contains(&&*mounted.mount.kind);
     let evidence = match &*mounted.mount.kind {
-        _ if sends && mounted.discards_immediately() => {
-            "mounted with discard: it sends TRIM when files are deleted"
-        }
-        _ if sends => "mounted without discard: it sends TRIM only when fstrim runs",
-        "zfs" => "ZFS sends TRIM by rules of its own (zpool get autotrim)",
-        _ => "it is not known whether it sends TRIM",
+        _ if sends && mounted.discards_immediately() => wording::MOUNTED_WITH_DISCARD,
+        _ if sends => wording::MOUNTED_WITHOUT_DISCARD,
+        "zfs" => wording::ZFS_AUTOTRIM,
+        _ => wording::SENDING_UNKNOWN,
     };
     let top = Layer {
         name: mounted.mount.point.clone(),
@@ -74,7 +73,7 @@ fn layer(device: &BlockDevice) -> Layer {
     let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
     let (kind, name) = (layer_kind(device), device.name());
     if kind == LayerKind::Partition {
-        let evidence = format!("takes what {} takes", device.disk().name());
+        let evidence = wording::as_the_disk(&device.disk().name());
         let kind = words(kind, device);
         return Layer {
             name,
@@ -96,11 +95,7 @@ fn layer(device: &BlockDevice) -> Layer {
         passes,
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
-        evidence: if evidence.is_empty() {
-            "/sys does not report it".to_owned()
-        } else {
-            evidence.join(", ")
-        },
+        evidence: if evidence.is_empty() { wording::NOT_IN_SYS.to_owned() } else { evidence.join(", ") },
         remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
         kind: words(kind, device),
         name,
@@ -125,34 +120,21 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
     Some(match kind {
         LayerKind::Crypt => {
             let name = device.attribute("dm/name").unwrap_or_else(|| "NAME".to_owned());
-            format!(
-                "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {name}; whoever reads the encrypted drive \
-                 then sees which of its blocks are free"
-            )
+            wording::allow_through_encryption(&name)
         }
         LayerKind::Array if ["raid4", "raid5", "raid6"].contains(&&*level) => {
-            "arrays with parity pass TRIM on only where all members are known to read zeros after it, since a rebuild would lose data \
-             otherwise (the kernel's raid456.devices_handle_discard_safely)"
-                .to_owned()
+            wording::PARITY_ARRAY.to_owned()
         }
-        LayerKind::Loop => {
-            "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs".to_owned()
-        }
-        LayerKind::UsbDisk => {
-            "its bridge has not told the kernel that it takes TRIM: connect the drive directly; or, only if sg_vpd -p lbpv says \
-             LBPU=1, set its provisioning_mode to unmap with a udev rule"
-                .to_owned()
-        }
-        LayerKind::VirtualDisk => {
-            "have the host pass discards for this disk (discard=unmap)".to_owned()
-        }
+        LayerKind::Loop => wording::LOOP_FILE.to_owned(),
+        LayerKind::UsbDisk => wording::USB_BRIDGE.to_owned(),
+        LayerKind::VirtualDisk => wording::VIRTUAL_DISK.to_owned(),
         LayerKind::LogicalVolume
         | LayerKind::Thin
         | LayerKind::ThinPool
         | LayerKind::Cache
         | LayerKind::Multipath
         | LayerKind::Mapping
-        | LayerKind::Array => "check what it is built on, and how it was set up".to_owned(),
+        | LayerKind::Array => wording::CHECK_LAYERS.to_owned(),
         _ => return None,
     })
 }

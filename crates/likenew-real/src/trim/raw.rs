@@ -13,7 +13,9 @@ use rustix::io::{Errno, pread};
 
 use crate::buffers::Buffers;
 use crate::clock::Monotonic;
-use crate::mounts::{DeviceNumber, Mount};
+use crate::device_number::DeviceNumber;
+use crate::mounts::Mount;
+use crate::wording::trim as wording;
 
 /// Bytes that are read at once.
 pub(crate) const CHUNK: u64 = 1 << 20;
@@ -30,7 +32,7 @@ impl Raw {
         let DeviceNumber { major, minor } = mount.device;
         let paths = [PathBuf::from(format!("/dev/block/{major}:{minor}")), PathBuf::from(&mount.source)];
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-        let mut reason = format!("there is no device file for {major}:{minor}, as in most containers");
+        let mut reason = wording::no_device_file(major, minor);
         for path in paths {
             match open(&path, flags, Mode::empty()) {
                 Ok(device) => {
@@ -44,10 +46,10 @@ impl Raw {
                     }
                 }
                 Err(Errno::ACCESS | Errno::PERM) => {
-                    reason = format!("reading {} needs root: run it with sudo", path.display());
+                    reason = wording::needs_root(path.display());
                 }
                 Err(Errno::NOENT) => {}
-                Err(errno) => reason = format!("{} cannot be opened: {errno}", path.display()),
+                Err(errno) => reason = wording::not_opened(path.display(), errno),
             }
         }
         Ok(Err(reason))

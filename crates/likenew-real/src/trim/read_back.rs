@@ -19,6 +19,8 @@ use super::send::Sender;
 use crate::clock::Monotonic;
 use crate::lab_error::not_possible;
 use crate::scratch::Scratch;
+use crate::wording::action;
+use crate::wording::trim as wording;
 
 /// Writes a file of ours, frees its second half, sends TRIM, and reads both halves from the device below.
 /// `number` is that of a file that nothing else makes.
@@ -34,23 +36,22 @@ pub(crate) fn read_back(
     }
     let (all, kept, released) =
         (0..request.bytes_written(), 0..request.bytes, request.bytes..request.bytes_written());
-    let failed = |errno: Errno| not_possible("use a file in", scratch.path(), errno);
+    let failed = |errno: Errno| not_possible(action::USE_FILE_IN, scratch.path(), errno);
     let file = OwnFile::create(scratch, number).map_err(failed)?;
     file.write(request.seed, all.end).map_err(failed)?;
     let mut result = ReadBackResult { bytes_written: all.end, ..ReadBackResult::default() };
-    let map = extents(&file, all.end, Flush::First)
-        .map_err(|errno| format!("the file system does not report where a file is: {errno}"));
+    let map = extents(&file, all.end, Flush::First).map_err(|errno| wording::place_unknown(errno));
     let halves = map.and_then(|map| Ok((places(&map, &kept)?, places(&map, &released)?)));
     let mut reader = match &halves {
         Ok((kept, released)) if request.raw => Reader::open(mounted, request, kept, released)?,
-        Ok(_) => Err("reading from the device was switched off (--no-raw)".to_owned()),
+        Ok(_) => Err(wording::RAW_OFF.to_owned()),
         Err(reason) => Err(reason.clone()),
     };
     if let Ok(reading) = &mut reader {
         let written = reading.read_both_halves();
         result.before_release = Some(written);
         if written.pattern_bytes < all.end {
-            let reason = "the data written is not at the addresses that the file system reports, so nothing more is read there";
+            let reason = wording::DATA_ELSEWHERE;
             reader = Err(reason.to_owned());
         }
     }
@@ -94,7 +95,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Result<Self, String>, LabError> {
         let whole = |place: &Range<u64>| (place.end - place.start).is_multiple_of(UNIT as u64);
         if !kept_half.iter().chain(released_half).all(whole) {
-            return Ok(Err("the file's extents are not multiples of 4 KiB".to_owned()));
+            return Ok(Err(wording::EXTENTS_NOT_ALIGNED.to_owned()));
         }
         Ok(Raw::open(&mounted.mount)?.map(|raw| Self { raw, mounted, request, kept_half, released_half }))
     }
@@ -113,9 +114,7 @@ impl<'a> Reader<'a> {
     /// Everything that is read after TRIM was sent; why not, if it was not.
     fn read(&mut self, result: &mut ReadBackResult, file: &OwnFile<'_>, clock: &Monotonic) -> Option<String> {
         if let Err(errno) = is_free(file, self.mounted.mount.device, &self.released_half[0]) {
-            return Some(format!(
-                "the file system does not report which blocks are free ({errno}), so blocks that may belong to other files by now are not read"
-            ));
+            return Some(wording::free_blocks_unknown(errno));
         }
         let first = self.content_released(file);
         result.released_half = Some(first);

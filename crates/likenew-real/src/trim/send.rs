@@ -14,6 +14,7 @@ use super::fitrim::fitrim;
 use super::layers::stack;
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
+use crate::wording::trim as wording;
 
 /// How often the counters are read while a file system trims. Chosen: a trim takes seconds, reading the
 /// counters microseconds.
@@ -47,12 +48,9 @@ impl Sender {
         let mut sent = match places {
             _ if self.immediate => self.wait_for_mount(bytes, started_at + wait, clock),
             Ok(places) => ask(folder, places),
-            Err(reason) => TrimReport {
-                refusal: Some(format!(
-                    "the file's location is not known, and other free space is left alone ({reason})"
-                )),
-                ..TrimReport::default()
-            },
+            Err(reason) => {
+                TrimReport { refusal: Some(wording::location_unknown(reason)), ..TrimReport::default() }
+            }
         };
         sent.bytes = bytes;
         sent.elapsed = clock.now() - started_at;
@@ -88,12 +86,8 @@ fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
 /// Why a file system sends none.
 pub(super) fn refusal(errno: Errno) -> String {
     match errno {
-        Errno::PERM | Errno::ACCESS => {
-            "running TRIM on a file system needs root: run it with sudo".to_owned()
-        }
-        Errno::OPNOTSUPP | Errno::NOTTY => {
-            "the file system reports that TRIM is not supported here".to_owned()
-        }
-        errno => format!("the file system refused to send TRIM: {errno}"),
+        Errno::PERM | Errno::ACCESS => wording::TRIM_NEEDS_ROOT.to_owned(),
+        Errno::OPNOTSUPP | Errno::NOTTY => wording::TRIM_UNSUPPORTED.to_owned(),
+        errno => wording::trim_refused(errno),
     }
 }

@@ -104,7 +104,7 @@ fn consent_is_for_nothing_but_a_loop_device() {
         Some(source) => {
             says(
                 &refusal(Consent::for_own_loop_device(Path::new(&source))),
-                &["was not changed", "something of yours"],
+                &["was not changed", "data of yours"],
             );
         }
         None => eprintln!("SKIPPED: the root file system is on no device"),

@@ -92,7 +92,7 @@ fn an_empty_directory_is_what_a_cut_leaves_before_there_is_a_marker() {
     says(&refusal(Scratch::create(place.path())), &["was left by an earlier run", "let Likenew remove it"]);
     // Another program puts something there before it is removed.
     fs::write(scratch.join("notes.txt"), "mine").unwrap();
-    says(&refusal(leftover.clone().remove()), &["no Likenew marker", "does not touch it"]);
+    says(&refusal(leftover.clone().remove()), &["no Likenew marker", "leaves it alone"]);
     fs::remove_file(scratch.join("notes.txt")).unwrap();
     leftover.remove().unwrap();
     assert!(!scratch.exists());
@@ -184,7 +184,7 @@ fn something_else_of_that_name_is_never_touched() {
             refusal(Leftover::find(place.path())),
             refusal(open_folder(place.path(), Engine::Auto, 1, 4096)),
         ] {
-            says(&text, &[word, "does not touch it", "move it away"]);
+            says(&text, &[word, "leaves it alone", "move it away"]);
         }
         assert_eq!(fs::symlink_metadata(&path).unwrap().modified().unwrap(), before);
         assert_eq!(fs::read_to_string(elsewhere.path().join("00000.likenew")).unwrap(), "theirs");

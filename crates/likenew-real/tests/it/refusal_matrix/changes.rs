@@ -180,7 +180,7 @@ fn other_file_behind(ledger: &mut Ledger) {
         &disk.image,
         disk.path(),
         &agreement,
-        &["no drive behind this name"],
+        &["no drive with this name"],
     );
     run("losetup", &[disk.name(), disk.image.to_str().unwrap()]);
 }
@@ -214,7 +214,7 @@ fn other_device_at_the_node(ledger: &mut Ledger) {
     }
     run("mknod", &[name, "b", "7", "1048575"]).unwrap();
     let nothing = typed("loop1048575", &[]);
-    ledger.refused("node without a device", &disk.image, &node, &nothing, &["no drive behind this name"]);
+    ledger.refused("node without a device", &disk.image, &node, &nothing, &["no drive with this name"]);
 }
 
 fn taken_into_use(ledger: &mut Ledger) {

@@ -113,7 +113,7 @@ fn of_a_run(ledger: &mut Ledger) {
     for name in [marker.file_name().unwrap(), path.file_name().unwrap()] {
         fs::copy(path.with_file_name(name), left.join(name)).unwrap();
     }
-    let words = ["belongs to a run of likenew", "what was left"];
+    let words = ["belongs to a run of likenew", "leftovers"];
     by_name(ledger, "run: a file that one has left", &left.join(path.file_name().unwrap()), &words);
     by_name(ledger, "run: a marker that one has left", &left.join(marker.file_name().unwrap()), &words);
     scratch.remove().unwrap();

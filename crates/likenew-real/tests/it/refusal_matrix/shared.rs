@@ -252,7 +252,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             let program = mounted_elsewhere(folder.path(), &s.part(1));
             lock_holder(s.over(FIRST), vec![Box::new(program), Box::new(folder)])
         },
-        &["which sees other mounts", "nsenter"],
+        &["another mount namespace", "nsenter"],
     ),
 ];
 

@@ -153,7 +153,7 @@ fn mounted_disk(ledger: &mut Ledger) {
         ledger.refused("disk: mounted, by a descriptor", unread, &by_number, &agreement, &["is mounted at"]);
     }
     if let Some((_program, point)) = mounted_elsewhere(&disk) {
-        let words = ["which sees other mounts", point.path().to_str().unwrap(), "nsenter"];
+        let words = ["another mount namespace", point.path().to_str().unwrap(), "nsenter"];
         ledger.refused("disk: mounted where nobody else sees it", unread, disk.path(), &agreement, &words);
     }
     right(disk.path());

@@ -10,12 +10,14 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, statvfs};
 
-use super::{all_drives, collect};
 use crate::clock::Monotonic;
+use crate::device_number::DeviceNumber;
+use crate::facts::{all_drives, collect};
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::not_possible;
-use crate::mounts::DeviceNumber;
 use crate::nop;
+use crate::wording::action;
+use crate::wording::facts as wording;
 
 /// What is examined.
 pub struct FactsDrive {
@@ -33,7 +35,7 @@ impl FactsDrive {
     /// There is no such thing, or it is of another kind.
     pub fn at(path: &Path) -> Result<Self, LabError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let refused = |errno| not_possible("look at", path, errno);
+        let refused = |errno| not_possible(action::LOOK_AT, path, errno);
         let fd = open(path, flags, Mode::empty()).map_err(refused)?;
         let stat = fstat(&fd).map_err(refused)?;
         let number = DeviceNumber::from_raw(stat.st_rdev);
@@ -42,10 +44,7 @@ impl FactsDrive {
             FileType::RegularFile => (Kind::File, DeviceInfo::of_mount(&fd)),
             FileType::BlockDevice => (Kind::Device, DeviceInfo::of_device(number)),
             _ => {
-                return Err(LabError::Unsuitable(format!(
-                    "{} is neither a folder, a file nor a block device: give one of these",
-                    path.display()
-                )));
+                return Err(LabError::Unsuitable(wording::not_a_target(path.display())));
             }
         };
         about.add_resolution(path, &resolve(path));
@@ -60,7 +59,7 @@ impl FactsDrive {
 
     /// At every drive of this machine.
     pub fn at_all() -> Self {
-        let name = "all drives of this machine".to_owned();
+        let name = wording::ALL_DRIVES.to_owned();
         let identity = identity(name, Kind::Device, 0, DeviceInfo::default());
         Self::new(None, identity)
     }
@@ -125,7 +124,7 @@ impl Drive for FactsDrive {
                 Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
             }
             (Probe::Feasibility, Some((fd, ..))) => Ok(crate::erase::feasibility::check(fd)),
-            _ => Ok(ProbeResult::Unknown("it was opened for facts only".to_owned())),
+            _ => Ok(ProbeResult::Unknown(wording::FACTS_ONLY.to_owned())),
         }
     }
 }

@@ -1,0 +1,183 @@
+//! What was being done when the system refused.
+
+use std::fmt::Display;
+
+// Verb phrases: `LabError::System` puts "could not" before them and the system's reason behind them.
+
+pub(crate) const MOUNT_TRACEFS: &str = "mount the kernel's tracing file system";
+pub(crate) const WRITE_TRACE: &str = "write the trace";
+pub(crate) const READ_TRACE_BUFFERS: &str = "read the buffers of a tracing instance";
+pub(crate) const WAIT_FOR_INSTANCES: &str = "wait for other programs that make tracing instances";
+pub(crate) const MAKE_INSTANCE: &str = "make a tracing instance";
+pub(crate) const OPEN_TRACE_BUFFERS: &str = "open the buffers of a tracing instance";
+pub(crate) const CHANGE_DIRECT_IO: &str = "change between direct and buffered I/O";
+pub(crate) const OPEN_SCRATCH: &str = "open the scratch folder";
+pub(crate) const DELETE_TEMPORARY_FILES: &str = "delete temporary files";
+pub(crate) const SYNC_FILE_SYSTEM: &str = "sync the file system";
+pub(crate) const FLUSH: &str = "flush written data";
+pub(crate) const DROP_CACHE: &str = "drop written data from the page cache";
+pub(crate) const ASK_DEVICE_SIZE: &str = "ask for the size of a device";
+pub(crate) const LOOK_AT_OPENED: &str = "look at the opened file";
+pub(crate) const LIST_DEVICES: &str = "list the block devices in /sys/block";
+pub(crate) const SET_UP_IO_URING: &str = "set up io_uring (or use --engine posix)";
+pub(crate) const CONTINUE_IO_URING: &str = "continue with io_uring (or use --engine posix)";
+
+pub(crate) fn flush(path: impl Display) -> String {
+    format!("flush {path}")
+}
+
+pub(crate) fn list(path: impl Display) -> String {
+    format!("list {path}")
+}
+
+pub(crate) fn lock(path: impl Display) -> String {
+    format!("lock {path}")
+}
+
+pub(crate) fn search(path: impl Display) -> String {
+    format!("search {path}")
+}
+
+pub(crate) fn make(path: impl Display) -> String {
+    format!("make {path}")
+}
+
+pub(crate) fn open_path(path: impl Display) -> String {
+    format!("open {path}")
+}
+
+pub(crate) fn reserve_buffers(bytes: &str) -> String {
+    format!("reserve {bytes} of memory for I/O buffers (use less depth or shorter I/Os)")
+}
+
+pub(crate) fn start_threads(threads: impl Display) -> String {
+    format!("start {threads} threads for I/O (use less depth)")
+}
+
+pub(crate) fn list_devices_in(folder: impl Display) -> String {
+    format!("list the block devices in {folder}")
+}
+
+pub(crate) fn set_instance(name: &str, value: &str) -> String {
+    format!("set {name} of a tracing instance to {value}")
+}
+
+pub(crate) fn read_instance(name: &str) -> String {
+    format!("read {name} of a tracing instance")
+}
+
+pub(crate) fn lock_marker(path: impl Display) -> String {
+    format!("lock {path} (its file system must support flock)")
+}
+
+pub(crate) fn make_durable(path: impl Display) -> String {
+    format!("make {path} durable")
+}
+
+pub(crate) fn remove_folder(path: impl Display) -> String {
+    format!("remove the folder {path}")
+}
+
+pub(crate) fn look_at_marker(path: impl Display) -> String {
+    format!("look at the marker in {path}")
+}
+
+pub(crate) fn read_marker(path: impl Display) -> String {
+    format!("read the marker in {path}")
+}
+
+pub(crate) fn find_drive(path: impl Display) -> String {
+    format!("find the drive below {path}")
+}
+
+pub(crate) fn ask_size(path: impl Display) -> String {
+    format!("ask for the size of {path}")
+}
+
+pub(crate) fn ask_free_space(path: impl Display) -> String {
+    format!("ask for the free space of {path}")
+}
+
+pub(crate) fn ask_place(path: impl Display) -> String {
+    format!("ask where {path} lies")
+}
+
+pub(crate) fn ask_namespace(path: impl Display) -> String {
+    format!("ask for the namespace of {path}")
+}
+
+pub(crate) fn ask_controller(path: impl Display) -> String {
+    format!("ask {path} what it supports")
+}
+
+pub(crate) fn ask_namespaces(path: impl Display) -> String {
+    format!("ask {path} for its namespaces")
+}
+
+pub(crate) fn ask_format(path: impl Display) -> String {
+    format!("ask {path} for its format")
+}
+
+pub(crate) fn format(path: impl Display) -> String {
+    format!("format {path}")
+}
+
+pub(crate) fn look_at(path: impl Display) -> String {
+    format!("look at {path}")
+}
+
+// Verb phrases of `not_possible`, which puts "could not" before them and a path behind them.
+
+pub(crate) const READ: &str = "read";
+pub(crate) const LOOK_AT: &str = "look at";
+pub(crate) const OPEN_FILE_IN: &str = "open a file in";
+pub(crate) const OPEN_FOR_WRITING: &str = "open for writing";
+pub(crate) const CREATE_SCRATCH_IN: &str = "create a scratch folder in";
+pub(crate) const CREATE_MARKER_IN: &str = "create a marker in";
+pub(crate) const CREATE: &str = "create";
+pub(crate) const OPEN_FOLDER: &str = "open the folder";
+pub(crate) const OPEN: &str = "open";
+pub(crate) const REMOVE_TEMPORARY: &str = "remove the temporary file";
+pub(crate) const REMOVE_FOLDER: &str = "remove the folder";
+pub(crate) const WRITE_MARKER_IN: &str = "write a marker in";
+pub(crate) const ASK_BACKING_FILE: &str = "ask for the backing file of";
+pub(crate) const WRITE_TO: &str = "write to";
+pub(crate) const SEARCH: &str = "search";
+pub(crate) const READ_MARKER_IN: &str = "read the marker in";
+pub(crate) const USE_FILE_IN: &str = "use a file in";
+
+pub(crate) fn with_path(action: &str, path: impl Display) -> String {
+    format!("{action} {path}")
+}
+
+// ## Whole sentences of `not_possible`
+
+pub(crate) fn does_not_exist(path: impl Display) -> String {
+    format!("{path} does not exist: check the spelling, or create it first")
+}
+
+pub(crate) fn read_only_file_system(action: &str, path: impl Display) -> String {
+    format!(
+        "could not {action} {path}: its file system is mounted read-only; choose a folder on one that is \
+         writable"
+    )
+}
+
+pub(crate) fn no_permission(action: &str, path: impl Display) -> String {
+    format!(
+        "could not {action} {path}: you have no permission for that; choose another place, or run as its \
+         owner or as root"
+    )
+}
+
+pub(crate) fn no_space_left(action: &str, path: impl Display) -> String {
+    format!("could not {action} {path}: no space is left there, or a quota is used up; free some space first")
+}
+
+pub(crate) fn circular_link(path: impl Display) -> String {
+    format!("{path} is a symbolic link that leads in a circle: give the path that it is meant for")
+}
+
+pub(crate) fn too_many_files(action: &str, path: impl Display) -> String {
+    format!("could not {action} {path}: too many files are open; raise the limit (ulimit -n)")
+}

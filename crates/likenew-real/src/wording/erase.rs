@@ -1,0 +1,192 @@
+//! Erases of a whole drive: what stands against one, and what a refusal of the drive means.
+
+use std::fmt::Display;
+
+// ## Whole refusals
+
+pub(crate) const FORMAT_WITHOUT_ERASE: &str =
+    "a format without an erase (0) promises nothing; use 1 (user data) or 2 (key)";
+
+pub(crate) fn not_an_erase(number: u8) -> String {
+    format!("{number} is not a kind of erase: use 1 (user data) or 2 (key)")
+}
+
+pub(crate) fn not_formatted(path: &str, reason: &str) -> String {
+    format!("{path} was not formatted: {reason}")
+}
+
+pub(crate) fn not_a_block_device(path: impl Display) -> String {
+    format!("{path} is not a block device: give a drive or partition")
+}
+
+pub(crate) fn no_discards(path: &str) -> String {
+    format!(
+        "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts {path} \
+         shows which layer, and a full overwrite needs none"
+    )
+}
+
+pub(crate) fn nothing_known(path: impl Display, reason: &str) -> String {
+    format!(
+        "{path} was not changed: nothing is known about the drive below it ({reason}); see likenew facts \
+         {path}"
+    )
+}
+
+// ## Clauses: why a namespace is not formatted, and what to do (`consent::not_changed` puts the path before them)
+
+pub(crate) const NOT_A_NAMESPACE: &str = "only an NVMe namespace can be formatted; discard it instead";
+pub(crate) const SHORT_ANSWER: &str = "its answer is too short; discard it instead";
+pub(crate) const NO_FORMAT: &str = "the drive reports that it cannot be formatted; discard it instead";
+pub(crate) const NO_KEY_ERASE: &str = "the drive cannot erase by its key; erase the user data instead (1)";
+pub(crate) const INVALID_FORMAT: &str = "its answer about its format is invalid; discard it instead";
+
+pub(crate) fn other_namespaces(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    format!(
+        "the drive formats all of its namespaces at once, and there are others (number {}), which you have \
+         not agreed to lose; detach or delete them first (nvme detach-ns), or discard this one",
+        numbers.join(", ")
+    )
+}
+
+// ## Clauses: what an NVMe drive's refusal means, and what to do (`format_status` puts the code before them)
+
+pub(crate) const INVALID_OPCODE: &str = "it does not accept the command (invalid opcode): many laptops \
+    freeze their drives at power-on. Suspend the machine, wake it, and try again; if that changes nothing, \
+    the drive lacks this command";
+pub(crate) const INVALID_FIELD: &str =
+    "it does not support a field of the command; discard the whole device instead";
+pub(crate) const INTERNAL_ERROR: &str = "internal error of the drive; disconnect its power for a minute, \
+    and check its health before trying again";
+pub(crate) const COMMAND_SEQUENCE: &str = "it expects another command first (command sequence); power it \
+    off and on, and try again; else discard the whole device";
+pub(crate) const LOCKED_BY_SECURITY: &str = "it is locked, or its security is in use: remove the drive's \
+    password in the firmware settings first";
+pub(crate) const SANITIZING: &str =
+    "a sanitize is running or has failed; let it finish first (nvme sanitize-log shows it)";
+pub(crate) const NAMESPACE_WRITE_PROTECTED: &str =
+    "the namespace is write-protected; remove that first (nvme set-feature, 84h)";
+pub(crate) const FORMATTING: &str = "a format is already running; wait until it has finished";
+pub(crate) const FORMAT_REFUSED: &str = "it refuses the format, though it is the one in use: its firmware \
+    may not support this kind of erase; try the other kind, or discard the whole device";
+pub(crate) const FLASH_READ_ONLY: &str = "part of its flash is marked as read-only; check its health";
+pub(crate) const ACCESS_DENIED: &str = "access denied: a password or a lock is set; remove that first";
+pub(crate) const VENDOR_STATUS: &str = "the code is vendor-specific; look it up in the drive's manual, and \
+    discard the whole device instead";
+
+pub(crate) fn format_status(code: u16, meaning: &str) -> String {
+    format!("the drive answered with status {code:03X}h: {meaning}")
+}
+
+// ## Clauses: what has to hold before an erase
+
+pub(crate) const PARTITION_TABLE: &str = "the partition table";
+pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
+
+pub(crate) fn not_known_enough(reason: &str, help: &str) -> String {
+    format!("{reason}, and this step cannot be interrupted; {help}")
+}
+
+pub(crate) fn not_fulfilled(reason: &str, remedy: &str) -> String {
+    format!("{reason}; {remedy}")
+}
+
+pub(crate) const PLUGGED_IN: &str = "the machine is plugged in";
+pub(crate) const CHARGE_IT: &str = "plug it in, or charge it above 50%";
+pub(crate) const BATTERY_CHARGE_UNKNOWN: &str =
+    "the machine runs on a battery that does not report its charge";
+pub(crate) const PLUG_IT_IN: &str = "plug it in";
+pub(crate) const NO_BATTERY: &str = "the machine has no battery";
+pub(crate) const THROTTLING: &str = "the drive is throttling";
+pub(crate) const COOL_DOWN: &str = "let it cool down";
+pub(crate) const INSTALL_SMARTMONTOOLS: &str = "install smartmontools, or run it as root";
+pub(crate) const REPLACE: &str = "back up its data first, and plan to replace it";
+pub(crate) const READ_ONLY: &str = "it is read-only";
+pub(crate) const FAILING: &str = "it reports that it is failing";
+pub(crate) const REMAP: &str = "back up its data first; overwriting the whole drive remaps them";
+pub(crate) const HEALTHY: &str = "it reports good health";
+pub(crate) const SEE_FACTS: &str = "see likenew facts";
+pub(crate) const ANOTHER_STEP: &str = "choose another step";
+pub(crate) const NO_BRIDGE: &str = "commands reach it without a bridge";
+pub(crate) const USB_BRIDGE: &str =
+    "it is connected by USB, and bridges that mishandle such commands have destroyed drives";
+pub(crate) const CONNECT_DIRECTLY: &str = "connect it to SATA or an M.2 slot";
+pub(crate) const NO_SUCH_COMMANDS: &str = "it does not support such commands";
+pub(crate) const DISCARD_OR_OVERWRITE: &str = "discard it, or overwrite it instead";
+pub(crate) const LOCK_UNKNOWN: &str = "it is not known whether it is locked";
+pub(crate) const ROOT_ON_SATA: &str = "run it as root, with the drive on SATA";
+pub(crate) const LOCKED: &str = "it is locked by a password";
+pub(crate) const UNLOCK: &str = "unlock it with that password (hdparm --security-unlock)";
+pub(crate) const FROZEN: &str = "the machine's firmware has frozen it";
+pub(crate) const SUSPEND: &str = "suspend the machine and wake it, which thaws most drives";
+pub(crate) const PASSWORD_SET: &str = "a password is set on it already";
+pub(crate) const REMOVE_PASSWORD: &str = "remove it with that password first (hdparm --security-disable)";
+pub(crate) const UNLOCKED: &str = "it is neither locked nor frozen";
+
+pub(crate) fn on_battery(percent: u8) -> String {
+    format!("the machine runs on a battery at {percent}%")
+}
+
+pub(crate) fn pending_sectors(count: u64) -> String {
+    format!("it has {count} pending sectors")
+}
+
+pub(crate) fn spare_left(spare_percent: f64, threshold_percent: f64) -> String {
+    format!("{spare_percent:.0}% of its spare is left; its limit is {threshold_percent:.0}%")
+}
+
+pub(crate) fn no_known_problem(model: &str) -> String {
+    format!("no problem is known for {model}")
+}
+
+pub(crate) fn known_problem(reason: &str, source: &str) -> String {
+    format!("{reason} ({source})")
+}
+
+pub(crate) fn temperature_unknown(reason: Option<&str>) -> String {
+    not_known("its temperature is not known", reason)
+}
+
+pub(crate) fn health_unknown(reason: Option<&str>) -> String {
+    not_known("its health is not known", reason)
+}
+
+pub(crate) fn model_unknown(reason: Option<&str>) -> String {
+    not_known("its model is not known", reason)
+}
+
+fn not_known(sentence: &str, reason: Option<&str>) -> String {
+    reason.map_or_else(|| sentence.to_owned(), |reason| format!("{sentence}: {reason}"))
+}
+
+/// The drive names its own limit.
+pub(crate) fn temperature_and_warning(now_c: f64, warning_c: f64) -> String {
+    format!("it is at {now_c:.0} °C; it warns from {warning_c:.0} °C")
+}
+
+pub(crate) fn temperature_and_rating(now_c: f64, rated_c: f64) -> String {
+    format!("it is at {now_c:.0} °C; such drives are rated up to {rated_c:.0} °C")
+}
+
+// ## What a format does
+
+pub(crate) const ERASE_OF_USER_DATA: &str = "erase of user data";
+pub(crate) const ERASE_OF_KEY: &str = "erase of the key";
+
+/// For the audit log and for a person; `erase` is one of the two above.
+pub(crate) fn format_plan(
+    namespace: u32,
+    erase: &str,
+    format_index: u8,
+    block_bytes: u64,
+    metadata_bytes: u16,
+) -> String {
+    let metadata =
+        if metadata_bytes > 0 { format!(" and {metadata_bytes} of metadata") } else { String::new() };
+    format!(
+        "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} bytes{metadata}) as it is"
+    )
+}
+
+pub(crate) const FORMAT_CHANGED: &str = "its format has changed since the check; start again";

@@ -1,0 +1,227 @@
+//! Why a fact of a drive is unknown, where a known one is from, and what would help.
+
+use std::fmt::Display;
+use std::io;
+
+use rustix::io::Errno;
+
+// ## Clauses: why a fact is unknown
+
+pub(crate) const EMPTY_FILE: &str = "it is empty";
+pub(crate) const NOT_A_NUMBER: &str = "it is not such a number";
+pub(crate) const NOT_THERE: &str = "the system does not have it";
+pub(crate) const NO_PERMISSION: &str = "this user may not read it";
+
+pub(crate) fn unreadable(error: &io::Error) -> String {
+    format!("it cannot be read: {error}")
+}
+
+pub(crate) const NEEDS_ROOT: &str = "the query needs root";
+pub(crate) const UNSUPPORTED_QUERY: &str = "this kind of device does not support the query";
+
+pub(crate) fn no_answer(errno: Errno) -> String {
+    format!("there was no answer: {errno}")
+}
+
+pub(crate) const NO_ANSWER: &str = "there was no answer";
+pub(crate) const UNEXPECTED_PAGE: &str = "the page has an unexpected format";
+pub(crate) const SHORT_ANSWER: &str = "the answer is too short";
+pub(crate) const NOT_IN_UDEV: &str = "udev does not report it";
+pub(crate) const DEVICE_NOT_LISTED: &str = "the device is not listed in /sys";
+pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
+pub(crate) const NO_ATTRIBUTE: &str = "the drive has no such attribute";
+pub(crate) const NO_STATISTIC: &str = "the drive keeps no such statistic";
+pub(crate) const NO_ATTRIBUTES: &str = "it lists no attributes";
+pub(crate) const TOO_LARGE: &str = "its value is implausibly large";
+pub(crate) const HOST_NOT_LISTED: &str = "its host controller is not listed";
+pub(crate) const NO_TIMING: &str = "it reports no timing";
+pub(crate) const NOT_REPORTED_BY_CARD: &str = "the card does not report it";
+pub(crate) const NOT_A_VOLUME_PAGE: &str = "the page does not describe a volume";
+pub(crate) const SHORT_PAGE: &str = "the page is too short";
+pub(crate) const VIRTUAL_MEDIUM: &str = "a virtual disk does not report the medium behind it";
+pub(crate) const NO_TEMPERATURE: &str = "it reports no plausible temperature";
+
+pub(crate) fn usb_needs_smartctl(answer: Option<&str>) -> String {
+    let answer = answer.map_or(String::new(), |answer| format!(": {answer}"));
+    format!(
+        "only smartctl knows which commands a USB bridge can handle, so Likenew sends none itself{answer}"
+    )
+}
+
+pub(crate) const NO_DATABASE: &str = "the drive database of smartmontools is not installed";
+pub(crate) const NOT_IN_DATABASE: &str = "the model is not in the database";
+pub(crate) const INSTALL_SMARTMONTOOLS: &str = "install smartmontools";
+pub(crate) const FACTS_ONLY: &str = "it was opened for facts only";
+pub(crate) const ALL_DRIVES: &str = "all drives of this machine";
+
+pub(crate) fn not_a_target(path: impl Display) -> String {
+    format!("{path} is neither a folder, a file nor a block device: give one of these")
+}
+
+pub(crate) const NO_SIZE: &str = "it has no size";
+pub(crate) const ZFS_PER_DATASET: &str = "ZFS sets this for each dataset";
+pub(crate) const NO_LARGE_FILE: &str = "there is no file of 1 MiB or more";
+pub(crate) const NO_FILES: &str = "there are no files";
+
+pub(crate) fn places_unknown(reason: &str) -> String {
+    format!("this file system does not report where files are: {reason}")
+}
+
+pub(crate) const NOT_REPORTED: &str = "the drive does not report it";
+pub(crate) const NO_MODEL: &str = "it reports no model";
+pub(crate) const NO_FIRMWARE: &str = "it reports no firmware";
+pub(crate) const NO_SERIAL: &str = "it reports no serial number";
+pub(crate) const NO_READABLE_SERIAL: &str = "it has no serial number that this user can read";
+pub(crate) const NO_MACHINE_ID: &str = "this machine has no /etc/machine-id to hash it with";
+pub(crate) const NO_LINK_SPEED: &str = "no part of the link reports its speed";
+pub(crate) const LINK_MAXIMUM_UNKNOWN: &str = "not every part of the link reports its maximum";
+pub(crate) const CONNECTION_NOT_LISTED: &str = "its bus is not listed";
+pub(crate) const CONTROLLER_NOT_LISTED: &str = "its controller is not listed";
+pub(crate) const NO_DRIVER: &str = "no driver on its path has a name";
+pub(crate) const NO_SPEED: &str = "it reports no speed";
+pub(crate) const NO_WIDTH: &str = "it reports no lane width";
+pub(crate) const NO_SPEED_LIMIT: &str = "it is unlimited or unknown";
+pub(crate) const NOT_A_USB_SPEED: &str = "it is not a USB speed";
+pub(crate) const USB_VERSION_2_1: &str = "it reports version 2.1, as USB 3 drives do when connected as USB 2";
+pub(crate) const NOT_REPORTED_BY_KERNEL: &str = "the kernel does not report it";
+pub(crate) const NO_TEMPERATURE_SENSOR: &str = "it reports no temperature";
+pub(crate) const NO_LIMIT: &str = "it reports no limit";
+pub(crate) const HOST_MEMORY_NEEDS_ROOT: &str = "it has some; only root can read how much";
+pub(crate) const INVALID_ANSWER: &str = "the answer is invalid";
+pub(crate) const NO_THIN_PROVISIONING: &str = "the drive reports its full size as used, or nothing";
+pub(crate) const NO_BETTER_FORMAT: &str = "no format is better";
+pub(crate) const NO_POLICY: &str = "no policy is selected";
+
+pub(crate) fn not_installed(name: &str) -> String {
+    format!("{name} is not installed")
+}
+
+pub(crate) fn not_started(name: &str, error: &io::Error) -> String {
+    format!("{name} could not be started: {error}")
+}
+
+pub(crate) fn timed_out(name: &str, limit_s: u64) -> String {
+    format!("{name} took longer than {limit_s} s")
+}
+
+pub(crate) fn output_unreadable(name: &str, error: &io::Error) -> String {
+    format!("the output of {name} could not be read: {error}")
+}
+
+pub(crate) fn not_reported_by(name: &str) -> String {
+    format!("{name} does not report it")
+}
+
+pub(crate) const NOT_REPORTED_BY_SMARTCTL: &str = "smartctl does not report it";
+pub(crate) const NOT_JSON: &str = "smartctl did not print JSON";
+pub(crate) const ASLEEP: &str = "the disk is asleep and was not woken";
+
+pub(crate) fn smartctl_failed(reason: &str) -> String {
+    format!("smartctl could not read it: {reason}")
+}
+
+pub(crate) fn exit_status(status: u64) -> String {
+    format!("it ended with exit status {status}")
+}
+
+pub(crate) const ROTATION_ASSUMED: &str =
+    "the drive does not report it, so the kernel assumes a rotating disk";
+pub(crate) const NOT_DM_CRYPT: &str = "it is not a dm-crypt table";
+
+pub(crate) fn sends_trim_unknown(kind: &str) -> String {
+    format!("it is not known whether {kind} sends TRIM")
+}
+
+pub(crate) const IO_NOT_COUNTED: &str = "the kernel does not count its I/O (queue/iostats is 0)";
+pub(crate) const NOT_COUNTERS: &str = "it is not a line of counters";
+pub(crate) const NOT_COUNTED: &str = "this kernel does not count them";
+pub(crate) const READ_ONCE: &str = "it was read only once";
+pub(crate) const NO_TOTAL: &str = "it has no TOTAL line";
+pub(crate) const NO_TRIM_JOB: &str = "neither systemd nor a cron job runs fstrim here";
+pub(crate) const NO_TIME_STAMP: &str = "it has left no time stamp: it has never run, or keeps none";
+pub(crate) const SERVICE_MISSING: &str =
+    "the service that the timer starts is missing, so it is not known what it would trim";
+pub(crate) const SERVICE_UNREADABLE: &str = "the service that the timer starts cannot be read";
+pub(crate) const SERVICE_WITHOUT_COMMAND: &str = "the service has no command";
+
+pub(crate) fn may_not_be_read(file: &str) -> String {
+    format!("{file} may not be read")
+}
+
+pub(crate) const NO_SMART: &str = "the drive does not announce SMART";
+pub(crate) const SMART_OFF: &str = "its SMART is switched off";
+pub(crate) const NO_SUCH_LOGS: &str = "the drive does not announce such logs";
+
+// ## Clauses: whether the fstrim timer trims a mount, and why
+
+pub(crate) const NOT_IN_CONTAINERS: &str = "it does not run in a container";
+
+pub(crate) fn runs_command(command: &str) -> String {
+    format!("it runs {command}")
+}
+
+pub(crate) const TRIMS_ALL: &str = "it trims every mounted file system";
+pub(crate) const MOUNTED_READ_ONLY: &str = "it is mounted read-only";
+
+pub(crate) fn kind_not_trimmed(kind: &str) -> String {
+    format!("fstrim does not trim {kind}")
+}
+
+pub(crate) fn excluded(file: &str) -> String {
+    format!("{file} excludes it with X-fstrim.notrim")
+}
+
+pub(crate) fn listed(file: &str) -> String {
+    format!("it is listed in {file}")
+}
+
+pub(crate) fn not_listed(file: &str, mount_point: &str) -> String {
+    format!("the timer trims what {file} lists, and {mount_point} is not in it")
+}
+
+pub(crate) fn nothing_listed(files: &str) -> String {
+    format!("none of {files} lists anything")
+}
+
+// ## What would help
+
+pub(crate) const RUN_AS_ROOT: &str = "run it as root";
+pub(crate) const ZFS_COMPRESSION: &str = "zfs get compression";
+pub(crate) const WAKE_IT: &str = "read something from it and ask again";
+
+pub(crate) fn count_io(device: &str) -> String {
+    format!("echo 1 > /sys/block/{device}/queue/iostats")
+}
+
+// ## Where a fact is from
+
+pub(crate) const KIND_OF_DRIVE: &str = "the kind of drive";
+pub(crate) const HASHED_SERIAL: &str = "the drive's serial number, hashed with /etc/machine-id";
+pub(crate) const ALWAYS_FLASH: &str = "such drives are flash";
+pub(crate) const KERNEL_PATH: &str = "the kernel's path to it";
+pub(crate) const NO_CONTAINER: &str = "no mark of a container";
+pub(crate) const NO_HOST_MEMORY: &str = "it requests none";
+
+// ## What a drive warns of
+
+pub(crate) fn attribute_warning(id: u8, value: u8, threshold: u8) -> String {
+    format!("attribute {id} is at {value}, its threshold is {threshold}")
+}
+
+pub(crate) const SPARE_80_USED: &str = "80% of its spare blocks are used";
+pub(crate) const SPARE_90_USED: &str = "90% of its spare blocks are used";
+pub(crate) const SPARE_LOW: &str = "its spare is below the threshold";
+pub(crate) const TEMPERATURE_BEYOND: &str = "its temperature is beyond a threshold";
+pub(crate) const RELIABILITY_DEGRADED: &str = "its reliability is degraded";
+pub(crate) const READ_ONLY: &str = "it is read-only";
+pub(crate) const BACKUP_FAILED: &str = "its backup of volatile memory has failed";
+pub(crate) const PERSISTENT_REGION_UNRELIABLE: &str =
+    "its persistent memory region is unreliable or read-only";
+pub(crate) const SMART_FAILS: &str = "its SMART status says that it is failing";
+
+// ## Parts of a link
+
+pub(crate) const THE_DRIVE: &str = "the drive";
+pub(crate) const THE_CONTROLLER: &str = "the controller";
+pub(crate) const THE_PORT_ABOVE: &str = "the port above";
+pub(crate) const A_BRIDGE_ABOVE: &str = "a bridge above";
