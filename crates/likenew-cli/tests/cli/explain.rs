@@ -155,7 +155,7 @@ fn every_drive_that_is_listed_can_be_shown() {
 }
 
 #[test]
-fn a_file_is_shown_like_a_drive_of_the_catalogue() {
+fn a_file_is_shown_like_a_drive_of_the_catalog() {
     let sandbox = Sandbox::new();
     let text = include_str!("../../../../catalog/tiny-flash.toml")
         .replace("channels = { value = 4,", "channels = { value = 2,");
