@@ -44,7 +44,7 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
 #[test]
 fn a_disk_is_drawn_from_link_to_platters() {
     let text = show("sim:wd-velociraptor");
-    assert_eq!(boxes(&text), ["host link", "firmware", "cache", "arm", "platters and zones"]);
+    assert_eq!(boxes(&text), ["host link", "firmware", "cache", "seeks", "platters and zones"]);
     for words in [
         "10,000",
         "6.00 ms",
