@@ -1,4 +1,4 @@
-//! What all flash drives have beside chips and map: firmware, ageing, a past.
+//! What all flash drives have beside chips and map: firmware, aging, a past.
 
 use super::chips::Chips;
 use super::dice::Dice;

@@ -19,7 +19,7 @@ pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParame
     Ok(MapCacheParameters { bytes, segment_bytes, host })
 }
 
-/// Reads the table `[ageing]`.
+/// Reads the table `[aging]`.
 pub(super) fn read_aging(section: &mut Section<'_>) -> Result<AgingParameters, SimError> {
     Ok(AgingParameters {
         onset_s: section.integer("onset_s", 1..=10_000_000_000)?,
