@@ -20,6 +20,7 @@ use crate::root;
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
     let mut violations = imports::violations(&root)?;
+    violations.extend(circles::violations(&root, &sources(&root))?);
     violations.extend(sizes::violations(&root, &sources(&root))?);
     violations.extend(words::violations(&root, &sources(&root))?);
     violations.extend(links::violations(&root)?);

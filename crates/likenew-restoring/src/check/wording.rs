@@ -461,7 +461,12 @@ pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<
 
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
     let since = if origin == Origin::Baseline { "its baseline" } else { "new" };
-    format!("{}: {} lost since {since} ({}).", capitalize(metric.words()), Share(lost), metric.format_value(new))
+    format!(
+        "{}: {} lost since {since} ({}).",
+        capitalize(metric.words()),
+        Share(lost),
+        metric.format_value(new)
+    )
 }
 
 pub(super) fn use_costs_nothing(metric: Metric) -> String {
