@@ -1,21 +1,21 @@
 import { expect, test } from "@playwright/test";
 import type { Page } from "@playwright/test";
 
-import type { Labelled } from "../src/Document";
-import { labelled } from "../test/documents";
+import type { Labeled } from "../src/Document";
+import { labeled, published } from "../test/documents";
 import { pageWith } from "./pages";
 
-const bench = () => [labelled("new", "bench-new")];
-const pair = () => [labelled("new", "bench-new"), labelled("used", "bench-used")];
-const sweep = () => [labelled("new", "sweep-new")];
-const sweeps = () => [labelled("new", "sweep-new"), labelled("used", "sweep-used")];
-const endure = () => [labelled("x25m", "endure-steady")];
-const age = () => [labelled("x25m", "age-used")];
-const fill = () => [labelled("x25m", "fill-used")];
+const bench = () => [labeled("new", "bench-new")];
+const pair = () => [labeled("new", "bench-new"), labeled("used", "bench-used")];
+const sweep = () => [labeled("new", "sweep-new")];
+const sweeps = () => [labeled("new", "sweep-new"), labeled("used", "sweep-used")];
+const endure = () => [labeled("x25m", "endure-steady")];
+const age = () => [labeled("x25m", "age-used")];
+const fill = () => [labeled("x25m", "fill-used")];
 
 /** Twenty thousand access times, as a surface scan has them. */
-function surface(): Labelled[] {
-  const [one] = bench() as [Labelled];
+function surface(): Labeled[] {
+  const [one] = bench() as [Labeled];
   const time = (index: number) => (index % 10 === 0 ? 4e6 : 80e3) * (1 + ((index * 37) % 100) / 100);
   const points = Array.from({ length: 20_000 }, (_, index): [number, number] => [((index * 7919) % 20_000) * 4e6, time(index)]);
   const [x, y] = [{ label: "offset", unit: "bytes" }, { label: "access time", unit: "ns", scale: "log" as const }];
@@ -32,13 +32,14 @@ const views = () => ({
   endure: endure(),
   age: age(),
   surface: surface(),
+  ...Object.fromEntries(published().map((one) => [`published-${one.label}`, [one]])),
 });
 
 /** Errors and requests while the page was open; a good page has none. */
 let errors: string[];
 let requests: string[];
 
-async function open(page: Page, documents: Labelled[]): Promise<void> {
+async function open(page: Page, documents: Labeled[]): Promise<void> {
   const url = pageWith(documents, test.info().outputPath("page.html"));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(String(error)));
@@ -121,7 +122,7 @@ test("a table sorts by keyboard, up, down and back", async ({ page }) => {
 });
 
 test("a very long table shows its first rows until all are asked for", async ({ page }) => {
-  const [one] = fill() as [Labelled];
+  const [one] = fill() as [Labeled];
   const files = one.document.tables["files"] ?? [];
   one.document.tables["files"] = Array.from({ length: 1500 }, (_, index) => ({ ...files[index % 200], file: index + 1 }));
   await open(page, [one]);
@@ -145,7 +146,7 @@ test("what is wrong has commands to copy, and what they cost", async ({ page, co
 });
 
 test("bars of an overview are as long as their shares", async ({ page }) => {
-  await open(page, [labelled("used", "bench-used")]);
+  await open(page, [labeled("used", "bench-used")]);
   const bar = page.getByRole("region", { name: "Overview" }).locator(".bar").first();
   const [whole, part] = await bar.evaluate((element) => [element.clientWidth, element.firstElementChild!.clientWidth]);
   expect(part! / whole!).toBeCloseTo(0.25, 1);
@@ -167,7 +168,7 @@ test("different procedures stand below each other under their names", async ({ p
 });
 
 test("text of a document stays text", async ({ page }) => {
-  const [one] = bench() as [Labelled];
+  const [one] = bench() as [Labeled];
   const nasty = "</script><img src=x onerror=alert(1)><!--";
   one.document.summary = nasty;
   one.document.answers[0]!.answer = nasty;

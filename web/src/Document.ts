@@ -150,7 +150,7 @@ export interface Document {
 }
 
 /** A document and its name beside others. */
-export interface Labelled {
+export interface Labeled {
   label: string;
   document: Document;
 }

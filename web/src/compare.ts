@@ -3,30 +3,30 @@
  * The only number calculated here is the ratio of two speeds.
  */
 
-import type { Labelled, Row } from "./Document";
+import type { Labeled, Row } from "./Document";
 import { cellOf, columnsOf, headingOf, isNumber, MISSING, tableOf, titleOf } from "./Table";
 import type { Cell, Column, Heading, Table } from "./Table";
 import { spell } from "./units";
 
 export interface Group {
   procedure: string;
-  members: Labelled[];
+  members: Labeled[];
 }
 
 /** The documents by procedure, in order of first appearance. */
-export function groupsOf(documents: Labelled[]): Group[] {
+export function groupsOf(documents: Labeled[]): Group[] {
   const groups: Group[] = [];
-  for (const labelled of documents) {
-    const { procedure } = labelled.document;
+  for (const labeled of documents) {
+    const { procedure } = labeled.document;
     const known = groups.find((group) => group.procedure === procedure);
-    if (known) known.members.push(labelled);
-    else groups.push({ procedure, members: [labelled] });
+    if (known) known.members.push(labeled);
+    else groups.push({ procedure, members: [labeled] });
   }
   return groups;
 }
 
 /** All tables, in the order of the documents: joined if the rows of the members correspond, otherwise separate. */
-export function tablesOf(members: Labelled[]): Table[] {
+export function tablesOf(members: Labeled[]): Table[] {
   const names = new Set(members.flatMap(({ document }) => Object.keys(document.tables)));
   return [...names].flatMap((name) => {
     const title = titleOf(name);

@@ -63,7 +63,7 @@ function allAbove0(lines: Line[], along: 0 | 1): boolean {
 /** A wheel without a key and a finger still scroll the page. */
 const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none" };
 
-/** Labels of an axis: a linear one has a single unit that suits all values. */
+/** How one axis is labeled: on a linear one values are drawn in the one unit that suits all of them. */
 interface Scaled {
   size: number;
   name: string;

@@ -4,7 +4,7 @@
  */
 
 import { quotientOf } from "./compare";
-import type { Labelled, Line, Series } from "./Document";
+import type { Labeled, Line, Series } from "./Document";
 
 /** A series with its display options. */
 export interface Picture {
@@ -19,7 +19,7 @@ interface Named {
 }
 
 /** All charts, in the order of the documents: in one chart if their axes agree, otherwise separate. */
-export function picturesOf(members: Labelled[]): Picture[] {
+export function picturesOf(members: Labeled[]): Picture[] {
   const names = new Set(members.flatMap(({ document }) => Object.keys(document.series)));
   return [...names].flatMap((name) => {
     const all = members.flatMap(({ label, document }) => {

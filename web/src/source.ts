@@ -1,8 +1,8 @@
 /** Reads the documents from the data block of the page. */
 
-import type { Labelled } from "./Document";
+import type { Labeled } from "./Document";
 
-export function embeddedDocuments(): Labelled[] {
+export function embeddedDocuments(): Labeled[] {
   const block = window.document.getElementById("likenew-documents");
-  return JSON.parse(block?.textContent ?? "[]") as Labelled[];
+  return JSON.parse(block?.textContent ?? "[]") as Labeled[];
 }

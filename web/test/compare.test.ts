@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 
 import joins from "../../schema/joins.json";
 import { groupsOf, tablesOf } from "../src/compare";
-import type { Labelled, Row } from "../src/Document";
+import type { Labeled, Row } from "../src/Document";
 import { csvOf, sorted } from "../src/Table";
 import type { Table } from "../src/Table";
-import { labelled } from "./documents";
+import { labeled } from "./documents";
 
-const pair = () => [labelled("new", "bench-new"), labelled("used", "bench-used")];
+const pair = () => [labeled("new", "bench-new"), labeled("used", "bench-used")];
 
 function only(tables: Table[], title: string): Table {
   const found = tables.filter((table) => table.title === title);
@@ -16,9 +16,9 @@ function only(tables: Table[], title: string): Table {
 }
 
 /** Documents A and B with one table each. */
-function tabled(a: Row[], b: Row[]): Labelled[] {
+function tabled(a: Row[], b: Row[]): Labeled[] {
   return [a, b].map((rows, index) => {
-    const one = labelled(index === 0 ? "A" : "B", "bench-new");
+    const one = labeled(index === 0 ? "A" : "B", "bench-new");
     one.document.tables = { rows };
     return one;
   });
@@ -36,14 +36,14 @@ test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
 });
 
 test("tables stand in the order of the document", () => {
-  expect(tablesOf([labelled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
-  const [one, two] = [labelled("one", "endure-steady"), labelled("two", "endure-steady")];
+  expect(tablesOf([labeled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
+  const [one, two] = [labeled("one", "endure-steady"), labeled("two", "endure-steady")];
   delete one.document.tables["knees"];
   expect(tablesOf([one, two]).map(({ title }) => title)).toEqual(["Levels", "Rounds", "Knees, two"]);
 });
 
 test("rows meet by what tells them apart whatever their order", () => {
-  const [one, two] = pair() as [ReturnType<typeof labelled>, ReturnType<typeof labelled>];
+  const [one, two] = pair() as [ReturnType<typeof labeled>, ReturnType<typeof labeled>];
   two.document.tables["results"]?.reverse().pop();
   const table = only(tablesOf([one, two]), "Results");
   expect(table.headings.slice(0, 5).map(({ text, of }) => [text, of])).toEqual([
@@ -66,19 +66,19 @@ test("rows meet by what tells them apart whatever their order", () => {
 
 test("a ratio of documents with long labels is named by their places", () => {
   const labels = ["sim:x25m?state=new", "sim:x25m?state=used", "sim:x25m?state=cured"];
-  const table = only(tablesOf(labels.map((label) => labelled(label, "bench-new"))), "Results");
+  const table = only(tablesOf(labels.map((label) => labeled(label, "bench-new"))), "Results");
   expect(table.headings.slice(2, 7).map(({ of }) => of)).toEqual([...labels, "2nd ÷ 1st", "3rd ÷ 1st"]);
 });
 
 test("rows that do not correspond stay apart", () => {
-  const [one, two] = [labelled("one", "fill-used"), labelled("two", "fill-used")];
+  const [one, two] = [labeled("one", "fill-used"), labeled("two", "fill-used")];
   for (const row of two.document.tables["stalls"] ?? []) row["offset_bytes"] = Number(row["offset_bytes"]) + 1;
   const titles = tablesOf([one, two]).map(({ title }) => title);
   expect(titles).toEqual(["Files", "Stalls, one", "Stalls, two"]);
 });
 
 test("procedures are not mixed", () => {
-  const groups = groupsOf([...pair(), labelled("fill", "fill-used")]);
+  const groups = groupsOf([...pair(), labeled("fill", "fill-used")]);
   expect(groups.map(({ procedure, members }) => [procedure, members.length])).toEqual([
     ["bench", 2],
     ["fill", 1],
@@ -93,7 +93,7 @@ test("rows without a value come last in either order", () => {
 });
 
 test("a copy has the numbers and keys of the document", () => {
-  const [one] = pair() as [ReturnType<typeof labelled>];
+  const [one] = pair() as [ReturnType<typeof labeled>];
   const rows = one.document.tables["results"] ?? [];
   one.document.tables["results"] = [{ ...rows[0], test: 'a "b", c' }];
   const csv = csvOf(only(tablesOf([one]), "Results")).split("\r\n");
@@ -106,7 +106,7 @@ test("a copy has the numbers and keys of the document", () => {
 });
 
 test("so many a second are of what the row says", () => {
-  const [one] = pair() as [ReturnType<typeof labelled>];
+  const [one] = pair() as [ReturnType<typeof labeled>];
   one.document.tables["results"] = [
     { metric: "read", unit: "bytes/s", now_per_s: 515e6, ratio: 2 },
     { metric: "random_read", unit: "1/s", now_per_s: 9100, ratio: 1.5 },

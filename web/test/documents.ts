@@ -1,14 +1,25 @@
-/** The published examples in the form that the page receives. */
+/** Documents for tests: made up, so that what they hold is known; and the published examples, as the program writes them. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
-import type { Document, Labelled } from "../src/Document";
+import type { Document, Labeled } from "../src/Document";
+
+const PUBLISHED = new URL("../../schema/examples/", import.meta.url);
 
 export function example(name: string): Document {
-  const path = new URL(`../../schema/examples/${name}.json`, import.meta.url);
+  const path = new URL(`documents/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, "utf8")) as Document;
 }
 
-export function labelled(label: string, name: string): Labelled {
+export function labeled(label: string, name: string): Labeled {
   return { label, document: example(name) };
+}
+
+/** All published examples, labeled with their names. */
+export function published(): Labeled[] {
+  const names = readdirSync(PUBLISHED).filter((name) => name.endsWith(".json")).sort();
+  return names.map((name) => ({
+    label: name.replace(".json", ""),
+    document: JSON.parse(readFileSync(new URL(name, PUBLISHED), "utf8")) as Document,
+  }));
 }

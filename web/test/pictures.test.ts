@@ -5,10 +5,10 @@ import { columnsOf } from "../src/heat";
 import { canBeLogarithmic } from "../src/picture";
 import { picturesOf } from "../src/pictures";
 import { placeOf, stepped, wordsAt } from "../src/steps";
-import { labelled } from "./documents";
+import { labeled } from "./documents";
 
 const titles = (...names: [string, string][]) =>
-  picturesOf(names.map(([label, name]) => labelled(label, name))).map(({ series }) => series.title);
+  picturesOf(names.map(([label, name]) => labeled(label, name))).map(({ series }) => series.title);
 
 function map(rows: Record<string, [number, number][]>, categories: string[]): Series {
   const lines = Object.entries(rows).map(([name, points]) => ({ name, points }));
@@ -19,14 +19,14 @@ function map(rows: Record<string, [number, number][]>, categories: string[]): Se
 /** Documents a and b with one chart each. */
 function drawn(one: Series, two: Series) {
   return [one, two].map((series, index) => {
-    const member = labelled(index === 0 ? "a" : "b", "bench-new");
+    const member = labeled(index === 0 ? "a" : "b", "bench-new");
     member.document.series = { map: series };
     return member;
   });
 }
 
 test("series share axes where they agree", () => {
-  const [one, two] = [labelled("new", "bench-new"), labelled("used", "bench-used")];
+  const [one, two] = [labeled("new", "bench-new"), labeled("used", "bench-used")];
   const [picture] = picturesOf([one, two]);
   expect(picture?.series.lines.map(({ name }) => name)).toEqual(["new read", "new write", "used read", "used write"]);
   const other = two.document.series["bandwidth"];
@@ -38,7 +38,7 @@ test("series share axes where they agree", () => {
 });
 
 test("a band moves with its line", () => {
-  const pictures = picturesOf([labelled("new", "sweep-new"), labelled("used", "sweep-used")]);
+  const pictures = picturesOf([labeled("new", "sweep-new"), labeled("used", "sweep-used")]);
   const speed = pictures.find(({ series }) => series.title.startsWith("How fast does it write at each block size?"));
   expect(speed?.series.lines.map(({ name }) => name).slice(2, 4)).toEqual(["new depth 32", "used depth 1"]);
   expect(speed?.series.lines.every(({ band, points }) => band?.length === points.length)).toBe(true);

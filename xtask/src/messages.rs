@@ -1,4 +1,4 @@
-//! Writes everything that the program says into `docs/messages/*.txt`.
+//! Writes what the program says into `docs/messages/` and its documents into `schema/examples/`.
 
 use xshell::{Shell, cmd};
 
@@ -10,9 +10,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     sh.change_dir(root());
     // Removes old messages that are no longer said.
     sh.remove_path("docs/messages")?;
-    cmd!(sh, "cargo test --quiet --package likenew --test cli -- messages scenarios")
+    cmd!(sh, "cargo test --quiet --package likenew --test cli -- messages scenarios examples")
         .env("LIKENEW_UPDATE_MESSAGES", "1")
         .run()?;
-    println!("docs/messages is written: read what changed with git diff docs/messages");
+    println!("docs/messages and schema/examples are written: read what changed with git diff");
     Ok(())
 }

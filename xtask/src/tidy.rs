@@ -1,10 +1,10 @@
-//! The rules of the project that no compiler checks. Violations fail; long files and functions are only
-//! named.
+//! Rules of the project that no compiler checks.
 
 mod circles;
 mod guarantees;
 mod imports;
 mod links;
+mod literals;
 mod phrases;
 mod sizes;
 mod words;
@@ -19,23 +19,21 @@ use crate::root;
 /// Checks everything and prints the violations.
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
-    for question in sizes::questions(&sources(&root))? {
-        println!("question: {question}");
-    }
-    let mut offences = imports::offences(&root)?;
-    offences.extend(circles::offences(&root, &sources(&root))?);
-    offences.extend(words::offences(&root, &sources(&root))?);
-    offences.extend(links::offences(&root)?);
-    offences.extend(phrases::offences(&root)?);
-    offences.extend(guarantees::offences(&root, &sources(&root))?);
-    if offences.is_empty() {
-        println!("tidy: nothing to mend");
+    let mut violations = imports::violations(&root)?;
+    violations.extend(circles::violations(&root, &sources(&root))?);
+    violations.extend(sizes::violations(&root, &sources(&root))?);
+    violations.extend(words::violations(&root, &sources(&root))?);
+    violations.extend(links::violations(&root)?);
+    violations.extend(phrases::violations(&root)?);
+    violations.extend(guarantees::violations(&root, &sources(&root))?);
+    if violations.is_empty() {
+        println!("tidy: no violations");
         return Ok(());
     }
-    for offence in &offences {
-        println!("offence: {offence}");
+    for violation in &violations {
+        println!("violation: {violation}");
     }
-    bail!("{} offences against the rules of the house", offences.len())
+    bail!("tidy: {} violations", violations.len())
 }
 
 /// All Rust files of the workspace.
@@ -62,7 +60,7 @@ fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_house_is_tidy() {
+    fn no_rule_is_violated() {
         super::run().unwrap();
     }
 }

@@ -110,7 +110,7 @@ fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<C
     let work = || -> anyhow::Result<()> {
         while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
             let case = Case::run(*seed, query)?;
-            let mut cases = cases.lock().expect("nobody panics with it");
+            let mut cases = cases.lock().expect("no thread panics while holding it");
             cases.push(case);
             if cases.len().is_multiple_of(20) {
                 eprintln!("  {} of {} drives", cases.len(), seeds.len());
@@ -122,7 +122,7 @@ fn run_all(seeds: &[u64], query: &Query, threads: usize) -> anyhow::Result<Vec<C
         let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("a panic is caught in its case"))
     })?;
-    let mut cases = cases.into_inner().expect("nobody panics with it");
+    let mut cases = cases.into_inner().expect("no thread panics while holding it");
     cases.sort_by_key(|case| case.seed);
     Ok(cases)
 }
@@ -172,12 +172,12 @@ mod tests {
     }
 
     /// A pseudo-SLC cache that a noisy neighbor fills, too; one whose end is far away; a disk; a block map.
-    const BESIDE_A_NEIGHBOUR: [u64; 4] = [376, 341, 1, 8];
+    const BESIDE_A_NEIGHBOR: [u64; 4] = [376, 341, 1, 8];
 
     #[test]
-    fn beside_a_neighbour_nothing_wrong_is_reported_with_confidence() {
+    fn beside_a_neighbor_nothing_wrong_is_reported_with_confidence() {
         let query = Query { noise: Some(Noise::Busy), ..Query::default() };
-        let cases = run_all(&BESIDE_A_NEIGHBOUR, &query, 2).unwrap();
+        let cases = run_all(&BESIDE_A_NEIGHBOR, &query, 2).unwrap();
         for case in &cases {
             assert!(noise::names_noise(case), "{}: {:?}", case.target, case.findings);
         }

@@ -23,8 +23,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!(
         "Simulated X25-M 80 GB, 4 KiB random writes through the whole stack in the steady state (median of the last fills; goals in brackets)"
     );
-    speed("as it is, about 7 % spare", None, 1.5)?;
-    speed("with 12 % spare", Some(0.88), 2.5)?;
+    speed("as it is, about 7% spare", None, 1.5)?;
+    speed("with 12% spare", Some(0.88), 2.5)?;
     fill()?;
     bare_layer::run();
     write_amplification::run();
@@ -34,7 +34,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 /// The drive, used, with its capacity as another share of its flash.
 fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
     let entry =
-        catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalogue")?;
+        catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalog")?;
     let text = match share {
         None => entry.text.to_owned(),
         Some(share) => {
@@ -56,12 +56,12 @@ fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity };
     let (mut fills, mut rates) = (Vec::new(), Vec::new());
     while !is_steady(&fills) && fills.len() < FILLS_MAX {
-        let before = drive.flash_counters().context("a simulated drive has books")?;
+        let before = drive.flash_counters().context("a simulated drive has counters")?;
         // Each fill at its own addresses: the same ones again would leave a third of the drive cold.
         let workload =
             Workload { seed: fills.len() as u64, ..case_run::workload(&case, Until::ops(capacity / PAGE)) };
         let measured = case_run::run_workload(&mut drive, &workload)?;
-        let after = drive.flash_counters().context("a simulated drive has books")?;
+        let after = drive.flash_counters().context("a simulated drive has counters")?;
         let host = after.host_bytes_written - before.host_bytes_written;
         ensure!(host == capacity / PAGE * PAGE, "every write was completed and counted");
         fills.push((after.flash_bytes_programmed - before.flash_bytes_programmed) as f64 / host as f64);
@@ -78,7 +78,7 @@ fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
         rates[STEADY_FILLS - 1] / 1e6,
     );
     println!(
-        "  {:<28} write amplification of the last three of {} drive fills {:.3} {:.3} {:.3}: {:.2} % apart [≤ 1 %]; of all {fills:.2?}",
+        "  {:<28} write amplification of the last three of {} drive fills {:.3} {:.3} {:.3}: {:.2}% apart [≤ 1%]; of all {fills:.2?}",
         "",
         fills.len(),
         last[0],

@@ -91,7 +91,7 @@ fn run_on_loop_device(options: &Options) -> anyhow::Result<()> {
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
     pass(&mut *drive, Op::Write, DataClass::Zero)?;
     println!(
-        "On a loop device, stamped / zeros that nobody checks, median [lowest … highest] of {} pairs [≥ 0.95]",
+        "On a loop device, stamped / zeros that are not checked, median [lowest … highest] of {} pairs [≥ 0.95]",
         options.pairs
     );
     for op in [Op::Write, Op::Read] {

@@ -241,7 +241,7 @@ const STATES: &[&str] = &[
     "?state=used&fill=0.95&deleted=0.4&trim=off",
 ];
 
-fn of_catalogue(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+fn of_catalog(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let names = catalog().iter().map(|entry| entry.name).filter(|name| is_wanted(name));
     let targets = names.flat_map(|name| STATES.iter().map(move |state| format!("sim:{name}{state}")));
     // Not every drive supports every state.
@@ -261,8 +261,8 @@ fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>
         let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
         let target = text(&scenario["plan"], "target").unwrap();
         let custom = scenario.get("drive").map(|custom| {
-            let like = format!("{root}/catalog/{}.toml", text(custom, "like").unwrap());
-            format!("{}\n{}", fs::read_to_string(like).unwrap(), text(custom, "but").unwrap())
+            let base = format!("{root}/catalog/{}.toml", text(custom, "based_on").unwrap());
+            format!("{}\n{}", fs::read_to_string(base).unwrap(), text(custom, "changes").unwrap())
         });
         if is_wanted(&target) && !all.contains(&(target.clone(), custom.clone())) {
             all.push((target, custom));
@@ -271,8 +271,8 @@ fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>
     all
 }
 
-fn check_all(catalogued: Vec<String>, scenarios: Vec<(String, Option<String>)>) {
-    let from_catalog = catalogued.into_iter().map(|target| (target, None));
+fn check_all(cataloged: Vec<String>, scenarios: Vec<(String, Option<String>)>) {
+    let from_catalog = cataloged.into_iter().map(|target| (target, None));
     let all: Vec<_> = from_catalog.chain(scenarios).collect();
     assert!(all.len() > 20, "{}", all.len());
     let faults: Vec<String> =
@@ -283,13 +283,13 @@ fn check_all(catalogued: Vec<String>, scenarios: Vec<(String, Option<String>)>) 
 #[test]
 fn what_is_advised_for_simulated_drives_is_possible_and_can_be_typed() {
     let quick = |name: &str| ["tiny-flash", "wd6400aaks", "cloud-gp2"].iter().any(|of| name.contains(of));
-    check_all(of_catalogue(quick), of_scenarios(quick));
+    check_all(of_catalog(quick), of_scenarios(quick));
 }
 
 #[test]
-#[ignore = "makes every drive of the catalogue and of the scenarios: cargo test -p likenew advised -- --ignored"]
+#[ignore = "makes every drive of the catalog and of the scenarios: cargo test -p likenew advised -- --ignored"]
 fn what_is_advised_for_every_simulated_drive_is_possible_and_can_be_typed() {
-    check_all(of_catalogue(|_| true), of_scenarios(|_| true));
+    check_all(of_catalog(|_| true), of_scenarios(|_| true));
 }
 
 /// A folder on a SATA drive with all facts known.

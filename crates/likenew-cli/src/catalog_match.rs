@@ -102,7 +102,7 @@ fn as_new(entry: &Entry, facts: &Facts) -> Spec {
     let share = used.map_or(1.0, |used| used as f64 / entry.model.capacity_bytes as f64);
     // Percent, because the simulated baseline is part of the plan and must stay the same.
     let percent = (share.clamp(0.0, 1.0) * 100.0).round() / 100.0;
-    Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalogue")
+    Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalog")
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
 
 /// The content of a box of this width.
 fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
-    let mut lines = wrap(&layer.says, width);
+    let mut lines = wrap(&layer.description, width);
     lines.extend(metrics(&layer.facts, width));
     lines.extend(layer.picture.iter().flat_map(|picture| draw_picture(picture, width)));
     lines

@@ -8,7 +8,7 @@ use clap::ColorChoice;
 use likenew_core::shell::shell_quote;
 use likenew_report::document::Document;
 use likenew_report::html;
-use likenew_report::labelled_document::{LabelledDocument, label_all};
+use likenew_report::labeled_document::{LabeledDocument, label_all};
 use likenew_report::terminal::{Terminal, View, show};
 
 use crate::arguments::{ArchiveArguments, Output};
@@ -65,7 +65,7 @@ pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Fa
     print_page(output)
 }
 
-fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabelledDocument>, Failure> {
+fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabeledDocument>, Failure> {
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);
     if let Some(path) = &output.html {
@@ -95,7 +95,7 @@ fn json(documents: &[Document]) -> Result<String, Failure> {
     })
 }
 
-fn page(documents: &[LabelledDocument]) -> Result<String, Failure> {
+fn page(documents: &[LabeledDocument]) -> Result<String, Failure> {
     Ok(html::page(documents).context(wording::PAGE_FAILED)?)
 }
 

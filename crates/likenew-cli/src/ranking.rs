@@ -2,7 +2,7 @@
 
 use likenew_core::findings::Row;
 use likenew_core::units::Nanos;
-use likenew_report::labelled_document::LabelledDocument;
+use likenew_report::labeled_document::LabeledDocument;
 
 use crate::wording;
 
@@ -12,16 +12,16 @@ const BUSY: (&str, &str) = ("busy_ns", "busy_saved_percent");
 
 /// The ranking, as text; `None` if fewer than two replays can be compared, because they differ in trace or
 /// settings.
-pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
-    let replays: Vec<&LabelledDocument> =
-        documents.iter().filter(|labelled| labelled.document.procedure == "replay").collect();
+pub(crate) fn ranking(documents: &[LabeledDocument]) -> Option<String> {
+    let replays: Vec<&LabeledDocument> =
+        documents.iter().filter(|labeled| labeled.document.procedure == "replay").collect();
     let first = alike(replays.first()?)?;
     if replays.len() < 2 || replays.iter().any(|replay| alike(replay).as_ref() != Some(&first)) {
         return None;
     }
     // At full speed, waiting only shows how deep the queue was.
     let by = if first.mode == "fast" { BUSY } else { WAITING };
-    let mut ranked: Vec<(f64, &LabelledDocument)> = replays
+    let mut ranked: Vec<(f64, &LabeledDocument)> = replays
         .into_iter()
         .map(|replay| Some((column_mean(replay, by.0)?, replay)))
         .collect::<Option<_>>()?;
@@ -44,7 +44,7 @@ struct ComparisonKey {
     ios: f64,
 }
 
-fn alike(replay: &LabelledDocument) -> Option<ComparisonKey> {
+fn alike(replay: &LabeledDocument) -> Option<ComparisonKey> {
     let options = &replay.document.plan.options;
     let digest = options.get("summary")?.get("digest")?.as_str()?.to_owned();
     let mode = options.get("mode").and_then(|mode| mode.as_str()).unwrap_or("dependent").to_owned();
@@ -52,7 +52,7 @@ fn alike(replay: &LabelledDocument) -> Option<ComparisonKey> {
 }
 
 /// The mean of a column over the passes.
-fn column_mean(replay: &LabelledDocument, key: &str) -> Option<f64> {
+fn column_mean(replay: &LabeledDocument, key: &str) -> Option<f64> {
     let rows: &[Row] = replay.document.tables.get("summary")?;
     let values: Vec<f64> = rows.iter().map(|row| row.get(key)?.as_f64()).collect::<Option<_>>()?;
     likenew_stats::summary::mean(&values)

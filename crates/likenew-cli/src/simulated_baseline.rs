@@ -20,7 +20,7 @@ pub(crate) fn measure(
     let ResolvedTarget::Simulated(spec) = resolved_target else { return Ok(Some(CheckMetrics::default())) };
     let Some(simulation) = spec.as_new() else { return Ok(Some(CheckMetrics::default())) };
     Ok(ask(&simulation, asked)
-        .with_context(|| format!("the new drive that {} is held against", spec.text))?)
+        .with_context(|| format!("the new drive that {} is compared with", spec.text))?)
 }
 
 /// Runs the same check on a simulated new drive of a real one's model. `None` if the user stopped it.

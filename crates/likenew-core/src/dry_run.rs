@@ -234,7 +234,7 @@ fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
 fn unknown_observation(probe: Probe, after: usize) -> Observation {
     Observation {
         probe,
-        result: ProbeResult::Unknown("this is a rehearsal".to_owned()),
+        result: ProbeResult::Unknown("this is a dry run".to_owned()),
         after,
         started_at: Nanos::ZERO,
         ended_at: Nanos::ZERO,

@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn other_versions_are_read_as_far_as_they_are_understood() {
         let text = r#"{
-            "stack": [{"name": "sda", "kind": "quantum", "capacity_bytes": {"value": "many", "origin": "size"}, "colour": 7}],
+            "stack": [{"name": "sda", "kind": "quantum", "capacity_bytes": {"value": "many", "origin": "size"}, "color": 7}],
             "drives": [{"name": "sda", "kind": "warp", "link": {"new": {"value": 1, "origin": "x"}}}],
             "weather": "fine"
         }"#;

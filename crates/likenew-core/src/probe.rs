@@ -58,12 +58,12 @@ impl Probe {
         match self {
             Self::Facts => "collecting facts",
             Self::OldFiles => "looking for old files",
-            Self::Extents => "looking where the files lie",
-            Self::TrimPath => "looking at the layers",
-            Self::TrimClaims => "asking the drive",
-            Self::TrimReadBack(_) => "reading back what was given up",
-            Self::Release { .. } => "giving up what was written",
-            Self::Feasibility => "looking at what could be done",
+            Self::Extents => "mapping files to addresses",
+            Self::TrimPath => "checking TRIM through the layers",
+            Self::TrimClaims => "reading the drive's TRIM support",
+            Self::TrimReadBack(_) => "reading back trimmed blocks",
+            Self::Release { .. } => "releasing test data",
+            Self::Feasibility => "checking possible fixes",
             Self::Fix(fix) => fix.name(),
         }
     }

@@ -160,7 +160,7 @@ impl FromStr for Stamp {
         let (key, pass) = text.split_once(':').unwrap_or((text, "1"));
         match (key.parse(), pass.parse()) {
             (Ok(key), Ok(pass)) => Ok(Self { key, pass }),
-            _ => Err(format!("\"{text}\" is no stamp: write KEY or KEY:PASS as whole numbers")),
+            _ => Err(format!("\"{text}\" is not a stamp: write KEY or KEY:PASS as whole numbers")),
         }
     }
 }

@@ -519,7 +519,7 @@ pub(crate) mod compression {
     }
 
     pub(crate) fn test_own_files() -> Action {
-        Action::new("test_own_files", "See what speed your own files get; nothing needs repair")
+        Action::new("test_your_files", "See what speed your own files get; nothing needs repair")
     }
 }
 
@@ -568,7 +568,7 @@ pub(crate) mod degraded_array {
     }
 
     pub(crate) fn pause_check() -> Action {
-        Action::new("pause_array_check", "Pause the array's check until nobody waits for it")
+        Action::new("pause_array_check", "Pause the array's check while the array is in use")
     }
 
     pub(crate) fn watch_array() -> Action {
@@ -847,7 +847,11 @@ pub(crate) mod token_bucket {
     }
 
     pub(crate) fn cloud(is: bool) -> String {
-        either(is, "It is a cloud volume, which is sold by rates.", "It is no volume of a known cloud.")
+        either(
+            is,
+            "It is a cloud volume with provisioned IOPS and throughput.",
+            "It is not a volume of a known cloud.",
+        )
     }
 
     pub(crate) fn deep_below(of: Measured) -> String {
@@ -1025,14 +1029,14 @@ pub fn notes(action: &Action) -> ActionNotes {
         "change_usb_port" => (NONE, "a cable", "run likenew facts: the link is faster"),
         "change_enclosure" => (LOW, "an enclosure", "run likenew facts: the driver is uas"),
         "change_slot" => (NONE, "minutes with the power off", "run likenew facts: the link is at its best"),
-        "change_cable" => (NONE, "a cable", "run likenew facts: the error counters stand still"),
+        "change_cable" => (NONE, "a cable", "run likenew facts: the error counters do not grow"),
         "repartition" => {
             (DATA, "a backup and hours", "run likenew facts: the partition starts at a multiple of 1 MiB")
         }
         "bypass_crypt_queues" => (LOW, "nothing", AGAIN),
         "choose_cipher" => (DATA, "hours to re-encrypt everything", AGAIN),
         "find_other_io" => (NONE, "nothing", AGAIN),
-        "test_own_files" => (NONE, "nothing", "read its answer"),
+        "test_your_files" => (NONE, "nothing", "read its answer"),
         "return_drive" => (NONE, "nothing", "run likenew verify on the next one"),
         "verify_capacity" => (DATA, "one write of all of it", "read its answer"),
         "pause_array_check" => (NONE, "a later check", AGAIN),
@@ -1104,7 +1108,7 @@ impl Origin {
             Self::Simulated => "new",
             Self::Advertised => "its rated speed",
             Self::SimulatedModel => "a simulated new drive of its model",
-            Self::Link => "its link's limit",
+            Self::Link => "the link limit",
         }
     }
 
@@ -1182,7 +1186,7 @@ impl Symptom {
             Self::NewDataFaster => "old data is read more slowly than new data".into(),
             Self::SlowRegions => "some regions are read much more slowly than others".into(),
             Self::RepeatReadFaster => "second reads are faster than first ones".into(),
-            Self::WriteCliff => "writes drop after some bytes".into(),
+            Self::WriteCliff => "writes slow down after some bytes".into(),
             Self::SlowsUnderLoad => "it slows down under load".into(),
             Self::SlowOverWideSpan => "4K random reads are slow over wide spans".into(),
             Self::SlowAfterIdle => "reads are slow after idle time".into(),

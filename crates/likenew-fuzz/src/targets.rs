@@ -8,7 +8,7 @@ mod traces;
 
 use std::path::{Path, PathBuf};
 
-use likenew_report::labelled_document::LabelledDocument;
+use likenew_report::labeled_document::LabeledDocument;
 use likenew_report::terminal::{Terminal, View, show};
 
 use crate::{Input, Target};
@@ -61,7 +61,7 @@ fn text(parts: &[Vec<u8>]) -> Option<&str> {
 }
 
 /// Every way in which documents are shown as text; a screen keeps to its lines whatever it shows.
-fn show_all_views(documents: &[LabelledDocument]) {
+fn show_all_views(documents: &[LabeledDocument]) {
     for view in [View::Screen, View::Details, View::Line] {
         let terminal =
             Terminal { view, details_command: Some("likenew report".into()), ..Terminal::default() };

@@ -227,7 +227,7 @@ impl Procedure for Age {
         let pictures = [
             ("used_vs_new", pictures::speed_against_new(&comparisons)),
             ("random_writes", pictures::random_writes(&measured)),
-            ("ageing", pictures::aging(&evidence.segments)),
+            ("aging", pictures::aging(&evidence.segments)),
         ];
         findings
             .series

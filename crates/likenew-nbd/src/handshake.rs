@@ -73,7 +73,7 @@ impl Handshake {
     /// Takes the client's flags, its first words.
     pub(crate) fn take_flags(&mut self, flags: u32) -> HandshakeStep {
         if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
-            return HandshakeStep::Drop("it has sent flags that nobody offered");
+            return HandshakeStep::Drop("it has sent flags that were not offered");
         }
         self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
         HandshakeStep::Continue

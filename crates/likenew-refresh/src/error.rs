@@ -34,7 +34,7 @@ pub enum RefreshError {
     InUse(PathBuf),
     /// It names fewer places that are never rewritten than there are.
     #[error(
-        "the journal does not name all places by which a change by somebody else is noticed: the partitions of the drive have changed since, or somebody has made it up, so nothing was written. Compare the chunks in it with what lies there before you remove it"
+        "the journal lists fewer places to check for changes than this drive has: its partitions have changed since, or the journal is forged. Nothing was written. Compare the chunks in it with the data on the drive before you remove it"
     )]
     OtherWitnesses,
     /// It is not a journal, or only the beginning of one.
@@ -49,7 +49,7 @@ pub enum RefreshError {
     OtherVersion(String),
     /// It is a journal, and what it says cannot be true.
     #[error(
-        "the journal is damaged ({0}), so nothing was written. Keep it: the saved chunks can be taken out of it and be compared with what lies there"
+        "the journal is damaged ({0}), so nothing was written. Keep it: the chunks saved in it can be compared with the data on the drive"
     )]
     Damaged(String),
     /// It belongs to something else.
@@ -64,12 +64,12 @@ pub enum RefreshError {
     },
     /// Somebody has written to the store since, and nothing of ours is missing.
     #[error(
-        "somebody has written there since the refresh was cut off (it was mounted, perhaps). Nothing is lost: all chunks that were being written are as they were. Remove the journal and begin anew; nothing was changed"
+        "another program has written there since the refresh was interrupted (perhaps it was mounted). Nothing is lost: all chunks in flight are whole. Remove the journal and start again; nothing was changed"
     )]
     ChangedButWhole,
     /// Somebody has written to the store since, and chunks in flight differ from what was saved.
     #[error(
-        "somebody has written there since the refresh was cut off (it was mounted, perhaps), and {sectors} blocks differ from what was saved of the chunk at byte {offset}. Which of both is right only its owner can tell, so nothing was written: take the saved chunks out of the journal, check the file system (fsck), and compare"
+        "another program has written there since the refresh was interrupted (perhaps it was mounted), and {sectors} blocks of the chunk at byte {offset} differ from the saved copy. Only the owner can tell which is right, so nothing was written: take the saved chunks out of the journal, check the file system (fsck), and compare"
     )]
     Changed {
         /// Where the first differing chunk begins.
@@ -79,7 +79,7 @@ pub enum RefreshError {
     },
     /// More differs than a cut explains.
     #[error(
-        "{sectors} blocks of the chunk at byte {offset} differ from what was saved, more than half of it: a loss of power seldom does that, so nothing was written. If nobody has written there since, say so and it is restored; otherwise take the saved chunks out of the journal and compare"
+        "{sectors} blocks of the chunk at byte {offset} differ from the saved copy, more than half of it. A power loss seldom does that, so nothing was written. If no program has written there since, confirm that, and the chunk is restored; otherwise take the saved chunks out of the journal and compare"
     )]
     TooMuch {
         /// Where the chunk begins.
@@ -102,7 +102,7 @@ pub enum RefreshError {
     },
     /// What was torn cannot be kept.
     #[error(
-        "could not keep what lies in the places that are to be restored: {0}. The journal keeps what was there before the cut: free some space beside it, and go on"
+        "could not save the present data of the places to be restored: {0}. The journal keeps the data from before the interruption: free some space beside it, and continue"
     )]
     Salvage(io::Error),
     /// A place cannot be read.
@@ -133,7 +133,7 @@ pub enum RefreshError {
     },
     /// Others were let in before what was written had been read back.
     #[error(
-        "another program was let in before {} at byte {offset} were read back, and has written there: the system waits no longer for whoever holds a file. The journal keeps what was there: compare it with what lies there now, then remove it",
+        "another program wrote to {} at byte {offset} before they were read back: the kernel makes no program wait longer for a held file. The journal keeps the earlier data: compare it with the present data, then remove it",
         amount(*length)
     )]
     Lost {

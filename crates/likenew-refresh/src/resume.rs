@@ -238,7 +238,7 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
         return Ok(());
     }
     Err(RefreshError::Damaged(format!(
-        "what it saved of the {} bytes at {} is not whole, and what lies there is not what it says",
+        "its copy of the {} bytes at {} is not whole, and the data there does not match it",
         record.length(),
         record.range.start
     )))

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use likenew_core::findings::{Row, Series};
 
 use crate::grid::Grid;
-use crate::labelled_document::LabelledDocument;
+use crate::labeled_document::LabeledDocument;
 use crate::unit::clean;
 pub(crate) use pictures::Picture;
 
@@ -16,7 +16,7 @@ pub(crate) struct Group<'a> {
     /// The procedure.
     pub(crate) procedure: &'a str,
     /// At least one document.
-    pub(crate) members: Vec<&'a LabelledDocument>,
+    pub(crate) members: Vec<&'a LabeledDocument>,
     /// The name of each member in headings and legends.
     pub(crate) names: Vec<String>,
 }
@@ -25,13 +25,13 @@ pub(crate) struct Group<'a> {
 const NAME_CHARS_MAX: usize = 10;
 
 /// The documents by procedure, in order of first appearance.
-pub(crate) fn groups(documents: &[LabelledDocument]) -> Vec<Group<'_>> {
+pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for labelled in documents {
-        let procedure = labelled.document.procedure.as_str();
+    for labeled in documents {
+        let procedure = labeled.document.procedure.as_str();
         match groups.iter_mut().find(|group| group.procedure == procedure) {
-            Some(group) => group.members.push(labelled),
-            None => groups.push(Group { procedure, members: vec![labelled], names: Vec::new() }),
+            Some(group) => group.members.push(labeled),
+            None => groups.push(Group { procedure, members: vec![labeled], names: Vec::new() }),
         }
     }
     groups.iter_mut().for_each(Group::name);
@@ -45,7 +45,7 @@ impl Group<'_> {
             Ok(index @ 0..26) => char::from(b'A' + index).to_string(),
             _ => format!("#{}", index + 1),
         };
-        let name = |(index, member): (usize, &&LabelledDocument)| {
+        let name = |(index, member): (usize, &&LabeledDocument)| {
             if long { letter(index) } else { clean(&member.label) }
         };
         self.names = self.members.iter().enumerate().map(name).collect();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::grid::Heading;
-    use crate::labelled_document::label_all;
+    use crate::labeled_document::label_all;
 
     fn heads(grid: &Grid) -> Vec<String> {
         let head = |heading: &Heading| match &heading.document {

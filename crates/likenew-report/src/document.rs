@@ -107,7 +107,7 @@ impl Document {
 pub enum ReportError {
     /// A number is infinite or not a number; JSON has neither, and would silently become `null`.
     #[error(
-        "{place} is {value}, which is no number that JSON can hold: correct it where it comes from (a plan's \
+        "{place} is {value}, not a number that JSON can hold: correct it where it comes from (a plan's \
          option, or a procedure that divided by zero) and report again; the measurement itself is not affected"
     )]
     NotFinite {

@@ -16,7 +16,7 @@ use crate::document::Document;
 
 /// One of each kind.
 pub(crate) fn all() -> Vec<Document> {
-    let published = ["sweep-new", "endure-steady", "age-used"].map(example);
+    let published = ["sweep-new", "endure-knees", "age-used"].map(example);
     [bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop"), healthy(), sick(), unknown(), failed()]
         .into_iter()
         .chain(published)

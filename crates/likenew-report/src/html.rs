@@ -6,7 +6,7 @@
 mod plain;
 
 use crate::document::{ReportError, check_numbers};
-use crate::labelled_document::LabelledDocument;
+use crate::labeled_document::LabeledDocument;
 
 /// The page, which `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -20,12 +20,12 @@ const PLAIN_PLACE: &str = include_str!("html/plain.place").trim_ascii();
 ///
 /// # Errors
 /// [`ReportError::NotFinite`] when a number in a document is infinite or not a number.
-pub fn page(documents: &[LabelledDocument]) -> Result<String, ReportError> {
+pub fn page(documents: &[LabeledDocument]) -> Result<String, ReportError> {
     page_in(PAGE, documents)
 }
 
-fn page_in(bundle: &str, documents: &[LabelledDocument]) -> Result<String, ReportError> {
-    documents.iter().try_for_each(|labelled| check_numbers(&labelled.document))?;
+fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
+    documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let embedded = format!("{before}{}{after}", data_block(documents));
     // The data block cannot contain the second placeholder, because it has no `<`.
@@ -33,7 +33,7 @@ fn page_in(bundle: &str, documents: &[LabelledDocument]) -> Result<String, Repor
 }
 
 /// The documents as a block of data in HTML. Without any `<`, nothing inside can end it or start a comment.
-fn data_block(documents: &[LabelledDocument]) -> String {
+fn data_block(documents: &[LabeledDocument]) -> String {
     let json =
         serde_json::to_string(documents).expect("a document has only text keys").replace('<', "\\u003c");
     format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
@@ -46,11 +46,11 @@ mod tests {
     use super::*;
     use crate::document::Document;
     use crate::fixtures;
-    use crate::labelled_document::label_all;
+    use crate::labeled_document::label_all;
 
     const NASTY: &str = "</script><!--<script>alert(1)</script> & \"quoted\"";
 
-    fn nasty() -> Vec<LabelledDocument> {
+    fn nasty() -> Vec<LabeledDocument> {
         let mut document = fixtures::fill("sim:<b>");
         document.answers.insert(0, Answer::problem(NASTY, NASTY, NASTY).with_evidence(NASTY).caveat(NASTY));
         document.tables.get_mut("files").unwrap()[0].insert(NASTY.into(), NASTY.into());

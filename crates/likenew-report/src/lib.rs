@@ -10,7 +10,7 @@ mod compare;
 pub mod document;
 mod grid;
 pub mod html;
-pub mod labelled_document;
+pub mod labeled_document;
 mod overview_cell;
 mod scale;
 pub mod terminal;

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_labelled_in_the_steps_of_their_unit() {
+    fn positions_are_labeled_in_the_steps_of_their_unit() {
         let minutes = Scale::of_positions([0.0, 3e11, 6e11].into_iter(), &axis("ns"));
         assert_eq!(labels(minutes, 4), ["0 ns", "5 min", "10 min"]);
         let short = Scale::of_positions([0.0, 125e9].into_iter(), &axis("ns"));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_is_labelled_in_powers() {
+    fn a_logarithmic_axis_is_labeled_in_powers() {
         let along = |positions: &[f64], unit: &str, most: usize| {
             labels(Scale::of_positions(positions.iter().copied(), &axis(unit).logarithmic()), most)
         };

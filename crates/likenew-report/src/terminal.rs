@@ -15,7 +15,7 @@ mod tables;
 use unicode_width::UnicodeWidthStr;
 
 use crate::compare::groups;
-use crate::labelled_document::LabelledDocument;
+use crate::labeled_document::LabeledDocument;
 use crate::unit::clean;
 use paint::Paint;
 
@@ -56,7 +56,7 @@ impl Default for Terminal {
 }
 
 /// The documents as text that ends with a newline; those of one procedure side by side.
-pub fn show(documents: &[LabelledDocument], terminal: &Terminal) -> String {
+pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
     let page =
         Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
     let groups = groups(documents);

@@ -268,7 +268,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn neighbours_join_and_what_is_trimmed_is_gone() {
+    fn neighbors_join_and_what_is_trimmed_is_gone() {
         let mut ranges = WrittenRanges::default();
         ranges.put(0..10, Some(DataClass::Random));
         ranges.put(10..20, Some(DataClass::Random));

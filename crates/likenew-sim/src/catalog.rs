@@ -56,8 +56,7 @@ pub fn catalog() -> &'static [Entry] {
     static CATALOG: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         let entry = |(name, text): &(&'static str, &'static str)| {
             let file = format!("{name}.toml");
-            let model =
-                Model::parse(&file, text).unwrap_or_else(|error| panic!("our own catalogue: {error}"));
+            let model = Model::parse(&file, text).unwrap_or_else(|error| panic!("our own catalog: {error}"));
             Entry { name, text, model }
         };
         FILES.iter().map(entry).collect()

@@ -121,7 +121,7 @@ pub(crate) struct SelfCounts {
     /// How often it began to throttle because of heat, and for how long in sum.
     pub(crate) throttled: Option<(u64, Nanos)>,
     /// I/O of other programs.
-    pub(crate) neighbour_io: Counters,
+    pub(crate) neighbor_io: Counters,
     /// How long the host's processors have worked for it, where they do more than handing I/Os over.
     pub(crate) kernel: Option<Nanos>,
     /// How long a volume throttled because of its IOPS limit, and because of its throughput limit.

@@ -23,7 +23,7 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
             volume_facts(&VolumeParameters { trims, ..*volume }, spec.state)
         }
     });
-    facts.extend(spec.memory.map(|bytes| fact("memory of the host", amount(bytes))));
+    facts.extend(spec.memory.map(|bytes| fact("host memory", amount(bytes))));
     let met = model.situations.describe().into_iter();
     facts.extend(met.map(|(name, value)| fact(&format!("situation: {name}"), value)));
     if let Some(faults) = make::faults(spec, model) {
@@ -105,7 +105,7 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("TRIM", parameters.trim.describe()),
     ];
     facts.extend(slc_cache(flash.layer, page).map(|size| fact("SLC cache", size)));
-    facts.extend(parameters.map_cache.map(|cache| fact("mapping cache", amount(cache.bytes))));
+    facts.extend(parameters.map_cache.map(|cache| fact("mapping (FTL) cache", amount(cache.bytes))));
     if parameters.power_loss_protection {
         facts.push(fact("loss of power", "the write buffer survives it"));
     }
@@ -154,8 +154,8 @@ fn volume_facts(volume: &VolumeParameters, state: State) -> Facts {
     let credits = volume.credits;
     vec![
         fact("state", volume_state(state)),
-        fact("baseline", format!("{} I/Os a second", credits.baseline_iops)),
-        fact("burst", format!("{} I/Os a second", credits.iops_max())),
+        fact("baseline", format!("{} IOPS", credits.baseline_iops)),
+        fact("burst", format!("{} IOPS", credits.iops_max())),
         fact("credits", credits.credits_max.to_string()),
         fact("counted as one I/O", format!("up to {}", amount(volume.counting.io_bytes))),
         fact("throughput limit", rate(volume.bytes_per_s as f64)),

@@ -149,7 +149,7 @@ mod tests {
     use crate::spec::Spec;
 
     fn open(target: &str) -> SimDrive {
-        Spec::parse(target).unwrap().open(|_| unreachable!("it is in the catalogue")).unwrap()
+        Spec::parse(target).unwrap().open(|_| unreachable!("it is in the catalog")).unwrap()
     }
 
     fn fix_report(drive: &mut SimDrive, fix: Fix) -> Result<FixReport, String> {

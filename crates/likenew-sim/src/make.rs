@@ -9,10 +9,10 @@ use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::facts;
 use crate::faults::drive_faults::{
-    DriveFaults, NeighbourParameters, OutlierParameters, ThrottleParameters, TrimDefect,
+    DriveFaults, NeighborParameters, OutlierParameters, ThrottleParameters, TrimDefect,
 };
 use crate::faults::faulty_device::FaultyDevice;
-use crate::faults::neighbour::Neighbour;
+use crate::faults::neighbor::Neighbor;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
@@ -59,7 +59,7 @@ pub(crate) fn drive(
                 model,
                 saved_state.as_ref().map(|saved| saved.inner.as_slice()),
             )?;
-            let inner = with_neighbour(inner, faults, model);
+            let inner = with_neighbor(inner, faults, model);
             let inner = with_stamps(inner, spec.data, trims);
             let device: Box<dyn Device> =
                 Box::new(FaultyDevice::new(faults.clone(), inner, saved_state.as_ref()));
@@ -97,8 +97,7 @@ pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     let mut faults = model.faults.clone().unwrap_or_default();
     if let Some(ios_per_s) = spec.busy {
         let io_bytes = BUSY_IO_BYTES.max(model.sector_bytes);
-        faults.neighbour =
-            Some(NeighbourParameters { ios_per_s, io_bytes, write_percent: BUSY_WRITE_PERCENT });
+        faults.neighbor = Some(NeighborParameters { ios_per_s, io_bytes, write_percent: BUSY_WRITE_PERCENT });
     }
     if let Some(every_ios) = spec.outliers {
         faults.outliers = Some(OutlierParameters { every_ios, span: OUTLIER });
@@ -122,10 +121,10 @@ const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
 const THROTTLE: Nanos = Nanos::from_secs(1);
 
 /// A mechanism that also serves another program, if that is one of the faults.
-fn with_neighbour(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
-    let Some(neighbour) = faults.neighbour else { return mechanism };
+fn with_neighbor(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
+    let Some(neighbor) = faults.neighbor else { return mechanism };
     let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
-    Box::new(Neighbour::new(neighbour, mechanism, capacity))
+    Box::new(Neighbor::new(neighbor, mechanism, capacity))
 }
 
 /// What the drive reports of TRIM, and what is between it and the host.

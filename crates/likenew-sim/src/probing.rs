@@ -34,7 +34,7 @@ pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::Extents => ProbeResult::Unknown("a simulated drive has no file system".to_owned()),
         Probe::TrimPath if drive.static_facts().is_none() => ProbeResult::Unknown(NO_FACTS.to_owned()),
         Probe::TrimPath => ProbeResult::TrimPath(drive.trim_path().clone()),
-        Probe::TrimClaims => ProbeResult::Unknown("a simulated drive has no page of claims".to_owned()),
+        Probe::TrimClaims => ProbeResult::Unknown("a simulated drive reports no details of TRIM".to_owned()),
         Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry().trims => {
             ProbeResult::Unknown("no TRIM can be sent to it".to_owned())
         }

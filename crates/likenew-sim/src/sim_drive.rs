@@ -237,16 +237,11 @@ impl Drive for SimDrive {
 
     fn counters(&mut self) -> Option<Counters> {
         self.static_facts.as_ref()?;
-        let SelfCounts { neighbour_io, kernel, .. } = self.self_counts();
+        let SelfCounts { neighbor_io, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
-        let neighbour_io = Counters {
-            discards: Some(0),
-            bytes_discarded: Some(0),
-            flushes: Some(0),
-            kernel,
-            ..neighbour_io
-        };
-        Some(self.device.counters(self.now).plus(&neighbour_io))
+        let neighbor_io =
+            Counters { discards: Some(0), bytes_discarded: Some(0), flushes: Some(0), kernel, ..neighbor_io };
+        Some(self.device.counters(self.now).plus(&neighbor_io))
     }
 
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in

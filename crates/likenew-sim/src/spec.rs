@@ -69,7 +69,7 @@ pub enum SpecName {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (IOPS of another program), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
 
 /// All settings of a target, each with an example, for people.
 pub fn settings() -> String {
@@ -320,7 +320,7 @@ impl Spec {
         if self.types("age") && !mechanism.ages() {
             let others = others(Mechanism::ages);
             return Some(format!(
-                "old data on the {name} reads as fast as new: leave age= out, or use one of {others}, or a file with [ageing]"
+                "old data on the {name} reads as fast as new: leave age= out, or use one of {others}, or a file with [aging]"
             ));
         }
         (self.types("age") && self.filled_share() == 0.0).then(|| {

@@ -92,11 +92,11 @@ const RATIO_MAX: f64 = 1_000.0;
 /// When a speed is negative or not a number.
 pub fn bimodality(speeds: &[f64]) -> Modality {
     assert!(speeds.iter().all(|speed| *speed >= 0.0), "a speed is a number of at least zero");
-    let centre = median(speeds).unwrap_or(0.0);
-    if speeds.len() < VALUES_MIN || centre == 0.0 || !centre.is_finite() {
+    let center = median(speeds).unwrap_or(0.0);
+    if speeds.len() < VALUES_MIN || center == 0.0 || !center.is_finite() {
         return Modality::Undecided;
     }
-    let (least, most) = (centre / RATIO_MAX, centre * RATIO_MAX);
+    let (least, most) = (center / RATIO_MAX, center * RATIO_MAX);
     let clamped: Vec<f64> = speeds.iter().map(|speed| speed.clamp(least, most)).collect();
     let logs: Vec<f64> = without_slope(clamped).into_iter().map(f64::ln).collect();
     let ascending = sorted(&logs);

@@ -54,11 +54,11 @@ impl Interval {
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
     let deviation = standard_deviation(values)?;
-    let centre = mean(values)?;
+    let center = mean(values)?;
     let count = values.len() as f64;
     let student = StudentsT::new(0.0, 1.0, count - 1.0).expect("two values leave a degree of freedom");
     let half = student.inverse_cdf(1.0 - tail) * deviation / count.sqrt();
-    Some(Interval { low: centre - half, high: centre + half })
+    Some(Interval { low: center - half, high: center + half })
 }
 
 /// Of fewer values than this a bootstrap interval is far too narrow.
@@ -136,9 +136,9 @@ fn acceleration(values: &[f64], statistic: &impl Fn(&[f64]) -> f64) -> f64 {
             others[index] = values[index];
         }
     }
-    let centre = mean(&skips).expect("there are values");
-    let squares: f64 = skips.iter().map(|value| (centre - value).powi(2)).sum();
-    let cubes: f64 = skips.iter().map(|value| (centre - value).powi(3)).sum();
+    let center = mean(&skips).expect("there are values");
+    let squares: f64 = skips.iter().map(|value| (center - value).powi(2)).sum();
+    let cubes: f64 = skips.iter().map(|value| (center - value).powi(3)).sum();
     if squares == 0.0 { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
 }
 

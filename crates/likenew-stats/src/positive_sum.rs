@@ -132,8 +132,8 @@ impl<const PARTS: usize> PositiveSum<PARTS> {
         let deviation = quadratic(&self.inverse, parts).max(0.0).sqrt() * self.scatter()?;
         let student = StudentsT::new(0.0, 1.0, self.freedom as f64).expect("there is a degree of freedom");
         let half = student.inverse_cdf((1.0 + confidence) / 2.0) * deviation;
-        let centre = self.at(parts);
-        Some(Interval { low: (centre - half).max(0.0), high: centre + half })
+        let center = self.at(parts);
+        Some(Interval { low: (center - half).max(0.0), high: center + half })
     }
 }
 

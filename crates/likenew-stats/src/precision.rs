@@ -74,11 +74,11 @@ pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
     if passes.len() < goal.passes_min {
         return Precision::More;
     }
-    let centre = mean(passes).expect("there are passes");
+    let center = mean(passes).expect("there are passes");
     let interval = mean_interval(passes, goal.confidence).expect("two passes have an interval");
     let half = INFLATION * (interval.high - interval.low) / 2.0;
-    let interval = Interval { low: centre - half, high: centre + half };
-    if half <= goal.share * centre.abs() {
+    let interval = Interval { low: center - half, high: center + half };
+    if half <= goal.share * center.abs() {
         Precision::Reached(interval)
     } else if passes.len() >= goal.passes_max {
         Precision::Unreachable(interval)

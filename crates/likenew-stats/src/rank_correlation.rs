@@ -55,11 +55,11 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 fn product_moment(one: &[f64], other: &[f64]) -> Option<f64> {
-    let centred = |values: &[f64]| {
-        let centre = mean(values)?;
-        Some(values.iter().map(|value| value - centre).collect::<Vec<f64>>())
+    let centered = |values: &[f64]| {
+        let center = mean(values)?;
+        Some(values.iter().map(|value| value - center).collect::<Vec<f64>>())
     };
-    let (one, other) = (centred(one)?, centred(other)?);
+    let (one, other) = (centered(one)?, centered(other)?);
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let scale = (product(&one, &one) * product(&other, &other)).sqrt();
     (scale > 0.0).then(|| product(&one, &other) / scale)

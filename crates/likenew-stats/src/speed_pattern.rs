@@ -86,10 +86,10 @@ fn deviations(values: &[f64], fit: &dyn Fn(usize) -> f64) -> f64 {
 /// The best single change of level: where the squares between the two sides are largest.
 fn step(values: &[f64]) -> Step {
     const { assert!(trend::VALUES_MIN >= 2 * LEVEL_MIN) };
-    let (centre, count) = (mean(values).expect("there are values"), values.len());
+    let (center, count) = (mean(values).expect("there are values"), values.len());
     let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, LEVEL_MIN));
     for at in 1..=count - LEVEL_MIN {
-        sum += values[at - 1] - centre;
+        sum += values[at - 1] - center;
         let between = sum * sum * count as f64 / (at as f64 * (count - at) as f64);
         if at >= LEVEL_MIN && between > best.0 {
             best = (between, at);

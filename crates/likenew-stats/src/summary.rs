@@ -87,8 +87,8 @@ pub fn maximum(values: &[f64]) -> Option<f64> {
 /// The median absolute deviation from the median, unscaled (Hampel, "The influence curve and its role in robust
 /// estimation", JASA 69 (1974) 383–393). Of normal data, 1.4826 times this estimates the standard deviation.
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
-    let centre = median(values)?;
-    median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
+    let center = median(values)?;
+    median(&values.iter().map(|value| (value - center).abs()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -51,11 +51,11 @@ pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64
         let band = fit(shapes, values, &of)?;
         let residual = |index: usize| values[index] - band.middle(&shapes[index]);
         let residuals: Vec<f64> = of.iter().map(|index| residual(*index)).collect();
-        let centre = median(&residuals)?;
+        let center = median(&residuals)?;
         // Half of a uniform band is within a quarter of its width from the middle.
         let width = 4.0 * median_absolute_deviation(&residuals)?;
         let near: Vec<bool> =
-            (0..values.len()).map(|index| (residual(index) - centre).abs() <= REACH * width).collect();
+            (0..values.len()).map(|index| (residual(index) - center).abs() <= REACH * width).collect();
         let settled = near == values_kept;
         (values_kept, found) = (near, Some(band));
         if settled {

@@ -40,6 +40,6 @@ mod tests {
         drives.take(at(0, vec![reading("sda", 1, 0, "0 0 0 0 0 0 0 0 0 0 0")]));
         drives.take(at(1000, vec![reading("sda", 1, 1000, "50 0 8192 30 9 0 72 0 1 250 60")]));
         let histories: Vec<&DriveHistory> = drives.in_scope(&Scope::default()).collect();
-        insta::assert_snapshot!(table(&histories, 80, Theme { ascii: true, colour: false }));
+        insta::assert_snapshot!(table(&histories, 80, Theme { ascii: true, color: false }));
     }
 }

@@ -10,7 +10,7 @@ pub struct Theme {
     /// Only characters of ASCII.
     pub ascii: bool,
     /// Whether to use colors. Bold is used either way.
-    pub colour: bool,
+    pub color: bool,
 }
 
 /// Bars in eighths from plain characters.
@@ -33,7 +33,7 @@ impl Theme {
         let set = |name: &&str| env(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
         let ascii = !(locale.contains("utf-8") || locale.contains("utf8"));
-        Self { ascii, colour: set(&"NO_COLOR").is_none() }
+        Self { ascii, color: set(&"NO_COLOR").is_none() }
     }
 
     pub(crate) fn bars(&self) -> bar::Set<'static> {
@@ -90,8 +90,8 @@ impl Theme {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    fn style(&self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    fn style(&self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
     }
 }
 
@@ -106,15 +106,15 @@ mod tests {
                 set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
             })
         };
-        assert_eq!(theme(&[("LANG", "de_DE.UTF-8")]), Theme { ascii: false, colour: true });
-        assert_eq!(theme(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]), Theme { ascii: true, colour: true });
+        assert_eq!(theme(&[("LANG", "de_DE.UTF-8")]), Theme { ascii: false, color: true });
+        assert_eq!(theme(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]), Theme { ascii: true, color: true });
         assert_eq!(theme(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("NO_COLOR", "1")]), Theme::default());
-        assert_eq!(theme(&[("NO_COLOR", "")]), Theme { ascii: true, colour: true });
+        assert_eq!(theme(&[("NO_COLOR", "")]), Theme { ascii: true, color: true });
     }
 
     #[test]
     fn nothing_but_ascii_is_left() {
-        let text = Theme { ascii: true, colour: false }.text("12 µs 41 °C ▲ … └ ü 漢");
+        let text = Theme { ascii: true, color: false }.text("12 µs 41 °C ▲ … └ ü 漢");
         assert_eq!(text, "12 us 41 C ^ ... ` ? ?");
     }
 }

@@ -19,8 +19,8 @@ const CIRCLES_LEFT: [(&str, usize); 3] =
 type Imports = BTreeMap<ModulePath, BTreeMap<ModulePath, BTreeSet<String>>>;
 
 /// Circles beyond those that are known to be left, numbers that are too large by now, and `#[path]` in `src`.
-pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-    let mut offences = path_attributes(root, sources)?;
+pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let mut violations = path_attributes(root, sources)?;
     let mut folders = vec![root.join("xtask")];
     for entry in std::fs::read_dir(root.join("crates"))? {
         folders.push(entry?.path());
@@ -36,28 +36,29 @@ pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<S
         }
         let (found, left) = (circles.len(), CIRCLES_LEFT.iter().find(|(of, _)| *of == name));
         match found.cmp(&left.map_or(0, |(_, left)| *left)) {
-            Ordering::Greater => offences.extend(circles.iter().map(|circle| format!("{name}: {circle}"))),
+            Ordering::Greater => violations.extend(circles.iter().map(|circle| format!("{name}: {circle}"))),
             Ordering::Less => {
-                offences.push(format!("{name}: {found} circles are left; lower its number in CIRCLES_LEFT"));
+                violations
+                    .push(format!("{name}: {found} circles are left; lower its number in CIRCLES_LEFT"));
             }
             Ordering::Equal => {}
         }
     }
-    Ok(offences)
+    Ok(violations)
 }
 
 /// Modules whose file has another name; tests and examples may share a file.
 fn path_attributes(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for path in sources.iter().filter(|path| path.iter().any(|part| part == "src")) {
         let name = path.strip_prefix(root)?.display();
         let text = std::fs::read_to_string(path)?;
         let lines = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("#[path"));
-        offences.extend(lines.map(|(index, _)| {
+        violations.extend(lines.map(|(index, _)| {
             format!("{name}:{}: a #[path]; give the file the name of its module", index + 1)
         }));
     }
-    Ok(offences)
+    Ok(violations)
 }
 
 /// Every circle of a crate in words.

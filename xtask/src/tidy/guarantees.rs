@@ -9,25 +9,25 @@ const PAGES: [&str; 3] =
     ["docs/explanation/safety.md", "docs/explanation/refresh.md", "docs/explanation/erase.md"];
 
 /// Names of tests on those pages that no source file has.
-pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut known = BTreeSet::new();
     for path in sources {
         known.extend(tests_in(&std::fs::read_to_string(path)?));
     }
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for page in PAGES {
         let text = std::fs::read_to_string(root.join(page))?;
         let named = tests_named(&text);
         if named.is_empty() {
-            offences.push(format!("{page}: no guarantee names the test that keeps it"));
+            violations.push(format!("{page}: no guarantee names the test that keeps it"));
         }
         let missing = named.into_iter().filter(|name| {
             let function = name.rsplit("::").next().unwrap_or(name);
             !known.contains(function)
         });
-        offences.extend(missing.map(|name| format!("{page}: there is no test {name}")));
+        violations.extend(missing.map(|name| format!("{page}: there is no test {name}")));
     }
-    Ok(offences)
+    Ok(violations)
 }
 
 /// The names of functions marked as tests.

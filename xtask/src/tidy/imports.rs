@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Crates whose manifest and table differ.
-pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
+pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
     let allowed = table(&text);
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     let mut folders = vec![root.join("xtask")];
     for entry in std::fs::read_dir(root.join("crates"))? {
         folders.push(entry?.path());
@@ -18,15 +18,15 @@ pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
         let name = folder.strip_prefix(root)?.to_string_lossy().into_owned();
         let imports = imports(&folder.join("Cargo.toml"))?;
         match allowed.get(&name) {
-            None => offences.push(format!("{name} has no row in ARCHITECTURE.md")),
+            None => violations.push(format!("{name} has no row in ARCHITECTURE.md")),
             Some(allowed) if *allowed != imports => {
-                offences.push(format!("{name} imports {imports:?}, and ARCHITECTURE.md says {allowed:?}"));
+                violations.push(format!("{name} imports {imports:?}, and ARCHITECTURE.md says {allowed:?}"));
             }
             Some(_) => {}
         }
     }
-    offences.sort();
-    Ok(offences)
+    violations.sort();
+    Ok(violations)
 }
 
 /// Folder → crates it may import, from the rows whose first column is a folder with a manifest.

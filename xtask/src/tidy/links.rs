@@ -3,31 +3,48 @@
 use std::path::Path;
 
 /// Links to missing files, and procedures without a manual.
-pub(super) fn offences(root: &Path) -> anyhow::Result<Vec<String>> {
-    let mut offences = Vec::new();
+pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
     for path in super::files(&[root.to_owned()], "md") {
         let text = std::fs::read_to_string(&path)?;
         let folder = path.parent().expect("a file lies in a folder");
         for target in targets(&text).filter(|target| !target.contains("://") && !target.starts_with('#')) {
             let file = target.split('#').next().unwrap_or(target);
             if !folder.join(file).exists() {
-                offences.push(format!(
+                violations.push(format!(
                     "{}: the link to {target} leads nowhere",
                     path.strip_prefix(root)?.display()
                 ));
             }
         }
     }
-    for path in super::files(&[root.join("crates/likenew-procedures/src")], "rs") {
-        let is_procedure = std::fs::read_to_string(&path)?.contains("impl Procedure for");
-        if is_procedure && !path.with_extension("md").exists() {
-            offences.push(format!(
-                "{}: a procedure has a manual page beside it",
-                path.strip_prefix(root)?.display()
-            ));
+    violations.extend(procedures_without_manual(root)?);
+    Ok(violations)
+}
+
+/// Where procedures are.
+const PROCEDURE_ROOMS: [&str; 3] = ["likenew-measuring", "likenew-restoring", "likenew-explaining"];
+
+/// Procedures that have no page beside their file; and a complaint where no procedure was found at all.
+fn procedures_without_manual(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for room in PROCEDURE_ROOMS {
+        let mut procedures = 0;
+        for path in super::files(&[root.join("crates").join(room).join("src")], "rs") {
+            if !std::fs::read_to_string(&path)?.contains("impl Procedure for") {
+                continue;
+            }
+            procedures += 1;
+            if !path.with_extension("md").exists() {
+                let name = path.strip_prefix(root)?.display();
+                violations.push(format!("{name}: a procedure has a manual page beside it"));
+            }
+        }
+        if procedures == 0 {
+            violations.push(format!("crates/{room}: no procedure was found, so that no manual was checked"));
         }
     }
-    Ok(offences)
+    Ok(violations)
 }
 
 /// The targets of the links of a Markdown text.

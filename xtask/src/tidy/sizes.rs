@@ -1,54 +1,86 @@
-//! Names files and functions that have grown: each is a question, not a violation.
+//! Functions that have grown: longer ones are refused, those that were longer before may only shrink.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use syn::spanned::Spanned as _;
 use syn::visit::Visit;
 
-const FILE_LINES: usize = 400;
-const FUNCTION_LINES: usize = 70;
+use super::literals::is_for_tests;
 
-/// Files over 400 lines and functions over 70.
-pub(super) fn questions(sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-    let mut questions = Vec::new();
+/// Longer functions are not read in one look; chosen: what fits a tall window.
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// Functions that are longer still, and how long they may be: file, function, lines.
+const LONGER: &[(&str, &str, usize)] = &[
+    ("crates/likenew-cli/src/wording/help.rs", "examples", 119),
+    ("crates/likenew-sim/src/explain/flash.rs", "ceilings", 81),
+];
+
+/// Functions over 70 lines, outside of tests. Those on the list are printed.
+pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
+    let mut found = Vec::new();
     for path in sources {
-        let name = path.display();
-        let text = std::fs::read_to_string(path)?;
-        let lines = text.lines().count();
-        if lines > FILE_LINES {
-            questions.push(format!("{name} has {lines} lines"));
+        let name = path.strip_prefix(root)?.display().to_string();
+        if name.contains("/tests/") || name.ends_with("tests.rs") {
+            continue;
         }
+        let text = std::fs::read_to_string(path)?;
         let file = syn::parse_file(&text).with_context(|| format!("could not read {name} as Rust"))?;
         let mut long = LongFunctions::default();
         long.visit_file(&file);
-        questions
-            .extend(long.0.iter().map(|(function, lines)| format!("{name}: {function} has {lines} lines")));
+        for (function, lines) in long.0 {
+            let known = LONGER.iter().find(|(file, known, _)| *file == name && *known == function);
+            if known.is_none_or(|(_, _, most)| lines > *most) {
+                let most = known.map_or(FUNCTION_LINES_MAX, |(_, _, most)| *most);
+                violations.push(format!("{name}: {function} has {lines} lines, and may have {most}"));
+            }
+            found.push((name.clone(), function, lines));
+        }
     }
-    Ok(questions)
+    for (file, function, most) in LONGER {
+        println!("longer than {FUNCTION_LINES_MAX} lines: {file}: {function} has {most}");
+        let is_so =
+            found.iter().any(|(name, known, lines)| name == file && known == function && lines == most);
+        if !is_so {
+            violations.push(format!(
+                "{file}: {function} is shorter than {most} lines: lower the number, or take it off the list"
+            ));
+        }
+    }
+    Ok(violations)
 }
 
 #[derive(Default)]
 struct LongFunctions(Vec<(String, usize)>);
 
 impl LongFunctions {
-    fn look(&mut self, name: &syn::Ident, body: &syn::Block) {
+    fn record_if_long(&mut self, name: &syn::Ident, body: &syn::Block) {
         let span = body.span();
         let lines = span.end().line - span.start().line + 1;
-        if lines > FUNCTION_LINES {
+        if lines > FUNCTION_LINES_MAX {
             self.0.push((name.to_string(), lines));
         }
     }
 }
 
 impl<'ast> Visit<'ast> for LongFunctions {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_for_tests(&module.attrs) {
+            syn::visit::visit_item_mod(self, module);
+        }
+    }
+
     fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        self.look(&function.sig.ident, &function.block);
-        syn::visit::visit_item_fn(self, function);
+        if !is_for_tests(&function.attrs) {
+            self.record_if_long(&function.sig.ident, &function.block);
+            syn::visit::visit_item_fn(self, function);
+        }
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        self.look(&function.sig.ident, &function.block);
+        self.record_if_long(&function.sig.ident, &function.block);
         syn::visit::visit_impl_item_fn(self, function);
     }
 }

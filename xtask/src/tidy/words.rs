@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 /// Lines with a refused word.
-pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-    let mut offences = Vec::new();
+pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
     for path in sources {
         let name = path.strip_prefix(root)?.to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path)?;
         if !text.starts_with("//!") {
-            offences.push(format!("{name}: a file says first what it promises (//!)"));
+            violations.push(format!("{name}: a file says first what it promises (//!)"));
         }
         for (index, line) in text.lines().enumerate() {
             let rules = RULES.iter().filter(|rule| !rule.free.iter().any(|free| name.contains(free)));
             for rule in rules.filter(|rule| rule.words.iter().any(|word| contains_word(line, word))) {
-                offences.push(format!("{name}:{}: {}", index + 1, rule.reason));
+                violations.push(format!("{name}:{}: {}", index + 1, rule.reason));
             }
         }
     }
-    Ok(offences)
+    Ok(violations)
 }
 
 struct Rule {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_inside_another_is_no_offence() {
+    fn a_word_inside_another_is_no_violation() {
         assert!(contains_word("let x = unsafe { y };", "unsafe {"));
         assert!(!contains_word("let not_unsafe { y }", "unsafe {"));
     }

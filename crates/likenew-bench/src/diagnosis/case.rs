@@ -113,10 +113,10 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
         }
     }
     targets.extend(OTHERS.iter().chain(HEALTHY).map(|target| (*target).to_owned()));
-    let catalogued = catalog()
+    let cataloged = catalog()
         .iter()
         .flat_map(|entry| HEALTHY_STATES.iter().map(move |state| format!("{}{state}", entry.name)));
-    targets.extend(catalogued.filter(|target| is_healthy(target)));
+    targets.extend(cataloged.filter(|target| is_healthy(target)));
     targets.sort_unstable();
     targets.dedup();
     let mut cases = Vec::new();

@@ -129,7 +129,7 @@ fn chance(cause: &str, evidence_items: &[ScoredEvidence], weights: &[Weight]) ->
     let (mut bits, mut groups) = (prior(cause), BTreeMap::<&str, f64>::new());
     for scored in evidence_items.iter().filter(|scored| scored.cause == cause) {
         let weight = weights.iter().find(|of| of.cause == cause && of.evidence_id == scored.evidence_id);
-        let weight = weight.expect("a clue that was weighed stands in the table");
+        let weight = weight.expect("evidence that was scored is in the table");
         let bits_of_item = scored.chance * weight.when_present + (1.0 - scored.chance) * weight.when_absent;
         match weight.group {
             None => bits += bits_of_item,

@@ -76,7 +76,7 @@ impl Score {
         let sick = 100.0 * self.healthy_called_sick as f64 / (self.healthy.max(1)) as f64;
         let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
         format!(
-            "{}\n{} sick: top cause right {} = {:.1} % [{RIGHT}]{}, undecided or not noticed {}, wrong {wrong}\n{} healthy: called sick {} = {sick:.1} % [{SICK}]{}\n",
+            "{}\n{} sick: top cause right {} = {:.1}% [{RIGHT}]{}, undecided or not noticed {}, wrong {wrong}\n{} healthy: called sick {} = {sick:.1}% [{SICK}]{}\n",
             self.lines.join("\n"),
             self.sick,
             self.right,

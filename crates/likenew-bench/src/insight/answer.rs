@@ -60,7 +60,7 @@ fn answer(row: Row) -> anyhow::Result<PropertyResult> {
         },
         ("absent", None, None) => StatedValue::Absent,
         ("undecided", None, None) => StatedValue::Undecided,
-        other => bail!("{property} is {other:?}, which is no answer"),
+        other => bail!("{property} is {other:?}, not an answer"),
     };
     Ok(PropertyResult {
         property,

@@ -63,7 +63,7 @@ pub(super) fn report() -> String {
     for target in [CORE, DISK, DISK_UNCACHED] {
         let of = PRINTED_FIGURES.iter().filter(|printed| printed.target == target);
         match model(target) {
-            Err(error) => text += &format!("  {target} could not be modelled: {error:#}\n"),
+            Err(error) => text += &format!("  {target} could not be modeled: {error:#}\n"),
             Ok(findings) => of.for_each(|printed| text += &format!("  {}\n", line(printed, &findings))),
         }
     }

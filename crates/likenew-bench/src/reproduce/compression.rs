@@ -55,7 +55,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
     for (name, data, trim) in SETS {
         let query = if trim { "state=new&trim=on" } else { "state=new&trim=off" };
         let Some(mut drive) = lab.open("intel-520", query)? else {
-            let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
+            let predictions = format!("Left out, because the catalog has no {DRIVE}.\n");
             return Ok(Section { simulated: vec![None; PUBLISHED_FIGURES.len()], note: "", predictions });
         };
         let (span, area) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(256 << 20)));

@@ -100,7 +100,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
     predictions += &format!("What that follows from:\n\n{}", table(&["drive", "construction"], &rows));
     if !missing.is_empty() {
         predictions +=
-            &format!("\nLeft out, because the catalogue has no such drive: {}.\n", missing.join(", "));
+            &format!("\nLeft out, because the catalog has no such drive: {}.\n", missing.join(", "));
     }
     predictions += FOOTNOTE;
     Ok(Section { simulated, note: NOTE, predictions })
@@ -136,7 +136,7 @@ const HEAD: [&str; 11] = [
 ];
 
 const NOTE: &str = "MB are counted as 10⁶ bytes. With 3 I/Os in flight, rate and mean latency have to obey Little's law: the printed pairs \
-    (39.3 and below 0.3 ms; 8.2 and 1.43 ms) do so if the printed MB are 2²⁰ bytes. The catalogue's drives aim at that, so 1.05 is \
+    (39.3 and below 0.3 ms; 8.2 and 1.43 ms) do so if the printed MB are 2²⁰ bytes. The catalog's drives aim at that, so 1.05 is \
     what exact agreement looks like for them. 0.02 and 0.03 are printed with one digit: 0.015 to 0.025 and 0.025 to 0.035, or 5.61 I/Os a second \
     of the first, which stands below with more digits. An empty write buffer takes the first of few writes at once, which is 3 % of them.\n\n";
 
@@ -189,7 +189,7 @@ fn random_writes(lab: Lab, drive: &mut SimDrive) -> anyhow::Result<Segment> {
 
 /// The study on a new drive of this name, by a recipe, like `likenew age`.
 fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result<Findings> {
-    let mut drive = lab.open(part, NEW)?.context("the catalogue has had this drive a moment ago")?;
+    let mut drive = lab.open(part, NEW)?.context("the catalog has had this drive a moment ago")?;
     let mut options = toml::Table::new();
     options.insert("recipe".into(), recipe.into());
     options.insert("span".into(), lab.pick("8GiB", "64MiB").into());

@@ -32,7 +32,7 @@ pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option
     for (row, value) in published.iter().zip(simulated) {
         let answer = match value {
             Some(value) => format!("{} | {:.2}", number(*value), value / row.value),
-            None => "not in the catalogue | –".into(),
+            None => "not in the catalog | –".into(),
         };
         writeln!(text, "{} {answer} |", row.cells()).expect("a string takes everything");
     }
@@ -90,7 +90,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(
             lines,
-            ["| A | speed, MB/s | 10 | 11.0 | 1.10 |", "| A | speed, MB/s | 10 | not in the catalogue | – |"]
+            ["| A | speed, MB/s | 10 | 11.0 | 1.10 |", "| A | speed, MB/s | 10 | not in the catalog | – |"]
         );
     }
 

@@ -66,7 +66,7 @@ impl Volume {
 }
 
 fn run(lab: Lab) -> anyhow::Result<Section> {
-    let Some(new) = as_new(lab)? else { anyhow::bail!("the catalogue has lost the {DRIVE}") };
+    let Some(new) = as_new(lab)? else { anyhow::bail!("the catalog has lost the {DRIVE}") };
     let mut predictions = String::new();
     let (mut drive, course) = churn_drive(lab)?;
     predictions += &course;
@@ -139,7 +139,7 @@ fn seconds(rows: &[Row]) -> f64 {
 fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
     let share = (74 - FREE_PER_74) as f64 / 74.0;
     let drive = open(lab, &format!("state=new&trim=off&fill={share}"))?;
-    let mut drive = drive.ok_or_else(|| anyhow::anyhow!("the catalogue has lost the {DRIVE}"))?;
+    let mut drive = drive.ok_or_else(|| anyhow::anyhow!("the catalog has lost the {DRIVE}"))?;
     let volume = Volume::from_drive(&drive);
     let (mut rows, mut before) = (Vec::new(), 0);
     for week in WEEKS.into_iter().take(lab.pick(WEEKS.len(), 2)) {
@@ -249,7 +249,7 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
     let after_use = free_space_passes(&mut used)?;
     let share = (74 - FREE_PER_74) as f64 / 74.0;
     let new = open(lab, &format!("state=new&trim=off&fill={share}"))?;
-    let mut new = new.ok_or_else(|| anyhow::anyhow!("the catalogue has lost the {DRIVE}"))?;
+    let mut new = new.ok_or_else(|| anyhow::anyhow!("the catalog has lost the {DRIVE}"))?;
     let of_new = free_space_passes(&mut new)?;
     let speed = |passes: &[Row], pass: usize| passes.get(pass).map(|row| figure(row, "bytes_per_s") / 1e6);
     let shown = |value: Option<f64>| value.map_or("–".to_owned(), number);

@@ -61,7 +61,7 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
         for op in [Op::Read, Op::Write] {
             let Some(curve) = curve(lab, part, op)? else {
                 predictions +=
-                    &format!("{drive}, {op}: left out, because the catalogue has no such drive.\n\n");
+                    &format!("{drive}, {op}: left out, because the catalog has no such drive.\n\n");
                 continue;
             };
             let (small, large) =

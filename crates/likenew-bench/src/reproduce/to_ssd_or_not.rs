@@ -28,7 +28,7 @@ const PLACES: [(&str, u64); 3] = [("start", 0), ("middle", 500), ("end", 900)];
 
 fn run(lab: Lab) -> anyhow::Result<Section> {
     let Some(mut drive) = lab.open("scorpio-black", "state=new")? else {
-        let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
+        let predictions = format!("Left out, because the catalog has no {DRIVE}.\n");
         return Ok(Section { simulated: vec![None; PUBLISHED_FIGURES.len()], note: "", predictions });
     };
     let capacity = drive.geometry().capacity;

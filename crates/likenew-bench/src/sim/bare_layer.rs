@@ -16,7 +16,7 @@ const WRITES: u32 = 20_000_000;
 /// Prints drives of three sizes.
 pub(super) fn run() {
     println!(
-        "The page map alone, 40 dies, blocks of 128 pages of 4 KiB, 7 % spare [random ≥ 3 million host writes a second a core]"
+        "The page map alone, 40 dies, blocks of 128 pages of 4 KiB, 7% spare [random ≥ 3 million host writes a second a core]"
     );
     println!("  {:>10} {:>12} {:>10} {:>14} {:>8}", "user bytes", "fill s", "fill M/s", "random M/s", "WA");
     for blocks_per_die in [64, 512, 4096] {

@@ -16,13 +16,13 @@ pub(super) fn run() {
     println!("Write amplification, fixed seeds, reserved and open blocks counted in the spare share");
     println!("  {:<76} {:>8} {:>8} {:>9}", "page map", "measured", "theory", "deviation");
     let worst = page_map();
-    println!("  worst deviation {worst:.2} % [≤ {GOAL_PAGE_PERCENT} %]");
+    println!("  worst deviation {worst:.2}% [≤ {GOAL_PAGE_PERCENT}%]");
     println!(
         "  {:<76} {:>8} {:>8} {:>9}",
         "maps of whole blocks, 1024 clusters", "measured", "theory", "deviation"
     );
     let worst = maps_of_blocks();
-    println!("  worst deviation {worst:.2} % [≤ {GOAL_LOG_PERCENT} %]");
+    println!("  worst deviation {worst:.2}% [≤ {GOAL_LOG_PERCENT}%]");
 }
 
 fn maps_of_blocks() -> f64 {
@@ -117,7 +117,7 @@ fn report(setting: &Setting) -> f64 {
 fn line(name: &str, measured: f64, theory: Option<f64>) -> f64 {
     let deviation = theory.map(|theory| 100.0 * (measured / theory - 1.0));
     let [theory, text] =
-        [theory.map(|theory| format!("{theory:.3}")), deviation.map(|percent| format!("{percent:+.2} %"))]
+        [theory.map(|theory| format!("{theory:.3}")), deviation.map(|percent| format!("{percent:+.2}%"))]
             .map(|text| text.unwrap_or_else(|| "–".into()));
     println!("  {name:<76} {measured:>8.3} {theory:>8} {text:>9}");
     deviation.map_or(0.0, f64::abs)

@@ -44,7 +44,7 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
 #[test]
 fn a_disk_is_drawn_from_link_to_platters() {
     let text = show("sim:wd-velociraptor");
-    assert_eq!(boxes(&text), ["host link", "firmware", "cache", "arm", "platters and zones"]);
+    assert_eq!(boxes(&text), ["host link", "firmware", "cache", "seeks", "platters and zones"]);
     for words in [
         "10,000",
         "6.00 ms",
@@ -155,7 +155,7 @@ fn every_drive_that_is_listed_can_be_shown() {
 }
 
 #[test]
-fn a_file_is_shown_like_a_drive_of_the_catalogue() {
+fn a_file_is_shown_like_a_drive_of_the_catalog() {
     let sandbox = Sandbox::new();
     let text = include_str!("../../../../catalog/tiny-flash.toml")
         .replace("channels = { value = 4,", "channels = { value = 2,");

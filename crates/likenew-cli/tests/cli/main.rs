@@ -9,6 +9,7 @@ mod consent;
 mod cuts;
 mod data;
 mod endure;
+mod examples;
 mod explain;
 mod facts;
 mod filesystem;

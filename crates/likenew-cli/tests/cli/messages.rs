@@ -13,10 +13,16 @@ const UPDATE: &str = "LIKENEW_UPDATE_MESSAGES";
 /// Most lines of a screen, by its columns.
 const SCREENS: [(usize, usize); 2] = [(100, 24), (80, 30)];
 
-/// Compares a text with its file, or writes the file.
+/// Compares a text with its file in `docs/messages`, or writes that.
 #[track_caller]
 pub(crate) fn matches_file(name: &str, text: &str) {
-    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/messages")).join(name);
+    matches(&format!("docs/messages/{name}"), text);
+}
+
+/// Compares a text with a file of the repository, or writes that.
+#[track_caller]
+pub(crate) fn matches(name: &str, text: &str) {
+    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(name);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
@@ -28,7 +34,7 @@ pub(crate) fn matches_file(name: &str, text: &str) {
     let at = |text: &str| text.lines().nth(line).unwrap_or("(nothing)").to_owned();
     assert!(
         kept == text,
-        "docs/messages/{name} says otherwise from line {} on; if the change is meant, run cargo xtask messages\n  kept: {}\n  now:  {}",
+        "{name} says otherwise from line {} on; if the change is meant, run cargo xtask messages\n  kept: {}\n  now:  {}",
         line + 1,
         at(&kept),
         at(text)
@@ -48,6 +54,45 @@ fn fits(what: &str, screen: &str, columns: usize, lines_most: usize) {
 /// Both screens of the run that was just printed 100 columns wide.
 pub(crate) fn screens(sandbox: &Sandbox, what: &str, wide: &str) -> String {
     format!("--- 100 columns\n{wide}\n{}", narrow_screen(sandbox, what, wide))
+}
+
+/// Everything that the newest report says, 100 columns wide, with the beginning of each table and the name of each plot: what
+/// is left out holds no sentences.
+pub(crate) fn details(sandbox: &Sandbox) -> String {
+    let text = CommandOutput::of(sandbox.command(&["report", "--details"]).env("COLUMNS", "100")).stdout();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("Run folder:")).collect();
+    let sections = lines.chunk_by(|_, next| !is_title(next));
+    sections.flat_map(abridged).map(|line| line + "\n").collect()
+}
+
+/// Lines of a table that details keep below its heading.
+const TABLE_LINES_MAX: usize = 3;
+
+/// Tables whose rows are sentences: they are kept whole.
+const SENTENCES: [&str; 6] = ["fixes", "evidence", "remarks", "facts", "steps", "step plan"];
+
+/// Whether a line is the name of a table or of a plot, which a rule follows up to the last column.
+fn is_title(line: &str) -> bool {
+    line.ends_with("──") && !line.starts_with(['─', ' ']) && line.chars().count() == 100
+}
+
+/// The text before the first table as it is; of a table its beginning; of a plot its name. Rules are short.
+fn abridged(section: &[&str]) -> Vec<String> {
+    let title = section[0];
+    let name = title.trim_end_matches('─').trim();
+    let rule = section.iter().skip(1).position(|line| line.starts_with("──"));
+    let lines = match rule {
+        _ if !is_title(title) || SENTENCES.contains(&name) => section.len(),
+        Some(rule) => rule + 2 + TABLE_LINES_MAX,
+        None => 1,
+    };
+    section.iter().take(lines).map(|line| shortened(line)).collect()
+}
+
+/// A line with two columns of its rule.
+fn shortened(line: &str) -> String {
+    let text = line.trim_end_matches('─');
+    if text.len() == line.len() { line.to_owned() } else { format!("{text}──") }
 }
 
 /// Its narrow screen, after checking that both fit.
@@ -207,6 +252,8 @@ const FAILING: &[&[&str]] = &[
     &["import", "trace", "day.csv"],
     &["import", "trace", "missing"],
     &["record", "sim:tiny-flash", "--out", "day.csv"],
+    &["record", "missing", "--out", "new.csv"],
+    &["record", "/dev/null", "--out", "new.csv"],
     &["watch", "sim:tiny-flash"],
     &["watch", "--interval", "1ms"],
     &["help", "slc_cach"],
@@ -243,32 +290,99 @@ const RUNS: &[(&str, &[&str])] = &[
     ("bench-unknown", &["bench", "sim:tiny-flash?state=used", "--passes", "1"]),
     ("bench-failed", &["bench", "sim:failing.toml", "--op", "read", "--span", "64MiB"]),
     ("sweep", &["sweep", "sim:tiny-flash"]),
+    ("sweep-failed", &["sweep", "sim:failing.toml", "--op", "read", "--span", "64MiB"]),
     ("surface", &["surface", "sim:wd6400aaks"]),
     ("surface-failed", &["surface", "sim:failing.toml", "--span", "64MiB"]),
     ("fill", &["fill", "sim:tiny-flash"]),
+    ("fill-failed", &["fill", "sim:failing.toml", "--files", "20", "--read-back"]),
     ("endure", &["endure", "sim:tiny-flash", "--op", "write", "--fills", "3"]),
+    ("endure-snia", &["endure", "sim:tiny-flash", "--test", "snia-iops", "--round", "50ms", "--rounds", "6"]),
     ("age", &["age", "sim:tiny-flash"]),
     ("data", &["data", "sim:tiny-flash"]),
+    ("data-failed", &["data", "sim:failing.toml"]),
     ("cache", &["cache", "sim:tiny-flash"]),
+    ("cache-failed", &["cache", "sim:failing.toml", "--span", "64MiB"]),
     ("trim", &["trim", "sim:tiny-flash"]),
     ("trim-off", &["trim", "sim:tiny-flash?trim=off"]),
     ("xray", &["xray", "sim:tiny-flash"]),
+    ("xray-failed", &["xray", "sim:failing.toml"]),
     ("verify", &["verify", "sim:tiny-flash"]),
+    ("verify-failed", &["verify", "sim:failing.toml", "--quick"]),
     ("model", &["model", "sim:wd6400aaks", "--op", "read"]),
+    ("model-failed", &["model", "sim:failing.toml", "--op", "read"]),
     ("apps", &["apps", "sim:tiny-flash", "--passes", "1"]),
+    ("run", &["run", "mail.toml"]),
+    ("replay", &["replay", "sim:tiny-flash", "--trace", "day.csv"]),
+    // A plan says what a check compares with; these two say nothing.
+    ("check-without-reference", &["run", "check-nvme.toml"]),
+    ("check-virtual-without-reference", &["run", "check-volume.toml"]),
     ("facts", &["facts", "sim:tiny-flash"]),
 ];
 
-#[test]
-fn messages_of_commands() {
-    let sandbox = Sandbox::new();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/wd6400aaks.toml");
+/// What other commands print, that measure nothing.
+const SHOWN: &[&[&str]] = &[
+    &["import", "trace", "day.csv"],
+    &["import", "fio", "fio.json"],
+    &["sim", "show", "tiny-flash"],
+    &["sim", "show", "wd6400aaks"],
+    &["sim", "show", "cloud-gp2-100gib"],
+    &["sim", "show", "intel-520-120gb"],
+    &["sim", "show", "ocz-vertex"],
+    &["help"],
+];
+
+/// A workload as a plan.
+const MAIL: &str = "procedure = \"run\"\ntarget = \"sim:tiny-flash?state=used\"\n\n[[options.workload]]\nname = \"mail\"\nuntil.elapsed = \"2s\"\n\
+    [[options.workload.stream]]\nop = \"mix:70\"\nsize = \"4KiB\"\npattern.random = \"0..64MiB\"\narrival.closed.depth = 1\n";
+
+/// Files that commands are given.
+fn good_files(sandbox: &Sandbox) {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |name: &str| std::fs::read_to_string(format!("{root}/{name}")).unwrap();
     let faults = "\n[faults]\n\
         unreadable = { value = \"8MiB..9MiB\", source = \"made up\" }\n\
         retry_ns = { value = 8333333, source = \"a turn\" }\n\
         retries_max = { value = 20, source = \"made up\" }\n";
-    let failing = std::fs::read_to_string(catalog).unwrap() + faults;
-    std::fs::write(sandbox.work().join("failing.toml"), failing).unwrap();
+    let scenario: toml::Table =
+        toml::from_str(&read("scenarios/replay-flash-is-faster-than-a-disk.toml")).unwrap();
+    let check = |drive: &str| {
+        format!("procedure = \"check\"\ntarget = \"sim:{drive}\"\n\n[options]\nbytes = \"1840MiB\"\n")
+    };
+    for (name, text) in [
+        ("failing.toml", read("catalog/wd6400aaks.toml") + faults),
+        ("day.csv", scenario["trace"]["text"].as_str().unwrap().to_owned()),
+        ("fio.json", read("crates/likenew-fio/tests/samples/mixed.json")),
+        ("mail.toml", MAIL.to_owned()),
+        ("check-nvme.toml", check("tlc-nvme-1tb")),
+        ("check-volume.toml", check("cloud-gp2-100gib")),
+    ] {
+        std::fs::write(sandbox.work().join(name), text).unwrap();
+    }
+}
+
+/// Judging a run again, resuming one that was interrupted, and the list of runs.
+fn kept_runs(sandbox: &Sandbox) -> String {
+    sandbox.run(&["fill", "sim:tiny-flash?state=used", "--files", "12", "--file-size", "10MiB"]);
+    let run = sandbox.runs().into_iter().next_back().unwrap();
+    let (path, segments) = (run.to_str().unwrap(), run.join("segments.jsonl"));
+    let whole = std::fs::read_to_string(&segments).unwrap();
+    let kept: usize = whole.lines().take(7).map(|line| line.len() + 1).sum();
+    let mut text = String::new();
+    for (what, arguments) in [("judge", ["judge", path]), ("resume", ["resume", path])] {
+        if what == "resume" {
+            std::fs::write(&segments, &whole[..kept + 100]).unwrap();
+            std::fs::remove_file(run.join("findings.json")).unwrap();
+        }
+        text += &format!("=== {what}\n{}", transcript(sandbox, &arguments).0);
+    }
+    text += &format!("=== resume-complete\n{}", transcript(sandbox, &["resume", path]).0);
+    text.replace(path, "RUN").replace(run.file_name().unwrap().to_str().unwrap(), "RUN")
+}
+
+#[test]
+fn messages_of_commands() {
+    let sandbox = Sandbox::new();
+    good_files(&sandbox);
     let mut text = String::new();
     for (what, arguments) in RUNS {
         let (shown, ran) = transcript(&sandbox, arguments);
@@ -282,9 +396,10 @@ fn messages_of_commands() {
         }
     }
     let _ = write!(text, "=== drives\n{}", simulated(&sandbox.run(&["drives"]).stdout()));
-    for arguments in [&["sim", "show", "tiny-flash"][..], &["help"]] {
+    for arguments in SHOWN {
         text += &transcript(&sandbox, arguments).0;
     }
+    text += &kept_runs(&Sandbox::new());
     matches_file("commands.txt", &text);
 }
 

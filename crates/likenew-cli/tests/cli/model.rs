@@ -13,7 +13,7 @@ fn row<'a>(document: &'a Value, op: &str, pattern: &str) -> &'a Value {
 }
 
 #[test]
-fn a_simulated_drive_is_modelled_always_the_same_and_goes_on_to_the_byte() {
+fn a_simulated_drive_is_modeled_always_the_same_and_goes_on_to_the_byte() {
     let sandbox = Sandbox::new();
     let mut arguments = vec!["model", "sim:tiny-flash?state=used"];
     arguments.extend(QUICK);
@@ -46,7 +46,7 @@ fn a_simulated_drive_is_modelled_always_the_same_and_goes_on_to_the_byte() {
 }
 
 #[test]
-fn a_folder_is_modelled_with_own_files_that_are_gone_afterwards() {
+fn a_folder_is_modeled_with_own_files_that_are_gone_afterwards() {
     let sandbox = Sandbox::new();
     let settings = ["--span", "48MiB", "--bytes", "96MiB", "--time", "2s", "--visit", "10ms", "--json", "-"];
     let mut arguments = vec!["model", "."];

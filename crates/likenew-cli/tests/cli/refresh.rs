@@ -20,10 +20,9 @@ fn forgetful(sandbox: &Sandbox) {
     let text = include_str!("../../../../catalog/tiny-flash.toml");
     let text = text.replace("value = 1073741824", "value = 268435456");
     let text = text.replace("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 40");
-    let ageing = [("onset_s", 604_800), ("retries_per_decade", 96), ("retries_max", 192)]
+    let aging = [("onset_s", 604_800), ("retries_per_decade", 96), ("retries_max", 192)]
         .map(|(key, value)| format!("{key} = {{ value = {value}, source = \"a test\" }}\n"));
-    fs::write(sandbox.work().join("forgetful.toml"), format!("{text}\n[ageing]\n{}", ageing.concat()))
-        .unwrap();
+    fs::write(sandbox.work().join("forgetful.toml"), format!("{text}\n[aging]\n{}", aging.concat())).unwrap();
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn row<'a>(document: &'a Value, table: &str, key: &str, value: &str) -> &'a Valu
 }
 
 #[test]
-fn three_drives_of_the_catalogue_are_put_in_order() {
+fn three_drives_of_the_catalog_are_put_in_order() {
     let sandbox = with_recording(&recording(400, 5000, 3000));
     let drives = ["sim:wd6400aaks", "sim:intel-x25-m-80gb", "sim:tlc-nvme-1tb"];
     let replay = [&["replay"][..], &drives, &["--trace", "day.csv"]].concat();

@@ -58,7 +58,7 @@ fn every_report_keeps_to_the_schema() {
 }
 
 #[test]
-fn every_drive_of_the_catalogue_can_be_benched() {
+fn every_drive_of_the_catalog_can_be_benched() {
     let sandbox = Sandbox::new();
     let drives = sandbox.run(&["drives", "--json", "-"]).code(0).json();
     let drives = drives["simulated"].as_array().unwrap();

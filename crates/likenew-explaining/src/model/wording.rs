@@ -289,7 +289,7 @@ pub(super) fn zones(op: Op, first: f64, last: f64, ratio: Option<Interval>, erro
         error(even)
     ));
     match ratio {
-        Some(Interval { low, high }) => answer.estimate(last / first, low, high, "1"),
+        Some(Interval { low, high }) => answer.estimate(last / first, low, high, "×"),
         None => answer,
     }
 }

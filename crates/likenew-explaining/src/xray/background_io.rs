@@ -97,7 +97,7 @@ mod tests {
     fn somebody_elses_reads_and_writes_are_counted() {
         assert!(is_disturbed(&segment(1000, (1030, 1030 * 4096, 0))));
         assert!(is_disturbed(&segment(1000, (1000, 1000 * 4096, 30))));
-        assert!(!is_disturbed(&segment(1000, (1005, 1005 * 4096, 6))), "a system's own books");
+        assert!(!is_disturbed(&segment(1000, (1005, 1005 * 4096, 6))), "file-system metadata");
         assert!(!is_disturbed(&segment(1000, (4000, 1000 * 4096, 0))), "the same bytes in smaller pieces");
         assert!(!is_disturbed(&segment(1000, (400, 400 * 4096, 0))), "what came from memory");
     }
@@ -114,7 +114,7 @@ mod tests {
         let mut tally = Tally::new(0, Op::Write);
         tally.ios = 1;
         writing.tallies.push(tally);
-        assert!(!is_disturbed(&writing), "a file system writes its books then");
+        assert!(!is_disturbed(&writing), "a file system writes metadata then");
         let mut buffered = busy();
         buffered.workload.access = Access::Buffered;
         assert!(!is_disturbed(&buffered));

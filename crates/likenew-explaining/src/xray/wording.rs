@@ -898,7 +898,7 @@ fn summary_words(property: &Property) -> Option<String> {
         (Key::TokenBucketIos, State::Absent) => "no burst credits".into(),
         (Key::TokenBucketIos, _) => format!("burst credits for {value}"),
         (Key::MapCacheBytes, State::Absent) => "mapping table fully cached".into(),
-        (Key::MapCacheBytes, _) => format!("mapping cache for {value}"),
+        (Key::MapCacheBytes, _) => format!("mapping (FTL) cache for {value}"),
     })
 }
 

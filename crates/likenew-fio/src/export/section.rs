@@ -244,7 +244,7 @@ impl Section {
                 let blank = (1.0 - f64::from(share)) * 100.0;
                 if (blank - blank.round()).abs() > 1e-3 {
                     self.comment(format!(
-                        "fio knows whole percents: the data compresses to {:.0} %, not {:.1} %",
+                        "fio knows whole percents: the data compresses to {:.0}%, not {:.1}%",
                         100.0 - blank.round(),
                         100.0 - blank
                     ));

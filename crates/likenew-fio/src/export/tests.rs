@@ -165,7 +165,7 @@ fn what_fio_lacks_is_an_error_that_names_the_workload() {
     rare.streams[0].size = "4k:999,8k:1".parse().unwrap();
     case(&rare, "/tmp/file", "rarer");
     let slow = "op = 'read'\nsize = '4KiB'\npattern.random = 'whole'\narrival.open = { per_second = 0.1, depth_max = 1, inter_arrival = 'poisson' }";
-    case(&stream("elapsed = '1s'", slow), "/tmp/file", "a pace of 0.1 I/Os a second");
+    case(&stream("elapsed = '1s'", slow), "/tmp/file", "a pace of 0.1 IOPS");
     case(&reads("until = { elapsed = '1s' }\nlanes = 0"), "/tmp/file", "lane");
     let mut long = reads("until = { ops = 1 }");
     long.name = "w".repeat(300);

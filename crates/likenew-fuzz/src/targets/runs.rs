@@ -19,7 +19,7 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
-use likenew_report::labelled_document::label_all;
+use likenew_report::labeled_document::label_all;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
 

@@ -13,7 +13,7 @@ use likenew_procedures::check::RatedMetric;
 use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_report::document::Document;
-use likenew_report::labelled_document::label_all;
+use likenew_report::labeled_document::label_all;
 use likenew_sim::Spec;
 use likenew_sim::model::Model;
 use likenew_watch::findings::Log;
@@ -157,9 +157,9 @@ fn fio_result(parts: &[Vec<u8>]) -> bool {
 
 fn document(parts: &[Vec<u8>]) -> bool {
     let Some(Ok(document)) = text(parts).map(Document::from_json) else { return false };
-    let labelled = label_all(vec![document]);
-    super::show_all_views(&labelled);
-    likenew_report::html::page(&labelled).is_ok()
+    let labeled = label_all(vec![document]);
+    super::show_all_views(&labeled);
+    likenew_report::html::page(&labeled).is_ok()
 }
 
 const WATCH: &str = include_str!("../../corpus/watch.jsonl");

@@ -126,7 +126,7 @@ impl Conclusion {
         let ends = wording::ends(subject, curve.ends());
         let known = |answer: Answer, ratio: &Ratio| {
             let Interval { low, high } = ratio.interval;
-            answer.estimate(ratio.value, low, high, "times").with_evidence(ends.clone())
+            answer.estimate(ratio.value, low, high, "×").with_evidence(ends.clone())
         };
         let differs = |answer: Answer, ratio: &Ratio| match compressor {
             Compressor::Drive => known(answer, ratio),

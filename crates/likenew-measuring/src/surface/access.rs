@@ -99,7 +99,7 @@ impl Access {
         let extremes = [
             ("shortest access", minimum(&latencies)),
             ("median access", median(&latencies)),
-            ("longest access", maximum(&latencies)),
+            ("max access time", maximum(&latencies)),
         ];
         metrics.extend(
             extremes.into_iter().filter_map(|(name, value)| Some(AccessMetric::once(name, "ns", value?))),

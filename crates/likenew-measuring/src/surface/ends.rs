@@ -115,7 +115,7 @@ impl Ends {
             let open = wording::ends_are_open(first, last, self.ratio);
             more_points.into_iter().cloned().fold(open, Answer::action)
         };
-        answer.estimate(ratio, self.ratio.low, self.ratio.high, "1")
+        answer.estimate(ratio, self.ratio.low, self.ratio.high, "×")
     }
 
     /// Reads alone cannot tell old data at the start from no data at the end.

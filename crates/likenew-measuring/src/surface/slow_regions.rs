@@ -105,7 +105,7 @@ pub(super) struct SlowRegion {
     pub(super) finding: Finding,
     /// `None` for a point that failed.
     bytes_per_s: Option<f64>,
-    neighbours_bytes_per_s: Option<f64>,
+    expected_bytes_per_s: Option<f64>,
     retest_bytes_per_s: Option<f64>,
     latency_ns_max: u64,
     #[serde(skip)]
@@ -130,7 +130,7 @@ impl SlowRegions {
         let with_errors = curve.points.iter().filter(|point| point.segment.errors() > 0);
         places.extend(with_errors.map(|point| SlowRegion {
             bytes_per_s: Some(point.bytes_per_s),
-            neighbours_bytes_per_s: Some(point.expected),
+            expected_bytes_per_s: Some(point.expected),
             ..unreadable_region(point.number, &point.range, point.segment)
         }));
         places.extend(
@@ -224,7 +224,7 @@ impl SlowRegion {
             from: Size(self.from_bytes),
             bytes: Size(self.to_bytes - self.from_bytes),
             rate: self.bytes_per_s.map(Rate),
-            expected: self.neighbours_bytes_per_s.map(Rate),
+            expected: self.expected_bytes_per_s.map(Rate),
             again: self.retest_bytes_per_s.map(Rate),
             latency_max: Nanos(self.latency_ns_max),
         }
@@ -253,7 +253,7 @@ fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> S
         to_bytes: suspect.range.end,
         finding,
         bytes_per_s: Some(suspect.bytes_per_s),
-        neighbours_bytes_per_s: Some(suspect.expected),
+        expected_bytes_per_s: Some(suspect.expected),
         retest_bytes_per_s: speeds.reduce(f64::min),
         latency_ns_max: suspect.latency_ns_max,
         point: suspect.point,
@@ -267,7 +267,7 @@ fn unreadable_region(point: usize, range: &Range<u64>, segment: &Segment) -> Slo
         to_bytes: range.end,
         finding: Finding::Unreadable,
         bytes_per_s: None,
-        neighbours_bytes_per_s: None,
+        expected_bytes_per_s: None,
         retest_bytes_per_s: None,
         latency_ns_max: segment.latencies().max().0,
         point,

@@ -79,7 +79,7 @@ fn name(data: DataClass) -> String {
     match data {
         DataClass::Zero => "zeros".into(),
         DataClass::Random | DataClass::Stamped(_) => "incompressible".into(),
-        DataClass::Ratio(share) => format!("compressible to {:.0} %", share * 100.0),
+        DataClass::Ratio(share) => format!("compressible to {:.0}%", share * 100.0),
     }
 }
 
@@ -156,7 +156,7 @@ fn compare(
     };
     let mut answer = wording::compared(comparison, &speeds, decided);
     if let Some(interval) = pair.ratio.interval {
-        answer = answer.estimate(pair.ratio.value, interval.low.max(0.0), interval.high, "1");
+        answer = answer.estimate(pair.ratio.value, interval.low.max(0.0), interval.high, "×");
     }
     let by_ratio = |a: &&&Pair<'_, '_>, b: &&&Pair<'_, '_>| a.ratio.value.total_cmp(&b.ratio.value);
     if let (true, Some(least), Some(most)) =

@@ -100,7 +100,7 @@ fn the_table_has_both_a_drop_in_speed_and_a_rise_in_latency() {
     assert_eq!(findings.tables["applications"].len(), 10);
     assert_eq!(findings.tables["intervals"].len(), 2 * 18);
     assert_eq!(findings.series["used_vs_new"].lines.len(), 2);
-    assert_eq!(findings.series["ageing"].lines[0].points.last().unwrap()[0], CAPACITY as f64);
+    assert_eq!(findings.series["aging"].lines[0].points.last().unwrap()[0], CAPACITY as f64);
 }
 
 #[test]

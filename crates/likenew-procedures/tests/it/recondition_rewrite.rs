@@ -55,7 +55,7 @@ per_s = 7508.0
 
 const MIB: u64 = 1 << 20;
 
-/// A file of the catalogue with some lines changed and more added.
+/// A file of the catalog with some lines changed and more added.
 fn file(changes: &[(&str, &str)], more: &str) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     let like = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
     let text = std::fs::read_to_string(like).unwrap();
@@ -224,7 +224,7 @@ fn a_drive_that_throttles_itself_is_not_rewritten_unasked() {
 #[test]
 fn a_hard_disk_is_never_rewritten() {
     let target = "sim:wd-scorpio-black-500gb?fill=0.5";
-    let Ok(mut drive) = Spec::parse(target).unwrap().open(|_| unreachable!("it is in the catalogue")) else {
+    let Ok(mut drive) = Spec::parse(target).unwrap().open(|_| unreachable!("it is in the catalog")) else {
         panic!("{target}")
     };
     let (evidence, findings) = recondition(&mut drive, target, "step = 'rewrite'");

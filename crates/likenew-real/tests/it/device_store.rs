@@ -95,7 +95,7 @@ fn whoever_mounts_it_in_between_is_noticed() {
     let before = fs::read(place.path().join("image")).unwrap();
     let store = DeviceStore::open(consent(&device.0)).unwrap();
     let error = InspectedRefresh::inspect(store, open_file(&journal), "").unwrap_err().to_string();
-    says(&error, &["somebody has written there"]);
+    says(&error, &["another program has written there"]);
     assert!(fs::read(place.path().join("image")).unwrap() == before);
 }
 

@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::compare::{Group, groups};
 use crate::document::Document;
 use crate::grid::{Grid, Heading};
-use crate::labelled_document::LabelledDocument;
+use crate::labeled_document::LabeledDocument;
 use crate::overview_cell::is_number_column;
 use crate::unit::clean;
 use crate::wording;
@@ -19,11 +19,11 @@ const STYLE: &str = include_str!("plain.css");
 const LONG: usize = 48;
 
 /// The body of a page, with its style.
-pub(super) fn body(documents: &[LabelledDocument]) -> String {
+pub(super) fn body(documents: &[LabeledDocument]) -> String {
     markup(documents).into_string()
 }
 
-fn markup(documents: &[LabelledDocument]) -> Markup {
+fn markup(documents: &[LabeledDocument]) -> Markup {
     let groups = groups(documents);
     html! {
         style { (PreEscaped(STYLE)) }

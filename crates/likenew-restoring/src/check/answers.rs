@@ -229,7 +229,7 @@ impl Answers<'_> {
             answer = answer.with_evidence(wording::also_explains(others));
         }
         let against = found.evidence_against.iter().take(AGAINST_MAX);
-        answer.caveats.extend(against.map(|item| wording::evidence_against(&item.sentence)));
+        answer.evidence.extend(against.map(|item| wording::evidence_against(&item.sentence)));
         answer
             .caveats
             .extend(found.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));

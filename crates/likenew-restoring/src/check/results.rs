@@ -443,12 +443,12 @@ fn rate_of(segment: &Segment) -> Option<Measured> {
 /// Several values that should be equal: their geometric mean and its error.
 fn measured_from(values: &[f64]) -> Option<Measured> {
     let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
-    let centre = mean(&logarithms)?;
+    let center = mean(&logarithms)?;
     let half = match mean_interval(&logarithms, CONFIDENCE_90) {
         Some(interval) => ((interval.high - interval.low) / 2.0).max(LEAST),
         None => SINGLE_VALUE_ERROR,
     };
-    Some(Measured::new(centre.exp(), (centre - half).exp(), (centre + half).exp()))
+    Some(Measured::new(center.exp(), (center - half).exp(), (center + half).exp()))
 }
 
 /// The middle half, by value.

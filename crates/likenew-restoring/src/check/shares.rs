@@ -253,7 +253,7 @@ mod tests {
         let product: f64 = parts.into_iter().map(left).product();
         assert!((product - 90.0 / 500.0).abs() < 1e-9, "{row:?}");
         let evidence = &found.answers[0].evidence;
-        for words in ["costs 50%, as zeros get", "use costs 25%", "the link costs 40%", "unexplained"] {
+        for words in ["costs 50%, as zeros get", "25% lost since", "the link costs 40%", "unexplained"] {
             assert!(evidence.iter().any(|sentence| sentence.contains(words)), "no {words} in {evidence:?}");
         }
     }

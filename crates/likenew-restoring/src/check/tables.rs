@@ -11,7 +11,7 @@ use super::check_options::MetricName;
 #[derive(Serialize)]
 struct CauseRow {
     cause: &'static str,
-    chance_percent: f64,
+    probability_percent: f64,
     kind: &'static str,
     explains: String,
 }
@@ -39,6 +39,7 @@ struct IndicatorRow {
 #[derive(Serialize)]
 struct FixRow<'a> {
     cause: &'static str,
+    action: &'a str,
     description: &'a str,
     command: Option<&'a str>,
     undo: Option<&'a str>,
@@ -50,6 +51,7 @@ struct FixRow<'a> {
 #[derive(Serialize)]
 struct EvidenceRow<'a> {
     cause: &'static str,
+    evidence: &'static str,
     sentence: &'a str,
     bits: f64,
 }
@@ -66,7 +68,12 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     let evidence = named().flat_map(|found| {
         let all = found.evidence_for.iter().chain(&found.evidence_against);
         all.map(|item| {
-            row(EvidenceRow { cause: found.descriptor.name, sentence: &item.sentence, bits: item.bits })
+            row(EvidenceRow {
+                cause: found.descriptor.name,
+                evidence: item.name,
+                sentence: &item.sentence,
+                bits: item.bits,
+            })
         })
     });
     for (name, rows) in [
@@ -85,7 +92,7 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
 fn cause_row(found: &FoundCause) -> CauseRow {
     CauseRow {
         cause: found.descriptor.name,
-        chance_percent: found.chance * 100.0,
+        probability_percent: found.chance * 100.0,
         kind: match found.descriptor.kind {
             Kind::Drive => "the drive",
             Kind::ByDesign => "by design",
@@ -113,6 +120,7 @@ fn fix_row<'a>(found: &FoundCause, action: &'a Action) -> FixRow<'a> {
     let ActionNotes { risk, cost, check } = notes(action);
     FixRow {
         cause: found.descriptor.name,
+        action: &action.id,
         description: &action.why,
         command: action.command.as_deref(),
         undo: action.undo.as_deref(),

@@ -89,7 +89,7 @@ pub(super) fn metric_is_slow_by_design(of: &Shortfall) -> (String, Answer) {
 }
 
 fn with_share(answer: Answer, share: Measured) -> Answer {
-    answer.estimate(share.value, share.low, share.high, "1")
+    answer.estimate(share.value, share.low, share.high, "share")
 }
 
 /// Size of a symptom that no metric shows.
@@ -288,17 +288,17 @@ pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
 
 pub(super) fn to_confirm(action: &Action) -> String {
     match &action.command {
-        Some(command) => format!("To confirm: {command}"),
-        None => format!("To confirm: {}.", lowercase_first(&action.why)),
+        Some(command) => format!("Not confirmed; to confirm it, run {command}"),
+        None => format!("Not confirmed; to confirm it, {}.", lowercase_first(&action.why)),
     }
 }
 
 pub(super) fn latent(found: &FoundCause) -> Answer {
     let id = cause_id(found);
     if found.is_problem() {
-        Answer::problem(id, "Also wrong", format!("{}; it costs no speed yet", found.statement))
+        Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
     } else {
-        Answer::info(id, "Also found", format!("{}; nothing is slow because of it now", found.statement))
+        Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
     }
 }
 
@@ -460,12 +460,17 @@ pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<
 }
 
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
-    let then = if origin == Origin::Baseline { "its baseline is" } else { "new, it does" };
-    format!("{}: use costs {}: {then} {}.", capitalize(metric.words()), Share(lost), metric.format_value(new))
+    let since = if origin == Origin::Baseline { "its baseline" } else { "new" };
+    format!(
+        "{}: {} lost since {since} ({}).",
+        capitalize(metric.words()),
+        Share(lost),
+        metric.format_value(new)
+    )
 }
 
 pub(super) fn use_costs_nothing(metric: Metric) -> String {
-    format!("{}: use costs nothing; it is as fast as it was.", capitalize(metric.words()))
+    format!("{}: nothing lost since new.", capitalize(metric.words()))
 }
 
 pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
@@ -539,7 +544,7 @@ pub(super) fn upgrade_unknown(drive: &str) -> Answer {
     Answer::unknown(
         UPGRADE,
         "Upgrade",
-        format!("can't tell whether {drive} pays off, as how long programs waited for this drive is unknown"),
+        format!("can't tell whether {drive} pays off: how long programs waited for this drive is unknown"),
     )
 }
 
@@ -583,7 +588,7 @@ pub(super) fn saved_share(low: f64, high: f64, worth: f64) -> String {
 
 pub(super) fn remaining_share(low: f64, high: f64, most: f64) -> String {
     format!(
-        "{} of the waiting remains; a drive pays off at {} or less, as nothing says what share of a day this is.",
+        "{} of the waiting remains. A drive counts as paying off at {} or less, because the share of this work in a day is unknown.",
         range(Share(low), Share(high)),
         Share(most)
     )
@@ -591,7 +596,7 @@ pub(super) fn remaining_share(low: f64, high: f64, most: f64) -> String {
 
 pub(super) fn slowest_ios(p99: (u64, u64), max: (u64, u64)) -> String {
     format!(
-        "The p99 latency goes from {} to {}, the longest from {} to {}.",
+        "The p99 latency goes from {} to {}, the max from {} to {}.",
         Nanos(p99.0),
         Nanos(p99.1),
         Nanos(max.0),

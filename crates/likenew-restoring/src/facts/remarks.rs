@@ -12,6 +12,7 @@ pub(super) struct Remark {
     /// The layer, drive or mount point.
     pub(super) subject: String,
     /// What is unusual about it, put after its name, without a full stop.
+    #[serde(rename = "remark")]
     pub(super) words: String,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (Stri
             (format!("Too uncertain to call: {change_text}. {lost}"), Answer::unknown(RESULT, "Effect", text))
         }
     };
-    (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "1"))
+    (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "×"))
 }
 
 /// `sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new`.
@@ -225,7 +225,7 @@ pub(super) fn step_measured(
         }
     };
     let ratio = change.ratio();
-    answer.estimate(ratio.value, ratio.low, ratio.high, "1")
+    answer.estimate(ratio.value, ratio.low, ratio.high, "×")
 }
 
 pub(super) fn step_not_measured(step: StepName) -> Answer {

@@ -226,9 +226,14 @@ fn comparison_sentence(comparison: &Comparison) -> String {
         None => Size(*freed_bytes).to_string(),
     };
     format!(
-        "4K random writes over {}, {passes_with} passes with TRIM and {passes_without} without; beside them, {freed} was freed.",
-        Size(*freed_bytes)
+        "4K random writes over {}, {} with TRIM and {passes_without} without; beside them, {freed} was freed.",
+        Size(*freed_bytes),
+        pass_count(*passes_with)
     )
+}
+
+fn pass_count(count: usize) -> String {
+    if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") }
 }
 
 pub(super) fn gain_not_measured(reason: &str) -> Answer {
@@ -389,9 +394,9 @@ pub(super) fn gain_evidence(comparison: &Comparison) -> String {
     let share =
         comparison.freed_share.map_or_else(String::new, |share| format!(", {} of the drive", Share(share)));
     format!(
-        "4K random writes over {}, {} passes with TRIM and {} without, {interval}; freed beside them: {}{share}",
+        "4K random writes over {}, {} with TRIM and {} without, {interval}; freed beside them: {}{share}",
         Size(comparison.freed_bytes),
-        comparison.passes_with,
+        pass_count(comparison.passes_with),
         comparison.passes_without,
         Size(comparison.freed_bytes)
     )

@@ -110,7 +110,7 @@ mod tests {
         let half = map(Fit::Scale, 0..1 << 33, 1 << 34);
         let at = |offset| half.spot(Op::Read, offset, 4096).offset;
         assert_eq!((at(0), at(1 << 33)), (0, 1 << 32));
-        assert_eq!(at((1 << 33) + 4096), (1 << 32) + 4096, "neighbours stay neighbours");
+        assert_eq!(at((1 << 33) + 4096), (1 << 32) + 4096, "neighbors stay neighbors");
         assert_eq!(at((1 << 34) - 4096), (1 << 33) - 4096, "the end is the end");
         let double = map(Fit::Scale, 0..1 << 34, 1 << 33);
         assert_eq!(double.spot(Op::Read, 1 << 32, 4096).offset, 1 << 33);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_join_and_strangers_take_room() {
+    fn neighbors_join_and_strangers_take_room() {
         let mut cache = WriteCache::new(1000, 2);
         assert!(put(&mut cache, 0..8) && put(&mut cache, 8..16) && put(&mut cache, 4..12));
         assert!(put(&mut cache, 100..108));

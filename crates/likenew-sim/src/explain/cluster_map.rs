@@ -9,27 +9,31 @@ use crate::model::FlashModel;
 
 /// A block map.
 pub(crate) fn explain_block(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let says =
+    let description =
         "A cluster is mapped as a whole: a write that does not continue the last one copies all of it.";
     LayerBox::new(
         "translation layer: block map",
-        says,
+        description,
         facts(clusters, "replacement blocks of a group", model),
     )
 }
 
 /// BAST.
 pub(crate) fn explain_bast(bast: &BastParameters, model: &FlashModel) -> LayerBox {
-    let says = "A cluster has its place as a whole, and the clusters written last have a log block each: a write to another one \
+    let description = "A cluster has its place as a whole, and the clusters written last have a log block each: a write to another one \
                 merges one of those first.";
-    LayerBox::new("translation layer: BAST", says, facts(&bast.clusters, "log blocks of a group", model))
+    LayerBox::new(
+        "translation layer: BAST",
+        description,
+        facts(&bast.clusters, "log blocks of a group", model),
+    )
 }
 
 /// FAST.
 pub(crate) fn explain_fast(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let says = "A cluster has its place as a whole, and all share the log: when it is full, every cluster in its oldest block is \
+    let description = "A cluster has its place as a whole, and all share the log: when it is full, every cluster in its oldest block is \
                 merged.";
-    LayerBox::new("translation layer: FAST", says, facts(clusters, "log blocks of a group", model))
+    LayerBox::new("translation layer: FAST", description, facts(clusters, "log blocks of a group", model))
 }
 
 fn facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fact> {

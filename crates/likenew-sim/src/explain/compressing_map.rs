@@ -28,7 +28,7 @@ pub(crate) fn explain(map: &CompressingParameters, model: &FlashModel) -> LayerB
             },
         ),
     ];
-    let says = "Compresses each page, packs what is left of it end to end, and collects the blocks that hold least of it. What \
+    let description = "Compresses each page, packs what is left of it end to end, and collects the blocks that hold least of it. What \
                 compresses leaves spare, never capacity.";
-    LayerBox::new("compression and translation layer", says, facts)
+    LayerBox::new("compression and translation layer", description, facts)
 }

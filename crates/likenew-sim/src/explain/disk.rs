@@ -49,12 +49,12 @@ fn cache(disk: &DiskParameters) -> LayerBox {
         Fact::new("writes", Value::Bytes(disk.write_cache_bytes)),
         Fact::new("separate writes", Value::Count(disk.write_cache_extents.into())),
     ];
-    let says = if disk.write_cache_bytes == 0 {
+    let description = if disk.write_cache_bytes == 0 {
         "Reads ahead after a request; writes go to the platters."
     } else {
         "Reads ahead after a request; takes writes at once and destages them in the order of the shortest seeks."
     };
-    LayerBox::new("cache", says, facts)
+    LayerBox::new("cache", description, facts)
 }
 
 fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
@@ -68,8 +68,8 @@ fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
             Value::text(format!("after {} without I/O, or when it is full", shingles.idle_after)),
         ),
     ];
-    let says = "Tracks overlap, so a band is written as a whole. Smaller writes go to the persistent cache and are merged later.";
-    LayerBox::new("shingles", says, facts)
+    let description = "Tracks overlap, so a band is written as a whole. Smaller writes go to the persistent cache and are merged later.";
+    LayerBox::new("shingles", description, facts)
 }
 
 fn arm(disk: &DiskParameters) -> LayerBox {
@@ -83,7 +83,7 @@ fn arm(disk: &DiskParameters) -> LayerBox {
         Fact::new("change of head", Value::Span(disk.head_switch)),
     ];
     LayerBox::new(
-        "arm",
+        "seeks",
         "Serves first what it can start soonest, rotation included, and prefers requests that have waited.",
         facts,
     )
@@ -93,7 +93,7 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
     let revolution = disk.platters.revolution;
     let bytes = (platters.sectors() * u64::from(disk.platters.sector_bytes)) as f64;
     let facts = vec![
-        Fact::new("turns a minute", Value::Count((60e9 / revolution.0 as f64).round() as u64)),
+        Fact::new("rpm", Value::Count((60e9 / revolution.0 as f64).round() as u64)),
         Fact::new("one turn", Value::Span(revolution)),
         Fact::new("heads", Value::Count(disk.platters.heads.into())),
         Fact::new("cylinders", Value::Count(platters.cylinders().into())),
@@ -102,9 +102,9 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
         Fact::new("inner edge", Value::BytesPerSecond(disk.platters.inner_bytes_per_s as f64)),
         Fact::new("mean over all addresses", Value::BytesPerSecond(bytes / whole.as_secs_f64())),
     ];
-    let says = "The first addresses are on the outer tracks, which hold most.";
+    let description = "The first addresses are on the outer tracks, which hold most.";
     let picture = Picture::BytesPerSByAddress(rates(disk, platters));
-    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", says, facts) }
+    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", description, facts) }
 }
 
 /// Mean rates of equal parts of the address space.
@@ -123,11 +123,8 @@ fn ceilings(disk: &DiskParameters, access: Nanos) -> Vec<Ceiling> {
     let wire = Bound::new("host link", "its rate", Value::BytesPerSecond(disk.link.bytes_per_s as f64));
     let outer = Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64);
     let medium = Bound::new("platters", "the outer edge", outer);
-    let alone = Bound::new(
-        "arm",
-        format!("1 / {access}, one at a time"),
-        Value::PerSecond(1.0 / access.as_secs_f64()),
-    );
+    let alone =
+        Bound::new("seeks", format!("1 / {access}, at QD1"), Value::PerSecond(1.0 / access.as_secs_f64()));
     vec![
         Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), medium.clone()]),
         Ceiling::new(SEQUENTIAL_WRITE, vec![wire, medium]),

@@ -45,7 +45,7 @@ pub struct LayerBox {
     /// Its name.
     pub name: String,
     /// What it does, in a sentence.
-    pub says: String,
+    pub description: String,
     /// Its figures.
     pub facts: Vec<Fact>,
     /// Its picture, if it has one.
@@ -54,8 +54,8 @@ pub struct LayerBox {
 }
 
 impl LayerBox {
-    pub(crate) fn new(name: &str, says: &str, facts: Vec<Fact>) -> Self {
-        Self { name: name.into(), says: says.into(), facts, picture: None }
+    pub(crate) fn new(name: &str, description: &str, facts: Vec<Fact>) -> Self {
+        Self { name: name.into(), description: description.into(), facts, picture: None }
     }
 }
 
@@ -138,7 +138,7 @@ impl Serialize for Bound {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut fields = out.serialize_struct("Bound", 5)?;
         fields.serialize_field("by", &self.bottleneck)?;
-        fields.serialize_field("how", &self.method)?;
+        fields.serialize_field("method", &self.method)?;
         serialize_value(&self.value, &mut fields)?;
         fields.end()
     }

@@ -35,7 +35,7 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
 
 /// The cable, of any drive.
 pub(super) fn link(link: &LinkParameters) -> LayerBox {
-    let says = if link.duplex {
+    let description = if link.duplex {
         "Transfers data in both directions at once."
     } else {
         "Transfers data in one direction at a time."
@@ -45,7 +45,7 @@ pub(super) fn link(link: &LinkParameters) -> LayerBox {
         Fact::new("queue depth", Value::Count(link.command_slots.into())),
         Fact::new("4 KiB transfer", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))),
     ];
-    LayerBox::new("host link", says, facts)
+    LayerBox::new("host link", description, facts)
 }
 
 fn firmware(parameters: &FlashParameters) -> LayerBox {
@@ -65,8 +65,9 @@ fn buffer(model: &FlashModel) -> LayerBox {
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
         Fact::new("capacity in program units", Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
-    let says = "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
-    LayerBox::new("write buffer", says, facts)
+    let description =
+        "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
+    LayerBox::new("write buffer", description, facts)
 }
 
 fn dies(model: &FlashModel) -> LayerBox {
@@ -88,9 +89,9 @@ fn dies(model: &FlashModel) -> LayerBox {
         Fact::new("dies that program in parallel", Value::Count(programming(nand).into())),
     ];
     let name = format!("{} dies on {} channels", nand.dies(), nand.channels);
-    let says = "A die does one operation at a time; the dies of a channel share its bus.";
+    let description = "A die does one operation at a time; the dies of a channel share its bus.";
     let picture = Picture::Dies { channels: nand.channels, dies_per_channel: nand.dies_per_channel };
-    LayerBox { picture: Some(picture), ..LayerBox::new(&name, says, facts) }
+    LayerBox { picture: Some(picture), ..LayerBox::new(&name, description, facts) }
 }
 
 fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
@@ -187,16 +188,17 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
                 Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes)),
             ),
         ];
-        let says = "Holds a part of the mapping table; other entries are read from flash before the data.";
-        boxes.push(LayerBox::new("mapping cache", says, facts));
+        let description =
+            "Holds a part of the mapping table; other entries are read from flash before the data.";
+        boxes.push(LayerBox::new("mapping (FTL) cache", description, facts));
     }
-    if let Some(ageing) = parameters.ageing {
+    if let Some(aging) = parameters.aging {
         let facts = vec![
-            Fact::new("reads at once until it is", Value::seconds(ageing.onset_s as f64)),
-            Fact::new("retries per tenfold age", Value::text(ageing.retries_per_decade.to_string())),
-            Fact::new("retries at most", Value::Count(ageing.retries_max.into())),
+            Fact::new("reads at once until it is", Value::seconds(aging.onset_s as f64)),
+            Fact::new("retries per tenfold age", Value::text(aging.retries_per_decade.to_string())),
+            Fact::new("retries at most", Value::Count(aging.retries_max.into())),
         ];
-        boxes.push(LayerBox::new("ageing", "Old data is read with retries.", facts));
+        boxes.push(LayerBox::new("aging", "Old data is read with retries.", facts));
     }
     if let Some(thermal) = parameters.thermal {
         let facts = vec![

@@ -44,14 +44,14 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let mut parts = parts(spec, model);
     if let Some(faults) = make::faults(spec, model) {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let says = "Faults of this drive.";
-        parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));
+        let description = "Faults of this drive.";
+        parts.layers.insert(0, LayerBox::new("faults", description, facts.collect()));
     }
     let met = model.situations.describe();
     if !met.is_empty() {
         let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let says = "The situation around the drive.";
-        parts.layers.insert(0, LayerBox::new("situations", says, facts.collect()));
+        let description = "The situation around the drive.";
+        parts.layers.insert(0, LayerBox::new("situations", description, facts.collect()));
     }
     let limit = |rate_name: &str| {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)

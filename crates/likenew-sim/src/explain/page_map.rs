@@ -35,10 +35,10 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
         facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
     }
     let victim = victim(page_map.policies.collection);
-    let says = format!(
+    let description = format!(
         "Any page can be anywhere. A die that runs short of erased blocks relocates the valid pages of {victim} and erases it."
     );
-    LayerBox::new("translation layer: page map", &says, facts)
+    LayerBox::new("translation layer: page map", &description, facts)
 }
 
 /// The victim block.

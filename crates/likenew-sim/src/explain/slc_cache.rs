@@ -39,8 +39,9 @@ pub(super) fn explain(model: &FlashModel) -> Option<LayerBox> {
         ),
         Fact::new("left unfolded in idle time, on each die", Value::Count(slc.idle_kept_blocks.into())),
     ];
-    let says = "Blocks with one bit per cell take the writes; they are folded into native blocks later.";
-    Some(LayerBox::new("SLC cache", says, facts))
+    let description =
+        "Blocks with one bit per cell take the writes; they are folded into native blocks later.";
+    Some(LayerBox::new("SLC cache", description, facts))
 }
 
 /// What bounds writes into it.

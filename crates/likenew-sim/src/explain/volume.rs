@@ -48,13 +48,13 @@ fn bucket(volume: &VolumeParameters) -> LayerBox {
             )),
         ),
     ];
-    let says = match credits.burst_span() {
+    let description = match credits.burst_span() {
         Some(_) => {
             "An I/O takes a credit; credits arrive at the baseline rate. Without credits an I/O waits for one."
         }
         None => "The IOPS that the size of the volume allows, no less than the burst rate.",
     };
-    LayerBox::new("burst credits", says, facts)
+    LayerBox::new("burst credits", description, facts)
 }
 
 fn throughput(volume: &VolumeParameters) -> LayerBox {

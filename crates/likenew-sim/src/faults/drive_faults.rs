@@ -35,7 +35,7 @@ pub struct DriveFaults {
     /// How TRIM fails between the host and the drive.
     pub trim: Option<TrimDefect>,
     /// I/O of another program.
-    pub neighbour: Option<NeighbourParameters>,
+    pub neighbor: Option<NeighborParameters>,
     /// Single I/Os that take long.
     pub outliers: Option<OutlierParameters>,
     /// When the drive is slow for a while.
@@ -44,7 +44,7 @@ pub struct DriveFaults {
 
 /// Another program's I/Os on the same drive, at random moments and places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeighbourParameters {
+pub struct NeighborParameters {
     /// How many a second, on average.
     pub ios_per_s: u32,
     /// Bytes of each.
@@ -157,12 +157,12 @@ impl DriveFaults {
             };
             facts.push(("TRIM", what.to_owned()));
         }
-        if let Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }) = self.neighbour {
+        if let Some(NeighborParameters { ios_per_s, io_bytes, write_percent }) = self.neighbor {
             let what = format!(
-                "{ios_per_s} random I/Os per second of {}, {write_percent}% of them writes",
+                "{ios_per_s} random IOPS of {}, {write_percent}% of them writes",
                 amount(io_bytes.into())
             );
-            facts.push(("neighbour", what));
+            facts.push(("neighbor", what));
         }
         if let Some(OutlierParameters { every_ios, span }) = self.outliers {
             facts.push(("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer")));

@@ -2,4 +2,4 @@
 
 pub mod drive_faults;
 pub(crate) mod faulty_device;
-pub(crate) mod neighbour;
+pub(crate) mod neighbor;

@@ -2,7 +2,7 @@
 
 use likenew_core::units::Nanos;
 
-use super::ageing::AgeingParameters;
+use super::aging::AgingParameters;
 use super::map_cache::MapCacheParameters;
 use super::nand_parameters::NandParameters;
 use super::thermal::ThermalParameters;
@@ -37,7 +37,7 @@ pub struct FlashParameters {
     /// Memory for a part of the map, where it does not hold all of it.
     pub map_cache: Option<MapCacheParameters>,
     /// How data ages, if it does.
-    pub ageing: Option<AgeingParameters>,
+    pub aging: Option<AgingParameters>,
     /// What wear does to reads, if the flash is worn.
     pub wear_retries: Option<WearRetries>,
     /// How the drive warms up, if that matters.

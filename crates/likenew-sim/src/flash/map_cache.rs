@@ -3,7 +3,7 @@
 //! The map lies in the flash in segments; the least recently used one leaves when another is wanted. A segment that is not
 //! here is read before it is used, and one that was changed is programmed when it leaves (demand paging of the map: Gupta,
 //! Kim and Urgaonkar, "DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level Address
-//! Mappings", ASPLOS 2009). Where in the flash the segments lie is not modelled: they take no spare, and a segment's
+//! Mappings", ASPLOS 2009). Where in the flash the segments lie is not modeled: they take no spare, and a segment's
 //! number says which die it is on.
 
 use std::num::NonZeroUsize;

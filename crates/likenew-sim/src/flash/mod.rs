@@ -1,6 +1,6 @@
 //! A flash drive, layer by layer.
 
-pub mod ageing;
+pub mod aging;
 mod block_entries;
 mod block_wear;
 pub mod compressing_map;

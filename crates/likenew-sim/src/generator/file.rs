@@ -1,4 +1,4 @@
-//! Writes the file of a drive that is drawn, in the form of the catalogue.
+//! Writes the file of a drive that is drawn, in the form of the catalog.
 
 use std::fmt::{Display, Write as _};
 

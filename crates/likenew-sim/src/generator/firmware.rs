@@ -1,4 +1,4 @@
-//! What all flash drives have beside chips and map: firmware, ageing, a past.
+//! What all flash drives have beside chips and map: firmware, aging, a past.
 
 use super::chips::Chips;
 use super::dice::Dice;
@@ -67,7 +67,7 @@ pub(super) fn draw_buffer(
 /// How data of this drive gets old, if it does, and what it has been through.
 pub(super) struct GeneratedTreatment {
     /// Onset in seconds, retries a tenfold age, retries at most.
-    ageing: Option<(u64, u64, u64)>,
+    aging: Option<(u64, u64, u64)>,
     /// As after the question mark of a target.
     pub(super) state: String,
     overwritten_share: f64,
@@ -78,7 +78,7 @@ impl GeneratedTreatment {
     pub(super) fn draw(dice: &mut Dice, chips: &Chips, overwritten_share: (f64, f64)) -> Self {
         const DAY_S: u64 = 86_400;
         let ages = chips.technology.bits > 1;
-        let ageing = (ages && dice.chance(0.6))
+        let aging = (ages && dice.chance(0.6))
             .then(|| (dice.integer(1..=20) * DAY_S, dice.integer(3..=12), dice.integer(6..=24)));
         let state = match dice.integer(0..=9) {
             0..=4 => String::new(),
@@ -87,12 +87,12 @@ impl GeneratedTreatment {
         };
         let (low, high) = overwritten_share;
         let overwritten_share = (dice.log(low, high) * 1e4).round() / 1e4;
-        Self { ageing, state, overwritten_share }
+        Self { aging, state, overwritten_share }
     }
 
     pub(super) fn write(&self, file: &mut File) {
-        if let Some((onset_s, retries_per_decade, retries_max)) = self.ageing {
-            file.table("ageing");
+        if let Some((onset_s, retries_per_decade, retries_max)) = self.aging {
+            file.table("aging");
             file.value("onset_s", onset_s);
             file.value("retries_per_decade", retries_per_decade);
             file.value("retries_max", retries_max);

@@ -1,7 +1,7 @@
 //! Drives with known insides: drawn at random, within what drives of 2006 to 2024 were like, and small enough to be filled
 //! several times in a second or two.
 //!
-//! A seed makes a file of the catalogue's form and a state, the same on every machine; what whoever measures the drive
+//! A seed makes a file of the catalog's form and a state, the same on every machine; what whoever measures the drive
 //! should find is its [`Truth`], which follows from the file. Parameters are drawn each for itself from
 //! ranges that data sheets show, and drawn again where they do not go together: flash that is faster than its link (but for some),
 //! too little spare for the size of an erase block, a buffer that does not hold two program units.
@@ -28,7 +28,7 @@ use crate::truth::Truth;
 pub struct GeneratedDrive {
     /// What it is named by, such as `generated-17`.
     pub name: String,
-    /// Its file, in the form of the catalogue.
+    /// Its file, in the form of the catalog.
     pub file: String,
     /// The state it is in unless another is asked for, as it stands after a target's question mark: empty, `state=used` or
     /// `state=used&age=90d`.

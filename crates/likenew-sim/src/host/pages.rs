@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_written_back_together_in_order_of_addresses() {
+    fn neighbors_are_written_back_together_in_order_of_addresses() {
         let mut pages = Pages::new(100);
         pages.add_dirty(8..10, Random);
         pages.add_dirty(0..6, Random);

@@ -14,7 +14,7 @@ use crate::sim_drive::SimDrive;
 /// Puts down what is counted now; `before` is what others had done before they were watched.
 pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     let (own, health) = (drive.self_counts(), drive.device_health());
-    let SelfCounts { throttled, neighbour_io, exceeded, media_errors, link_errors, kernel: _ } = own;
+    let SelfCounts { throttled, neighbor_io, exceeded, media_errors, link_errors, kernel: _ } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
     counts.reads = fact(host.reads);
@@ -33,8 +33,8 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     // The kernel's log is the host's own.
     counts.log_link_errors = fact(link_errors);
     let rate = |now: u64, then: u64| fact((now - then) * SECOND_NS / FACTS_WAIT.0);
-    facts.others_read_bytes_per_s = rate(neighbour_io.bytes_read, before.bytes_read);
-    facts.others_write_bytes_per_s = rate(neighbour_io.bytes_written, before.bytes_written);
+    facts.others_read_bytes_per_s = rate(neighbor_io.bytes_read, before.bytes_read);
+    facts.others_write_bytes_per_s = rate(neighbor_io.bytes_written, before.bytes_written);
     facts.in_flight = fact(0);
     // What hides a drive's health hides its counters, too.
     if facts.health.failing.value().is_none() {

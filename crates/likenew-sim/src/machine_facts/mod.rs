@@ -58,7 +58,7 @@ impl StaticFacts {
 /// alone.
 pub(crate) fn machine_facts(drive: &mut SimDrive) -> Option<Facts> {
     let StaticFacts { mut facts, age } = drive.static_facts().map(StaticFacts::copy)?;
-    let before = drive.self_counts().neighbour_io;
+    let before = drive.self_counts().neighbor_io;
     drive.rest(FACTS_WAIT);
     counters::count(&mut facts.drives[0], drive, &before);
     if let Some(files) = &mut facts.files {

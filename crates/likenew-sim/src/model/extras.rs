@@ -2,7 +2,7 @@
 
 use super::{RATE, Section};
 use crate::error::SimError;
-use crate::flash::ageing::AgeingParameters;
+use crate::flash::aging::AgingParameters;
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::flash::thermal::ThermalParameters;
 
@@ -19,9 +19,9 @@ pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParame
     Ok(MapCacheParameters { bytes, segment_bytes, host })
 }
 
-/// Reads the table `[ageing]`.
-pub(super) fn read_ageing(section: &mut Section<'_>) -> Result<AgeingParameters, SimError> {
-    Ok(AgeingParameters {
+/// Reads the table `[aging]`.
+pub(super) fn read_aging(section: &mut Section<'_>) -> Result<AgingParameters, SimError> {
+    Ok(AgingParameters {
         onset_s: section.integer("onset_s", 1..=10_000_000_000)?,
         retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
         retries_max: section.count("retries_max", 0..=1000)?,

@@ -8,7 +8,7 @@ use likenew_core::units::Nanos;
 use super::{Identity, RATE, SECOND_NS};
 use crate::error::SimError;
 use crate::faults::drive_faults::{
-    DriveFaults, NeighbourParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimDefect,
+    DriveFaults, NeighborParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimDefect,
 };
 use crate::section::Section;
 
@@ -50,7 +50,7 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Dri
         read_only_after_bytes,
         stall,
         trim,
-        neighbour: read_neighbour(section, identity)?,
+        neighbor: read_neighbor(section, identity)?,
         outliers: read_outliers(section)?,
         throttle: read_throttle(section)?,
     })
@@ -108,23 +108,23 @@ fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimE
     Ok(Some(StallParameters { every_ios, interval, span }))
 }
 
-fn read_neighbour(
+fn read_neighbor(
     section: &mut Section<'_>,
     identity: &Identity,
-) -> Result<Option<NeighbourParameters>, SimError> {
-    let Some(ios_per_s) = section.integer_or_none("neighbour_ios_per_s", 1..=1_000_000)? else {
+) -> Result<Option<NeighborParameters>, SimError> {
+    let Some(ios_per_s) = section.integer_or_none("neighbor_ios_per_s", 1..=1_000_000)? else {
         return Ok(None);
     };
-    let io_bytes = section.count("neighbour_io_bytes", 512..=16 << 20)?;
+    let io_bytes = section.count("neighbor_io_bytes", 512..=16 << 20)?;
     let sector = identity.sector_bytes;
     if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
         return Err(section.error(format!(
-            "faults.neighbour_io_bytes is {io_bytes}: it takes a multiple of identity.sector_bytes, {sector}, within the drive"
+            "faults.neighbor_io_bytes is {io_bytes}: it takes a multiple of identity.sector_bytes, {sector}, within the drive"
         )));
     }
-    let write_percent = section.count("neighbour_write_percent", 0..=100)?;
+    let write_percent = section.count("neighbor_write_percent", 0..=100)?;
     let ios_per_s = u32::try_from(ios_per_s).expect("at most a million");
-    Ok(Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }))
+    Ok(Some(NeighborParameters { ios_per_s, io_bytes, write_percent }))
 }
 
 fn read_outliers(section: &mut Section<'_>) -> Result<Option<OutlierParameters>, SimError> {

@@ -2,7 +2,7 @@
 
 use likenew_core::units::Nanos;
 
-use super::extras::{read_ageing, read_map_cache, read_thermal};
+use super::extras::{read_aging, read_map_cache, read_thermal};
 use super::layer::{self, Layer, Map};
 use super::{Identity, RATE, finish, finish_optional, slc_cache, span};
 use crate::error::SimError;
@@ -145,13 +145,13 @@ pub(super) fn read(
     let overwritten_share =
         finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
     let map_cache = finish_optional(root.section_or_none("map_cache")?, sources, read_map_cache)?;
-    let ageing = finish_optional(root.section_or_none("ageing")?, sources, read_ageing)?;
+    let aging = finish_optional(root.section_or_none("aging")?, sources, read_aging)?;
     let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
     let slc_cache = slc_cache::read(root, sources)?;
     let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
         .map_err(|reason| site.error(reason))?;
-    (model.parameters.map_cache, model.parameters.ageing, model.parameters.thermal) =
-        (map_cache, ageing, thermal);
+    (model.parameters.map_cache, model.parameters.aging, model.parameters.thermal) =
+        (map_cache, aging, thermal);
     if let Some(slc_cache) = slc_cache {
         slc_cache.add_to(&mut model)?;
     }
@@ -226,7 +226,7 @@ fn build_flash(
         idle_after: firmware.idle_after,
         trim: firmware.trim,
         map_cache: None,
-        ageing: None,
+        aging: None,
         wear_retries: None,
         thermal: None,
         power_loss_protection: firmware.power_loss_protection,

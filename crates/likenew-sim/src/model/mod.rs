@@ -97,7 +97,7 @@ impl Mechanism {
 
     /// Whether old data is read more slowly.
     pub fn ages(&self) -> bool {
-        matches!(self, Self::Flash(flash) if flash.parameters.ageing.is_some())
+        matches!(self, Self::Flash(flash) if flash.parameters.aging.is_some())
     }
 
     /// Whether it caches writes in a way that the host can switch off.

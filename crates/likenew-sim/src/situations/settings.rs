@@ -139,10 +139,10 @@ impl Situations {
         };
         if let Some(link) = self.link {
             if is_volume {
-                return only("link", "hangs on a network");
+                return only("link", "is a network volume, which has no such link");
             }
             if let Some(own) = model.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
-                return only("link", &format!("hangs on {}, which {link} is not", own.bus.name()));
+                return only("link", &format!("is connected by {}; {link} is another bus", own.bus.name()));
             }
         }
         let bus = self.link.or(model.link_standard).map(|link| link.bus);
@@ -164,7 +164,7 @@ impl Situations {
             }
         }
         if self.host_memory_bytes.is_some() && model.mechanism.host_share().is_none() {
-            return only("hmb", "keeps no part of its map in memory of the host");
+            return only("hmb", "keeps no part of its mapping table in host memory");
         }
         if self.from_snapshot.is_some() && !is_volume {
             return only("lazy", "is not a volume that could be restored from a snapshot");
@@ -173,7 +173,7 @@ impl Situations {
             return only("wear", "has no flash that wears out");
         }
         if self.weak.is_some() && !is_disk {
-            return only("slow_region", "is not a disk, so it has no zone that could be weak");
+            return only("slow_region", "is not a hard disk, so it has no slow region");
         }
         Ok(())
     }
@@ -226,16 +226,18 @@ impl Situations {
         }));
         facts.extend(self.host_memory_bytes.map(|bytes| {
             let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
-            ("memory of the host for the map", what)
+            ("host memory for the mapping table", what)
         }));
         if self.from_snapshot == Some(true) {
             facts.push(("volume", "restored from a snapshot: blocks are fetched on first access".to_owned()));
         }
-        facts.extend(self.fragment_bytes.map(|bytes| ("file", format!("in pieces of {bytes} bytes"))));
+        facts.extend(self.fragment_bytes.map(|bytes| ("files", format!("in fragments of {bytes} bytes"))));
         facts.extend(
             self.wear.map(|share| ("wear", format!("{:.0}% of the rated life is used", share * 100.0))),
         );
-        facts.extend(self.weak.map(|share| ("weak zone", format!("{:.2}% of the addresses", share * 100.0))));
+        facts.extend(
+            self.weak.map(|share| ("slow region", format!("{:.2}% of the addresses", share * 100.0))),
+        );
         facts.extend(
             self.damaged_every_ios
                 .map(|ios| ("damaged link", format!("one of {ios} commands has to be sent again"))),

@@ -11,7 +11,7 @@ use super::remapped_device::RemappedDevice;
 use super::snapshot_restore::{self, SnapshotRestore};
 use super::wake::Wake;
 use crate::device::Device;
-use crate::faults::neighbour::Neighbour;
+use crate::faults::neighbor::Neighbor;
 
 /// The layers right around a mechanism of so many bytes: an array that reads it, a volume that is still
 /// fetched, sleep, a damaged link, a cache.
@@ -22,7 +22,7 @@ pub(crate) fn wrap_below(
     saved: Option<&snapshot_restore::SavedState>,
 ) -> Box<dyn Device> {
     if let Some(bytes_per_s) = situations.array_bytes_per_s {
-        device = Box::new(Neighbour::new(array::rebuilding(bytes_per_s), device, capacity));
+        device = Box::new(Neighbor::new(array::rebuilding(bytes_per_s), device, capacity));
     }
     if situations.from_snapshot == Some(true) {
         device = Box::new(HookedDevice::new(SnapshotRestore::new(saved), device));

@@ -63,7 +63,7 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let met = &model.situations;
     let faults = make::faults(spec, model).unwrap_or_default();
     let mut causes = Vec::new();
-    causes.extend(faults.neighbour.map(|_| "background_io"));
+    causes.extend(faults.neighbor.map(|_| "background_io"));
     causes.extend(faults.throttle.map(|_| "heat"));
     causes.extend(faults.real_capacity_bytes.map(|_| "counterfeit"));
     causes.extend(met.crypt.map(|_| "encryption"));
@@ -93,8 +93,8 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
         causes.push("no_trim");
     }
     let is_old = parameters
-        .ageing
-        .is_some_and(|ageing| past.fill > 0.0 && ageing.senses((past.age.0 / 1_000_000_000) as i64) > 1);
+        .aging
+        .is_some_and(|aging| past.fill > 0.0 && aging.senses((past.age.0 / 1_000_000_000) as i64) > 1);
     causes.extend(is_old.then_some("old_data"));
     let heats_up = parameters.thermal.is_some_and(|thermal| {
         let power_w = thermal.idle_w + parameters.link.bytes_per_s as f64 * thermal.read_nj_per_byte * 1e-9;

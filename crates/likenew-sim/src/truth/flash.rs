@@ -171,8 +171,8 @@ fn works_in_idle_time(flash: &FlashModel) -> bool {
 
 /// A read alone: command, array reads, transfer over channel and link.
 fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> TrueValue {
-    let Some(ageing) = parameters.ageing else { return TrueValue::Absent };
-    let senses = if past.fill > 0.0 { ageing.senses(past.age.as_secs_f64() as i64) } else { 1 };
+    let Some(aging) = parameters.aging else { return TrueValue::Absent };
+    let senses = if past.fill > 0.0 { aging.senses(past.age.as_secs_f64() as i64) } else { 1 };
     if senses == 1 {
         return TrueValue::Absent;
     }

@@ -28,7 +28,7 @@ fn refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn every_drive_of_the_catalogue_opens_new() {
+fn every_drive_of_the_catalog_opens_new() {
     assert_eq!(
         catalog().len(),
         std::fs::read_dir("../../catalog").unwrap().count() - 1,
@@ -421,10 +421,9 @@ fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
         (FLASH, "busy=10&outliers=100&throttle=0.5&memory=1GiB&facts=off&data=on", None),
     ] {
         let spec = Spec::parse(&format!("sim:{name}?{setting}")).unwrap();
-        let opened =
-            spec.open(|_| unreachable!("it is in the catalogue")).err().map(|error| error.to_string());
+        let opened = spec.open(|_| unreachable!("it is in the catalog")).err().map(|error| error.to_string());
         let explained =
-            spec.explain(|_| unreachable!("it is in the catalogue")).err().map(|error| error.to_string());
+            spec.explain(|_| unreachable!("it is in the catalog")).err().map(|error| error.to_string());
         match refused {
             None => assert_eq!(opened, None, "{name}?{setting}"),
             Some(key) => {

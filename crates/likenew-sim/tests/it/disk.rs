@@ -41,7 +41,7 @@ fn changed(from: &str, to: &str) -> SimDrive {
 }
 
 #[test]
-fn every_disk_of_the_catalogue_keeps_the_laws() {
+fn every_disk_of_the_catalog_keeps_the_laws() {
     let disks = catalog().iter().filter(|entry| matches!(entry.model.mechanism, Mechanism::Disk(_)));
     for entry in disks {
         laws::all(|| open(&format!("sim:{}", entry.name)));
@@ -137,7 +137,7 @@ fn who_has_waited_long_enough_goes_before_those_who_are_near() {
     assert!(wait.as_secs_f64() * 1e3 < longest_positioning_ms / 0.02 + 50.0, "{wait}");
     let wait =
         wait_at_the_edge(&mut changed("aging_per_mille = { value = 20", "aging_per_mille = { value = 0"));
-    assert!(wait >= Nanos::from_secs(5), "without ageing it is passed over: {wait}");
+    assert!(wait >= Nanos::from_secs(5), "without aging it is passed over: {wait}");
 }
 
 #[test]

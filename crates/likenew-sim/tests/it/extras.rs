@@ -110,7 +110,7 @@ fn random_writes_beyond_the_cached_map_program_the_map_too() {
 #[test]
 fn old_data_reads_slowly_until_it_is_written_again() {
     let text =
-        with_table("ageing", &[("onset_s", "86400"), ("retries_per_decade", "5"), ("retries_max", "12")]);
+        with_table("aging", &[("onset_s", "86400"), ("retries_per_decade", "5"), ("retries_max", "12")]);
     let read = |query: &str| -> Rates { run(&mut open(&text, query), load(Op::Read, true, 4096, 1, 2000)) };
     let young = read("state=new&fill=1");
     assert_eq!(read("state=new&fill=1&age=1h"), young);
@@ -170,7 +170,7 @@ fn their_tables_are_as_strict_as_the_others() {
         with_table("map_cache", &[("bytes", "1"), ("segment_bytes", "4096")]),
         "map_cache.bytes is 1: it takes",
     );
-    refuse(with_table("ageing", &[("onset_s", "0")]), "ageing.onset_s is 0");
+    refuse(with_table("aging", &[("onset_s", "0")]), "aging.onset_s is 0");
     refuse(with_table("thermal", &[("ambient_c", "1000")]), "thermal.ambient_c is 1000");
-    refuse(with_table("colour", &[("red", "1")]), "the file has no key colour");
+    refuse(with_table("color", &[("red", "1")]), "the file has no key color");
 }

@@ -45,7 +45,7 @@ fn a_disk_keeps_the_laws_with_and_without_its_caches() {
 }
 
 #[test]
-fn every_drive_of_the_catalogue_keeps_what_is_written_to_it() {
+fn every_drive_of_the_catalog_keeps_what_is_written_to_it() {
     for entry in likenew_sim::catalog() {
         let mut drive = open(&format!("sim:{}?data=on", entry.name));
         laws::keeps_data(&mut drive, 5, 3000);

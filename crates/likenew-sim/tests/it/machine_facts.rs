@@ -99,7 +99,7 @@ fn counters_grow_with_what_was_done_and_by_whom() {
     run(&mut drive, load);
     let since = ask(&mut drive).since(&before);
     let counts = &since.drives[0].counts;
-    assert!(counts.bytes_read.get() > Some(1000 << 20), "the neighbour's count, too");
+    assert!(counts.bytes_read.get() > Some(1000 << 20), "the neighbor's count, too");
     assert!(counts.bytes_written.get() > Some(0));
     let quiet = &facts("tiny-flash").drives[0];
     assert_eq!(

@@ -30,7 +30,7 @@ fn disturbed_drives_keep_the_laws() {
 }
 
 #[test]
-fn a_neighbour_makes_others_wait_and_equal_runs_are_equal() {
+fn a_neighbor_makes_others_wait_and_equal_runs_are_equal() {
     for drive in ["tiny-flash", "wd-velociraptor"] {
         let quiet = run(&mut open(&format!("sim:{drive}?state=used")), reads(2000));
         let busy = with(drive, "busy=60", 2000);
@@ -41,7 +41,7 @@ fn a_neighbour_makes_others_wait_and_equal_runs_are_equal() {
 }
 
 #[test]
-fn a_neighbour_really_does_its_share_of_writes() {
+fn a_neighbor_really_does_its_share_of_writes() {
     let mut drive = open("sim:tiny-flash?busy=1000");
     {
         let mut lane =
@@ -91,7 +91,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
     assert!(refused("sim:generated-x").contains("takes a whole number"));
     let text = include_str!("../../../../catalog/tiny-flash.toml");
     let text = format!(
-        "{text}\n[faults]\nneighbour_ios_per_s = {{ value = 5, source = \"a test\" }}\nneighbour_io_bytes = {{ value = 700, source = \"a test\" }}\n"
+        "{text}\n[faults]\nneighbor_ios_per_s = {{ value = 5, source = \"a test\" }}\nneighbor_io_bytes = {{ value = 700, source = \"a test\" }}\n"
     );
     let error = Spec::parse("sim:a.toml").unwrap().open(|_: &Path| Ok(text.clone().into())).err().unwrap();
     assert!(error.to_string().contains("a multiple of identity.sector_bytes, 512"), "{error}");

@@ -261,7 +261,7 @@ fn a_cache_that_makes_no_sense_is_refused_with_its_line() {
 
 /// 6 GB at the rate of the cable, as the maker's values for a new drive say, then the rate of the cells.
 #[test]
-fn the_sata_drive_of_the_catalogue_has_its_cache() {
+fn the_sata_drive_of_the_catalog_has_its_cache() {
     let mut drive = open("sim:tlc-sata-500gb");
     let speeds: Vec<f64> = (0..10).map(|part| run(&mut drive, writes(part * 954, 953)).bytes_per_s).collect();
     speeds[..5].iter().for_each(|speed| within(*speed, 520e6, 0.1));

@@ -9,7 +9,7 @@ const RATIO_MAX: f64 = 1_000.0;
 /// smallest change that counts.
 const RESOLUTION: f64 = 0.005;
 /// Values of a running median, of which one or two may be outliers.
-const NEIGHBOURS: usize = 5;
+const NEIGHBORS: usize = 5;
 /// Standard deviations beyond which a value is not noise.
 const DEVIATIONS_MAX: f64 = 3.0;
 /// The median of the absolute values of a normal distribution, over its standard deviation.
@@ -37,12 +37,12 @@ const PENALTY: f64 = 8.0;
 /// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88
 /// (1993) 782–792). All zero when the typical value is zero.
 pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
-    let centre = median(values).unwrap_or(0.0);
-    if centre == 0.0 {
+    let center = median(values).unwrap_or(0.0);
+    if center == 0.0 {
         return vec![0.0; values.len()];
     }
     let logs: Vec<f64> =
-        values.iter().map(|value| value.clamp(centre / RATIO_MAX, centre * RATIO_MAX).ln()).collect();
+        values.iter().map(|value| value.clamp(center / RATIO_MAX, center * RATIO_MAX).ln()).collect();
     let limit = DEVIATIONS_MAX * spread(&logs, 1) / 2f64.sqrt();
     logs.iter()
         .zip(running_median(&logs))
@@ -52,10 +52,10 @@ pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
 
 /// The median of the five nearest values; at the ends, of the five outermost.
 pub(super) fn running_median(values: &[f64]) -> Vec<f64> {
-    let width = NEIGHBOURS.min(values.len());
+    let width = NEIGHBORS.min(values.len());
     let around = |index: usize| {
         let start = index.saturating_sub(width / 2).min(values.len() - width);
-        median(&values[start..start + width]).expect("there are neighbours")
+        median(&values[start..start + width]).expect("there are neighbors")
     };
     (0..values.len()).map(around).collect()
 }

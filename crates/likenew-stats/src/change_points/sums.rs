@@ -19,11 +19,11 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn new(logs: &[f64]) -> Self {
-        let centre = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        let center = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
         let (mut level, mut curve) = (vec![[0.0; 2]], vec![[0.0; 9]]);
         for (index, (log, smooth)) in logs.iter().zip(running_median(logs)).enumerate() {
             let place = index as f64 / logs.len() as f64;
-            let weight = (centre - smooth).exp();
+            let weight = (center - smooth).exp();
             let value = (log - smooth).exp();
             let (product, square) = (value * weight, weight * weight);
             let terms = [
@@ -37,7 +37,7 @@ impl Sums {
                 square * place.powi(3),
                 square * place.powi(4),
             ];
-            let log = log - centre;
+            let log = log - center;
             level.push(plus(level[index], [log, log * log]));
             curve.push(plus(curve[index], terms));
         }

@@ -18,11 +18,11 @@ pub fn share_interval(hits: u64, of: u64, confidence: f64) -> Option<Interval> {
     }
     let (cases, share) = (of as f64, hits as f64 / of as f64);
     let weight = z * z / cases;
-    let centre = (share + weight / 2.0) / (1.0 + weight);
+    let center = (share + weight / 2.0) / (1.0 + weight);
     let half = (share * (1.0 - share) * weight + weight * weight / 4.0).sqrt() / (1.0 + weight);
     // At none and at all the end is exact, but for rounding.
-    let low = if hits == 0 { 0.0 } else { centre - half };
-    let high = if hits == of { 1.0 } else { centre + half };
+    let low = if hits == 0 { 0.0 } else { center - half };
+    let high = if hits == of { 1.0 } else { center + half };
     Some(Interval { low, high })
 }
 

@@ -37,11 +37,11 @@ pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interva
     if squared <= 0.0 {
         return None;
     }
-    let centre = above.mean * below.mean / squared;
+    let center = above.mean * below.mean / squared;
     let product = above.mean * above.mean - t_squared * above.variance;
     // The discriminant is that of a quadratic whose values at the estimate are negative.
-    let half = (centre * centre - product / squared).max(0.0).sqrt();
-    Some(Interval { low: centre - half, high: centre + half })
+    let half = (center * center - product / squared).max(0.0).sqrt();
+    Some(Interval { low: center - half, high: center + half })
 }
 
 /// A mean and how far it can be trusted.

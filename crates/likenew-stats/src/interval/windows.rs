@@ -29,20 +29,20 @@ pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.len() < WINDOWS_MIN {
         return None;
     }
-    let (centre, count) = (mean(values)?, values.len() as f64);
+    let (center, count) = (mean(values)?, values.len() as f64);
     let waves = (WAVES * count.powf(2.0 / 3.0)).round();
-    let squares: f64 = (1..=waves as usize).map(|wave| amplitude(values, centre, wave).powi(2)).sum();
+    let squares: f64 = (1..=waves as usize).map(|wave| amplitude(values, center, wave).powi(2)).sum();
     let student = StudentsT::new(0.0, 1.0, waves).expect("ten values have two waves");
     let half = student.inverse_cdf(1.0 - tail) * (squares / waves / count).sqrt();
-    Some(Interval { low: centre - half, high: centre + half })
+    Some(Interval { low: center - half, high: center + half })
 }
 
 /// The amplitude in the series of a cosine with this many half waves. Of independent values the square is, on
 /// average, their variance.
-fn amplitude(values: &[f64], centre: f64, wave: usize) -> f64 {
+fn amplitude(values: &[f64], center: f64, wave: usize) -> f64 {
     let count = values.len() as f64;
     let step = PI * wave as f64 / count;
-    let along = |(index, value): (usize, &f64)| (value - centre) * (step * (index as f64 + 0.5)).cos();
+    let along = |(index, value): (usize, &f64)| (value - center) * (step * (index as f64 + 0.5)).cos();
     (2.0 / count).sqrt() * values.iter().enumerate().map(along).sum::<f64>()
 }
 

@@ -82,7 +82,7 @@ fn now(view: &View, history: &DriveHistory) -> (String, Style) {
             text += &format!("  {op} {}/s {}", iops(activity.iops(op)), latency(&count));
         } else if count.ios > 0 {
             let merged = 100.0 * count.merged as f64 / (count.ios + count.merged) as f64;
-            text += &format!("  {op} {} each, {merged:.0} % merged", amount(count.bytes() / count.ios));
+            text += &format!("  {op} {} each, {merged:.0}% merged", amount(count.bytes() / count.ios));
         }
     }
     (text, Style::new())

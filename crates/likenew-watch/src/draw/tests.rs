@@ -13,7 +13,7 @@ use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
 use crate::view::{Key, View};
 
-const UNICODE: Theme = Theme { ascii: false, colour: false };
+const UNICODE: Theme = Theme { ascii: false, color: false };
 
 /// Three drives over half a minute: one reads in waves, one hangs, one is pulled.
 fn drives() -> Drives {
@@ -103,13 +103,13 @@ fn a_drive_has_a_page_of_its_own() {
 fn a_terminal_without_unicode_gets_plain_characters() {
     let drives = drives();
     for keys in [&[][..], &[Key::Enter], &[Key::Char('?')]] {
-        let view = view(Theme { ascii: true, colour: true }, keys, &drives);
+        let view = view(Theme { ascii: true, color: true }, keys, &drives);
         let text = screen(&view, &drives, 100, 30);
         assert!(text.is_ascii(), "{text}");
     }
     insta::assert_snapshot!(
         "ascii_80x24",
-        screen(&view(Theme { ascii: true, colour: false }, &[], &drives), &drives, 80, 24)
+        screen(&view(Theme { ascii: true, color: false }, &[], &drives), &drives, 80, 24)
     );
 }
 
@@ -148,7 +148,7 @@ proptest! {
         ]), 0..12),
     ) {
         let drives = drives();
-        let view = view(Theme { ascii, colour: true }, &keys, &drives);
+        let view = view(Theme { ascii, color: true }, &keys, &drives);
         for (width, height) in [(width, height), (1, 1), (width, 1), (1, height)] {
             prop_assert!(!screen(&view, &drives, width, height).is_empty());
         }

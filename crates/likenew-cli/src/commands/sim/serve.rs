@@ -93,7 +93,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
             accounting,
             counters: drive.counters(),
         };
-        let text = serde_json::to_string_pretty(&report).expect("books are plain values");
+        let text = serde_json::to_string_pretty(&report).expect("counters are plain values");
         output::write_to(path, &format!("{text}\n"))?;
     }
     Ok(exit)

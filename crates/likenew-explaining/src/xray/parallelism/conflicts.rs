@@ -20,7 +20,7 @@ const EVERYWHERE_SHARE: f64 = 0.9;
 const ALIKE: f64 = 0.6;
 /// The same if two neighboring lengths count as equal. Chosen: higher, because chance meets two lengths more
 /// often than one.
-const NEIGHBOURS: f64 = 0.85;
+const NEIGHBORS: f64 = 0.85;
 /// Difference between the number of dies from the share and from the period, in dies, up to which they agree;
 /// half a run at either end comes on top. Chosen: nearly exact, because both count the same runs.
 const AGREE: f64 = 0.04;
@@ -216,7 +216,7 @@ impl TypicalValue {
         Self {
             value: mean(&alike).unwrap_or(middle),
             error: 1.0 / (alike.len() as f64).sqrt(),
-            is_alike: alike.len() as f64 >= NEIGHBOURS * count,
+            is_alike: alike.len() as f64 >= NEIGHBORS * count,
         }
     }
 }

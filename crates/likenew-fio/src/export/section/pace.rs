@@ -28,7 +28,7 @@ impl Section {
             }
             InterArrival::Poisson => {
                 if per_second.fract() != 0.0 {
-                    self.comment("fio knows whole I/Os a second: the rate is rounded");
+                    self.comment("fio takes whole IOPS: the rate is rounded");
                 }
                 self.set("rate_iops", sides(workload, stream, per_second, "I/Os")?);
             }

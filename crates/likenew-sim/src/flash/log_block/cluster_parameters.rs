@@ -68,7 +68,7 @@ impl ClusterParameters {
         flash.check()?;
         if flash.row_pages != 1 || flash.unit_pages != 1 {
             return Err(format!(
-                "a map of clusters reads and programs one page of the map at a time, not {} and {}: make map.page_bytes as large as all planes of a page together",
+                "a cluster map reads and programs one mapping unit at a time, not {} and {}: set map.page_bytes to the size of a page over all planes",
                 flash.row_pages, flash.unit_pages
             ));
         }

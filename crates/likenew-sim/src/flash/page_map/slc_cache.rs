@@ -58,7 +58,7 @@ impl SlcCacheParameters {
             return Err("an SLC cache has a static part, a dynamic part or both".into());
         }
         if self.dynamic_percent_max > 100 {
-            return Err(format!("{} percent of what is free: it takes 0 to 100", self.dynamic_percent_max));
+            return Err(format!("{} percent of the free space: it takes 0 to 100", self.dynamic_percent_max));
         }
         if self.pages_per_block(flash) == 0 {
             return Err(format!(

@@ -26,7 +26,7 @@ enum Standing {
     Sorted,
 }
 
-/// One block: its valid pages, and its neighbours if it is in a list.
+/// One block: its valid pages, and its neighbors if it is in a list.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Block {
     previous: u32,

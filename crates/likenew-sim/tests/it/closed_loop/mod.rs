@@ -33,7 +33,7 @@ pub(crate) struct Load {
 }
 
 pub(crate) fn open(spec: &str) -> SimDrive {
-    let no_files = |_: &Path| unreachable!("drives of the catalogue need no file");
+    let no_files = |_: &Path| unreachable!("drives of the catalog need no file");
     Spec::parse(spec).expect("a good spec").open(no_files).expect("a good drive")
 }
 

@@ -12,7 +12,7 @@ use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::drive_faults::NeighbourParameters;
+use super::drive_faults::NeighborParameters;
 use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 
 /// All drives have the other program's I/O at the same moments.
@@ -21,8 +21,8 @@ const SEED: u64 = 2;
 const SLOTS: u32 = 8;
 
 /// A mechanism that is shared.
-pub(crate) struct Neighbour {
-    parameters: NeighbourParameters,
+pub(crate) struct Neighbor {
+    parameters: NeighborParameters,
     inner: Box<dyn Device>,
     inner_done: Vec<Completion>,
     /// I/Os that fit the mechanism side by side.
@@ -35,15 +35,15 @@ pub(crate) struct Neighbour {
     counters: Counters,
 }
 
-impl Neighbour {
+impl Neighbor {
     /// Another program on a mechanism of so many bytes.
     pub(crate) fn new(
-        parameters: NeighbourParameters,
+        parameters: NeighborParameters,
         mut inner: Box<dyn Device>,
         capacity_bytes: u64,
     ) -> Self {
         inner.announce_slots(SLOTS);
-        let mut neighbour = Self {
+        let mut neighbor = Self {
             parameters,
             inner,
             inner_done: Vec::new(),
@@ -54,8 +54,8 @@ impl Neighbour {
             ios: [NO_IO; SLOTS as usize],
             counters: Counters::default(),
         };
-        neighbour.next = neighbour.gap();
-        neighbour
+        neighbor.next = neighbor.gap();
+        neighbor
     }
 
     /// The time between two departures: exponential.
@@ -105,7 +105,7 @@ impl Neighbour {
     }
 }
 
-impl Device for Neighbour {
+impl Device for Neighbor {
     pass_on!(keeps_data, keep_data, brings_bytes, health, save);
 
     fn announce_slots(&mut self, count: u32) {
@@ -144,7 +144,7 @@ impl Device for Neighbour {
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         let inner = self.inner.self_counts(now);
-        SelfCounts { neighbour_io: inner.neighbour_io.plus(&self.counters), ..inner }
+        SelfCounts { neighbor_io: inner.neighbor_io.plus(&self.counters), ..inner }
     }
 
     /// Counters of the mechanism, which do not show who has written.

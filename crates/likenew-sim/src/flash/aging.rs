@@ -7,7 +7,7 @@
 
 /// How data ages.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AgeingParameters {
+pub struct AgingParameters {
     /// Data reads at once until it is so old, in seconds; 1 at least.
     pub onset_s: u64,
     /// Retries that each tenfold age beyond that adds.
@@ -16,7 +16,7 @@ pub struct AgeingParameters {
     pub retries_max: u32,
 }
 
-impl AgeingParameters {
+impl AgingParameters {
     /// How often the array is read for data of an age in seconds, the first time included.
     pub(crate) fn senses(&self, age_s: i64) -> u32 {
         let decades = (age_s as f64 / self.onset_s as f64).log10();
@@ -31,8 +31,8 @@ mod tests {
 
     #[test]
     fn each_decade_adds_retries_up_to_a_limit() {
-        let ageing = AgeingParameters { onset_s: 1000, retries_per_decade: 4.0, retries_max: 7 };
-        let senses = [-5, 0, 999, 1000, 1001, 10_000, 100_000, i64::MAX].map(|age| ageing.senses(age));
+        let aging = AgingParameters { onset_s: 1000, retries_per_decade: 4.0, retries_max: 7 };
+        let senses = [-5, 0, 999, 1000, 1001, 10_000, 100_000, i64::MAX].map(|age| aging.senses(age));
         assert_eq!(senses, [1, 1, 1, 1, 2, 5, 8, 8]);
     }
 }

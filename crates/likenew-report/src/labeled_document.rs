@@ -6,7 +6,7 @@ use crate::document::Document;
 
 /// A document and its name beside others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LabelledDocument {
+pub struct LabeledDocument {
     /// Short, and unique among the documents of one procedure that are shown together.
     pub label: String,
     /// The document.
@@ -15,7 +15,7 @@ pub struct LabelledDocument {
 
 /// Names each document by its target, by target and state if a procedure ran on a target more than once, and
 /// by a number if two are still alike.
-pub fn label_all(documents: Vec<Document>) -> Vec<LabelledDocument> {
+pub fn label_all(documents: Vec<Document>) -> Vec<LabeledDocument> {
     let mut labels: Vec<String> = documents.iter().map(|document| document.target.name.clone()).collect();
     let procedures: Vec<&str> = documents.iter().map(|document| document.procedure.as_str()).collect();
     extend_repeated(&mut labels, &procedures, |index| {
@@ -23,7 +23,7 @@ pub fn label_all(documents: Vec<Document>) -> Vec<LabelledDocument> {
         facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.clone())
     });
     while extend_repeated(&mut labels, &procedures, |index| Some(format!("#{}", index + 1))) {}
-    labels.into_iter().zip(documents).map(|(label, document)| LabelledDocument { label, document }).collect()
+    labels.into_iter().zip(documents).map(|(label, document)| LabeledDocument { label, document }).collect()
 }
 
 /// Adds a word to every label that occurs more than once in a procedure, and returns whether there was one.
@@ -55,7 +55,7 @@ mod tests {
     use crate::fixtures;
 
     fn labels(documents: Vec<Document>) -> Vec<String> {
-        label_all(documents).into_iter().map(|labelled| labelled.label).collect()
+        label_all(documents).into_iter().map(|labeled| labeled.label).collect()
     }
 
     #[test]
