@@ -30,7 +30,7 @@ fn every_drive_is_explained_with_all_its_parameters() {
             let drive = explain(&format!("sim:{}?state={state}", entry.name));
             assert_eq!(drive.sources, entry.model.sources);
             assert!(drive.layers.len() >= 4 && drive.state.starts_with(state), "{}", entry.name);
-            assert!(drive.layers.iter().all(|layer| !layer.facts.is_empty() && !layer.says.is_empty()));
+            assert!(drive.layers.iter().all(|layer| !layer.facts.is_empty() && !layer.description.is_empty()));
             for ceiling in &drive.ceilings {
                 let limit = ceiling.limit().value.number().unwrap();
                 assert!(limit > 0.0 && limit.is_finite(), "{}: {ceiling:?}", entry.name);
@@ -101,7 +101,7 @@ fn a_page_map_says_which_block_it_collects() {
     ] {
         let drive = explain(name);
         let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();
-        assert!(layer.says.contains(says), "{name}: {}", layer.says);
+        assert!(layer.description.contains(says), "{name}: {}", layer.description);
     }
 }
 
