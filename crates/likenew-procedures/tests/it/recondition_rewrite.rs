@@ -183,6 +183,29 @@ fn every_byte_stays_as_it_was() {
     assert_eq!(compared, kept / MIB);
 }
 
+/// Flash that forgets within months, as planar TLC does.
+const FORGETFUL: &str = "[ageing]
+onset_s = { value = 604800, source = 'this test' }
+retries_per_decade = { value = 4, source = 'this test' }
+retries_max = { value = 12, source = 'this test' }";
+
+#[test]
+fn old_data_and_no_trim_at_once_are_written_once() {
+    let target = "sim:d.toml?state=used&trim=off&age=400d";
+    let mut drive = Spec::parse(target).unwrap().open(file(&[], FORGETFUL)).unwrap();
+    let capacity = drive.geometry().capacity;
+    let (evidence, findings) = recondition(&mut drive, target, "");
+    let steps: Vec<&str> = findings.tables["steps"].iter().filter_map(|row| row["step"].as_str()).collect();
+    assert_eq!(steps, ["rewrite"], "old data is a part of all data: {}", findings.summary);
+    assert!(findings.summary.starts_with("Restored: "), "{}", findings.summary);
+    assert!(percent_of_new(&findings) >= 97.0, "{}", findings.summary);
+    let written = rewritten(&evidence);
+    assert!(written <= capacity * 3 / 2, "{written}");
+    let rows = &findings.tables["before_and_after"];
+    let reads = rows.iter().find(|row| row["metric"] == "4K random read").unwrap();
+    assert!(reads["ratio"].as_f64().unwrap() > 1.5, "{reads:?}");
+}
+
 #[test]
 fn a_drive_that_is_fast_already_is_hardly_written() {
     let target = "sim:d.toml?fill=1&trim=off";
