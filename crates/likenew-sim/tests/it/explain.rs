@@ -30,7 +30,9 @@ fn every_drive_is_explained_with_all_its_parameters() {
             let drive = explain(&format!("sim:{}?state={state}", entry.name));
             assert_eq!(drive.sources, entry.model.sources);
             assert!(drive.layers.len() >= 4 && drive.state.starts_with(state), "{}", entry.name);
-            assert!(drive.layers.iter().all(|layer| !layer.facts.is_empty() && !layer.description.is_empty()));
+            assert!(
+                drive.layers.iter().all(|layer| !layer.facts.is_empty() && !layer.description.is_empty())
+            );
             for ceiling in &drive.ceilings {
                 let limit = ceiling.limit().value.number().unwrap();
                 assert!(limit > 0.0 && limit.is_finite(), "{}: {ceiling:?}", entry.name);
