@@ -171,7 +171,7 @@ impl Locks {
                 return Ok(Ok(file));
             }
         }
-        Err(LabError::Refused(wording::unstable_drive(&drive)))
+        Err(LabError::Refused(wording::unstable_drive(drive)))
     }
 
     fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, LabError> {

@@ -173,7 +173,7 @@ impl OldFiles {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
             let (fd, direct, id_now) =
-                open_checked(path).map_err(|errno| wording::old_file_not_opened(errno))?;
+                open_checked(path).map_err(wording::old_file_not_opened)?;
             if id_now != *id {
                 return Err(wording::OLD_FILE_REPLACED.to_owned());
             }

@@ -216,7 +216,7 @@ fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
 /// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes
 /// each from 446 on.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
-    let sector = read(fd, &(0..512)).map_err(|errno| wording::first_sector_unreadable(errno))?;
+    let sector = read(fd, &(0..512)).map_err(wording::first_sector_unreadable)?;
     let number =
         |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
     let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);

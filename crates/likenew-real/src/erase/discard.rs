@@ -118,7 +118,7 @@ pub(super) fn in_steps(
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, LabError> {
-    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(&path)))?.st_rdev);
+    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(path)))?.st_rdev);
     let counter = BlockDevice::by_number(number);
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {

@@ -134,7 +134,7 @@ pub(crate) fn device_extents(
     offset: u64,
     bytes: u64,
 ) -> Result<Vec<likenew_core::extents::Extent>, String> {
-    let found = extents(file, bytes, Flush::Never).map_err(|errno| wording::place_unknown(errno))?;
+    let found = extents(file, bytes, Flush::Never).map_err(wording::place_unknown)?;
     if found.len() > ExtentMap::EXTENTS_MAX {
         return Err(wording::too_many_extents(found.len()));
     }

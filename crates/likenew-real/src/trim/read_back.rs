@@ -40,7 +40,7 @@ pub(crate) fn read_back(
     let file = OwnFile::create(scratch, number).map_err(failed)?;
     file.write(request.seed, all.end).map_err(failed)?;
     let mut result = ReadBackResult { bytes_written: all.end, ..ReadBackResult::default() };
-    let map = extents(&file, all.end, Flush::First).map_err(|errno| wording::place_unknown(errno));
+    let map = extents(&file, all.end, Flush::First).map_err(wording::place_unknown);
     let halves = map.and_then(|map| Ok((places(&map, &kept)?, places(&map, &released)?)));
     let mut reader = match &halves {
         Ok((kept, released)) if request.raw => Reader::open(mounted, request, kept, released)?,
