@@ -844,7 +844,7 @@ fn value(property: &Property) -> String {
 /// What a property is about; a mapping table that is not all in memory has a cache.
 fn question_of(property: &Property) -> &'static str {
     match (property.key, &property.state) {
-        (Key::MapCacheBytes, State::Number { .. }) => "Mapping cache",
+        (Key::MapCacheBytes, State::Number { .. }) => "Mapping (FTL) cache",
         (key, _) => question(key),
     }
 }
