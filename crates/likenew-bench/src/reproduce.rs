@@ -5,10 +5,12 @@
 //! printed as predictions. Everything runs in virtual time, so the page is the same on every machine.
 
 mod compression;
+mod draws;
 mod file_list;
 mod lab;
 mod new_and_used;
 mod page;
+mod predictions;
 mod reconditioning;
 mod request_sizes;
 mod to_ssd_or_not;
@@ -20,6 +22,7 @@ use anyhow::Context as _;
 use crate::root;
 use lab::{Lab, STAND_IN};
 use page::{PublishedFigure, published_table};
+use predictions::Effort;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,6 +32,15 @@ pub(crate) struct Options {
     /// Small spans and drives, printed: shows that everything works, not the results
     #[arg(long)]
     quick: bool,
+    /// Only the predictions, as intervals over what is not known of the drives
+    #[arg(long, conflicts_with = "study")]
+    predictions: bool,
+    /// Predictions of drives whose name contains this, printed instead of written
+    #[arg(long, value_name = "NAME", requires = "predictions")]
+    drive: Option<String>,
+    /// Draws of each drive for the predictions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=4096))]
+    draws: Option<u16>,
 }
 
 /// One study.
@@ -62,6 +74,12 @@ const STUDIES: [Study; 5] = [
 /// Runs the studies and writes or prints the results.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let lab = Lab { quick: options.quick };
+    if options.study.is_none() {
+        predict(options)?;
+    }
+    if options.predictions {
+        return Ok(());
+    }
     let mut text = String::new();
     for study in STUDIES.iter().filter(|study| options.study.is_none_or(|number| number == study.number)) {
         eprintln!("study {}: {}", study.number, study.title);
@@ -82,6 +100,34 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes or prints the predictions.
+fn predict(options: &Options) -> anyhow::Result<()> {
+    let effort = if options.quick { Effort::QUICK } else { Effort::WHOLE };
+    let draws = options.draws.map_or(effort.draws, usize::from);
+    eprintln!("predictions");
+    let names: Vec<&'static str> = predictions::drives()
+        .into_iter()
+        .filter(|name| options.drive.as_ref().is_none_or(|wanted| name.contains(wanted.as_str())))
+        .collect();
+    anyhow::ensure!(!names.is_empty(), "no drive of the predictions has such a name");
+    let path = root().join("docs/explanation/predictions.md");
+    let is_shown = options.quick || options.drive.is_some();
+    let text = predictions::page(Effort { draws, ..effort }, &names, |text| {
+        if is_shown {
+            Ok(())
+        } else {
+            std::fs::write(&path, text).with_context(|| path.display().to_string())
+        }
+    })?;
+    if is_shown {
+        let warning = if options.quick { "A quick run: these are no results.\n" } else { "" };
+        println!("{warning}{text}");
+        return Ok(());
+    }
+    println!("wrote {}", path.display());
+    Ok(())
+}
+
 /// Path of the page.
 fn file() -> PathBuf {
     root().join("docs/explanation/reproduction.md")
@@ -93,10 +139,10 @@ fn head() -> String {
          Made by `cargo xtask reproduce` of likenew {}; do not edit it by hand. Each study is repeated on the drives of \
          [the catalog](../../catalog/README.md) by the loop that `likenew` itself uses. All time is the drives' own, so \
          the page comes out the same everywhere.\n\n\
-         **Published** figures are of new drives. Where nobody publishes a parameter, it may have been chosen to agree with \
-         them, and the drive's file says so at that parameter. Everything else is a **prediction**: what a drive does when \
-         it has been used follows from how it is built, and no parameter was chosen to agree with any figure of a used \
-         drive.\n",
+         **Published** figures are of new drives. Of hard disks and the OCZ Core, parameters were chosen to agree with them, \
+         and the drive's file says so. The other flash drives follow from how they are built, and their assumed \
+         parameters state a range: [predictions.md](predictions.md) has each figure as an interval over all of them, and \
+         what decides it. Everything of used drives is a **prediction**: no parameter was chosen to agree with any of it.\n",
         env!("CARGO_PKG_VERSION")
     )
 }

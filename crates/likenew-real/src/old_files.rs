@@ -172,8 +172,7 @@ impl OldFiles {
     pub(crate) fn open(&self) -> Result<OpenOldFiles, String> {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
-            let (fd, direct, id_now) =
-                open_checked(path).map_err(wording::old_file_not_opened)?;
+            let (fd, direct, id_now) = open_checked(path).map_err(wording::old_file_not_opened)?;
             if id_now != *id {
                 return Err(wording::OLD_FILE_REPLACED.to_owned());
             }

@@ -44,7 +44,7 @@ pub(crate) fn caveat(model: &Model) -> String {
 
 /// The past of a flash drive, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
-    let DriveTreatment { fill, overwritten_share, age } = past(spec, flash);
+    let DriveTreatment { fill, overwritten_share, age, .. } = past(spec, flash);
     let held = match (spec.state, fill > 0.0) {
         (State::New, false) => "new: erased, nothing written".into(),
         (State::New, true) => format!("new, then the first {} written once sequentially", percent(fill)),

@@ -254,7 +254,9 @@ pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> DriveTreatment {
         State::New => (0.0, 0.0),
         State::Used => (1.0, flash.overwritten_share),
     };
-    DriveTreatment { fill: spec.fill.unwrap_or(fill), overwritten_share, age: spec.age }
+    let fill = spec.fill.unwrap_or(fill);
+    let writes_per_unit = flash.parameters.writes_per_unit;
+    DriveTreatment { fill, overwritten_share, age: spec.age, writes_per_unit }
 }
 
 fn disk_with_past(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {

@@ -6,9 +6,10 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::SimError;
+use crate::parameter_range::{self, ParameterRange};
 
 /// A value of a drive's file and its source.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SourceEntry {
     /// The key, such as `nand.program_ns`.
     pub key: String,
@@ -16,6 +17,9 @@ pub struct SourceEntry {
     pub value: String,
     /// Its source; "assumed" where nothing better is known.
     pub source: String,
+    /// What else it could be, where that is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ParameterRange>,
 }
 
 impl SourceEntry {
@@ -221,7 +225,7 @@ impl<'a> Section<'a> {
         &mut self,
         key: &'static str,
         allowed: &str,
-        read: impl Fn(&DeValue<'_>) -> Option<T>,
+        read_value: impl Fn(&DeValue<'_>) -> Option<T>,
     ) -> Result<T, SimError> {
         let path = self.path(key);
         let form = format!("{path} = {{ value = …, source = \"…\" }}");
@@ -233,19 +237,31 @@ impl<'a> Section<'a> {
             return Err(self.text.error(at, format!("{path} has no source: write {form} with {allowed}")));
         };
         let (value, source) = (table.remove("value"), table.remove("source"));
+        let (range, choices) = (table.remove("range"), table.remove("choices"));
         let (Some(value), Some(source), true) = (value, source, table.is_empty()) else {
-            return Err(self.text.error(at, format!("{path} takes value and source only: write {form}")));
+            let reason = format!("{path} takes value and source, and perhaps range or choices: write {form}");
+            return Err(self.text.error(at, reason));
         };
         let Some(source) = line(source.get_ref()) else {
             let reason = format!("the source of {path} is no text of 1 to 200 characters");
             return Err(self.text.error(at, reason));
         };
         let spelled = spell(value.get_ref());
-        let Some(read) = read(value.get_ref()) else {
+        let Some(read) = read_value(value.get_ref()) else {
             let reason = format!("{path} is {spelled}: it takes {allowed}");
             return Err(self.text.error(value.span().start, reason));
         };
-        self.sources.push(SourceEntry { key: path, value: spelled, source: source.to_owned() });
+        let is_allowed = |value: &DeValue<'_>| read_value(value).is_some();
+        let range = match (range, choices) {
+            (None, None) => None,
+            (Some(ends), None) => Some(parameter_range::between(value.get_ref(), ends.get_ref(), is_allowed)),
+            (None, Some(list)) => Some(parameter_range::choices(value.get_ref(), list.get_ref(), is_allowed)),
+            (Some(_), Some(_)) => Some(Err("it takes one of range and choices".to_owned())),
+        };
+        let range = range
+            .transpose()
+            .map_err(|reason| self.text.error(at, format!("{path} is {spelled}, {allowed}: {reason}")))?;
+        self.sources.push(SourceEntry { key: path, value: spelled, source: source.to_owned(), range });
         Ok(read)
     }
 
@@ -276,7 +292,7 @@ fn line<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
 }
 
 /// A value as a message quotes it.
-fn spell(value: &DeValue<'_>) -> String {
+pub(crate) fn spell(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("\"{text}\""),
         DeValue::Integer(number) => number.to_string(),

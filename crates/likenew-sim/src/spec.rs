@@ -15,6 +15,7 @@ use crate::explain::explanation::Explanation;
 use crate::generator::{self, generate};
 use crate::make;
 use crate::model::{Mechanism, Model};
+use crate::parameter_range::replace_values;
 use crate::sim_drive::SimDrive;
 use crate::situations::Situations;
 use crate::snapshot;
@@ -291,6 +292,30 @@ impl Spec {
                     .map(|drive| drive.with_name(&self.text))
             }
         }
+    }
+
+    /// Makes the drive as [`open`](Self::open) does, with other values at some keys of its file, such as
+    /// `("nand.program_ns", "800000")`. Each value is checked as one of the file is, its range included.
+    ///
+    /// # Errors
+    /// The same as for [`open`](Self::open), the file has no such key, or the drive was saved and so is made already.
+    pub fn open_with(
+        &self,
+        values: &[(&str, &str)],
+        read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
+    ) -> Result<SimDrive, SimError> {
+        let (file, text) = match &self.drive {
+            SpecName::Catalog(name) => (format!("{name}.toml"), entry(name).text.to_owned()),
+            SpecName::Generated(seed) => (format!("generated-{seed}.toml"), generate(*seed).file),
+            SpecName::File(path) => (path.display().to_string(), read_text(path, read_file)?.0),
+            SpecName::Snapshot(_) => {
+                let reason = "a saved drive is made already: replace values of the drive it was made of";
+                return Err(SimError::Spec { text: self.text.clone(), reason: reason.into() });
+            }
+        };
+        let text = replace_values(&file, &text, values)?;
+        let model = Model::parse(&file, &text)?;
+        self.new_drive(&model, text)
     }
 
     /// Refuses settings that would have no effect on this drive.

@@ -35,6 +35,9 @@ pub(crate) struct DriveTreatment {
     pub(crate) overwritten_share: f64,
     /// How long ago all of that was.
     pub(crate) age: Nanos,
+    /// Writes that shared a program unit at most, as in
+    /// [`FlashParameters::writes_per_unit`](crate::flash::flash_parameters::FlashParameters::writes_per_unit).
+    pub(crate) writes_per_unit: Option<u8>,
 }
 
 /// All aged drives have the same past.
@@ -44,10 +47,10 @@ const SEED: u64 = 1;
 /// `overwritten_share` times as many of them at random. All of it is data that does not compress. The drive
 /// is then left alone.
 pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTreatment) -> L {
-    let DriveTreatment { fill, overwritten_share, age } = past;
+    let DriveTreatment { fill, overwritten_share, age, writes_per_unit } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
-    let mut writer = Writer::new(layer, dies);
+    let mut writer = Writer::new(layer, dies, writes_per_unit);
     (0..filled).for_each(|page| writer.write(page));
     if filled > 0 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -57,7 +60,7 @@ pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTrea
     writer.finish()
 }
 
-/// Writes pages as a drive without any time would: whole units, die by die.
+/// Writes pages as a drive without any time would: whole units, as far as writes may share them, die by die.
 struct Writer<L> {
     layer: L,
     pending: PendingWork,
@@ -65,12 +68,17 @@ struct Writer<L> {
     die: u32,
     /// What the unit on this die still takes.
     remaining: u32,
+    writes_per_unit: Option<u8>,
+    /// Writes in the unit that do not continue each other, and the last page of it.
+    writes: u32,
+    last_page: Option<u32>,
 }
 
 impl<L: TranslationLayer> Writer<L> {
-    fn new(layer: L, dies: u32) -> Self {
+    fn new(layer: L, dies: u32, writes_per_unit: Option<u8>) -> Self {
         let remaining = layer.unit(0).size;
-        Self { layer, pending: PendingWork::default(), dies, die: 0, remaining }
+        let pending = PendingWork::default();
+        Self { layer, pending, dies, die: 0, remaining, writes_per_unit, writes: 0, last_page: None }
     }
 
     fn write(&mut self, page: u32) {
@@ -82,9 +90,18 @@ impl<L: TranslationLayer> Writer<L> {
             self.layer.write(page, size, die, &mut self.pending);
             self.layer.end_unit(die, &mut self.pending);
         } else {
+            if self.last_page.is_none_or(|last| last + 1 != page) {
+                self.writes += 1;
+            }
+            if self.remaining > 0 && self.writes_per_unit.is_some_and(|most| self.writes > u32::from(most)) {
+                self.layer.end_unit(self.die, &mut self.pending);
+                self.remaining = 0;
+            }
             if self.remaining == 0 {
                 self.next_die();
+                self.writes = 1;
             }
+            self.last_page = Some(page);
             self.remaining = self.remaining.saturating_sub(size);
             self.layer.write(page, size, self.die, &mut self.pending);
             if self.remaining == 0 {
@@ -122,7 +139,7 @@ mod tests {
     use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
-        let past = DriveTreatment { fill, overwritten_share, age: Nanos::ZERO };
+        let past = DriveTreatment { fill, overwritten_share, age: Nanos::ZERO, writes_per_unit: None };
         super::make(PageMap::new(geometry), geometry.flash.dies, past)
     }
 
@@ -160,6 +177,20 @@ mod tests {
         let again = make(geometry(), 1.0, 1.0);
         assert!((0..3000).all(|page| used.find(page) == again.find(page)));
     }
+
+    #[test]
+    fn writes_that_may_not_share_a_unit_leave_it_half_used() {
+        let made = |writes_per_unit| {
+            let past =
+                DriveTreatment { fill: 0.2, overwritten_share: 0.1, age: Nanos::ZERO, writes_per_unit };
+            super::make(PageMap::new(geometry()), geometry().flash.dies, past).counts()
+        };
+        // 600 pages in order and 60 at random, into units of 4 pages.
+        let (together, apart) = (made(None), made(Some(1)));
+        assert_eq!((together.host_pages, together.programmed), (660, 660));
+        assert_eq!((apart.host_pages, apart.programmed), (660, 600 + 60 * 4));
+    }
+
     #[test]
     fn the_past_of_a_drive_that_compresses_is_made_of_data_that_does_not() {
         let PageMapParameters { flash, free_blocks_min, idle_free_blocks, .. } = geometry();
@@ -174,7 +205,7 @@ mod tests {
         let used = super::make(
             CompressingMap::new(parameters),
             flash.dies,
-            DriveTreatment { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO },
+            DriveTreatment { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO, writes_per_unit: None },
         );
         let as_pages = make(geometry(), 1.0, 1.0);
         for page in 0..3000 {

@@ -22,7 +22,7 @@ pub(super) const STUDY: Study = Study {
 
 const DRIVE: &str = "Intel 520 120 GB";
 
-const PUBLISHED_FIGURES: [PublishedFigure; 3] = [
+const PUBLISHED_FIGURES: [PublishedFigure; 6] = [
     PublishedFigure {
         drive: DRIVE,
         metric: "sequential read, compressible, MB/s",
@@ -41,7 +41,32 @@ const PUBLISHED_FIGURES: [PublishedFigure; 3] = [
         printed: "193",
         value: 193.0,
     },
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "the same in the long run, TRIM on, MB/s",
+        printed: "about 160",
+        value: 160.0,
+    },
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "first knee of incompressible writes, TRIM off, GB written",
+        printed: "about 40",
+        value: 40.0,
+    },
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "the knee of its sequential writes after that, GB written",
+        printed: "about 380",
+        value: 380.0,
+    },
 ];
+
+const NOTE: &str = "The knees are missed. A secure erase leaves all 137 GB of this drive's flash erased, a loop moves on by one file of 1.05 GB for \
+    nine that it writes, and greedy collection finds blocks that hold nothing valid. So nothing is copied until the files have gone round much of the \
+    drive, which makes the first knee, and writes are slowest once they have gone round all of it: the spare and the free space are used up in \
+    this order, as the study has it, but later. What would decide it is when collection begins and which blocks it takes, or how much of \
+    the flash a secure erase really erases. Nobody publishes either for this controller, so that no parameter was set for it. With TRIM \
+    on, no deleted file is ever copied and nothing falls; the study measured 2 to 4 % between TRIM on and off.\n\n";
 
 /// The sets of the study.
 const SETS: [(&str, DataClass, bool); 3] = [
@@ -64,13 +89,20 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
     }
     let fresh =
         |set: usize, op: &str| sets[set].speed("loops", &[("loop", "1"), ("test", SEQUENTIAL), ("op", op)]);
-    let simulated = vec![fresh(0, "read"), fresh(0, "write"), fresh(1, "write")];
+    let simulated = vec![
+        fresh(0, "read"),
+        fresh(0, "write"),
+        fresh(1, "write"),
+        sets[1].steady_mb_per_s(),
+        sets[2].knee_gb(|_| true),
+        sets[2].knee_gb(|row| cell(row, "test") == SEQUENTIAL),
+    ];
     let mut predictions: String = sets.iter().map(Set::page).collect();
     predictions += "This is `likenew endure` with its usual settings. A loop makes a file of 1000 MiB (\"file\"), runs the tests on it and deletes it; \
         the file of the next loop takes the addresses after it, round the whole drive, as an allocator does that prefers what was free for longest. \
         Each loop moves on by one file and writes nine, so the addresses come round after 8.8 fills. With TRIM the deletion reaches the drive. \
         What compresses takes less flash than it has bytes and leaves the rest as spare; what does not takes all of it.\n";
-    Ok(Section { simulated, note: "", predictions })
+    Ok(Section { simulated, note: NOTE, predictions })
 }
 
 const SEQUENTIAL: &str = "SEQ1M Q1T1";
@@ -86,6 +118,22 @@ impl Set {
     fn speed(&self, table: &str, cells: &[(&str, &str)]) -> Option<f64> {
         let fits = |row: &&Row| cells.iter().all(|(key, value)| cell(row, key) == *value);
         self.findings.tables[table].iter().find(fits).map(|row| mb_per_s(row, "bytes_per_s"))
+    }
+
+    /// The steady level of sequential writes, if there is one, in MB/s.
+    fn steady_mb_per_s(&self) -> Option<f64> {
+        let rows = &self.findings.tables["levels"];
+        let row = rows.iter().find(|row| cell(row, "test") == SEQUENTIAL && cell(row, "op") == "write")?;
+        row["steady_bytes_per_s"].as_f64().map(|speed| speed / 1e6)
+    }
+
+    /// What was written until the first knee of the writes that fit, in GB.
+    fn knee_gb(&self, fits: impl Fn(&Row) -> bool) -> Option<f64> {
+        let knees = self.findings.tables["knees"].iter();
+        let at = knees
+            .filter(|row| cell(row, "op") == "write" && fits(row))
+            .filter_map(|row| row["at_bytes"].as_f64());
+        at.min_by(f64::total_cmp).map(|bytes| bytes / 1e9)
     }
 
     fn page(&self) -> String {

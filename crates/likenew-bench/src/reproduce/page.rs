@@ -24,7 +24,7 @@ impl PublishedFigure {
     }
 }
 
-/// Published against simulated; `None` if the catalog has no such drive.
+/// Published against simulated; `None` where nothing comes out, or the catalog has no such drive.
 pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option<f64>]) -> String {
     assert_eq!(published.len(), simulated.len(), "every published figure is answered");
     let mut text =
@@ -32,7 +32,7 @@ pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option
     for (row, value) in published.iter().zip(simulated) {
         let answer = match value {
             Some(value) => format!("{} | {:.2}", number(*value), value / row.value),
-            None => "not in the catalog | –".into(),
+            None => "none | –".into(),
         };
         writeln!(text, "{} {answer} |", row.cells()).expect("a string takes everything");
     }
@@ -88,10 +88,7 @@ mod tests {
         let row = PublishedFigure { drive: "A", metric: "speed, MB/s", printed: "10", value: 10.0 };
         let text = published_table(&[row, row], &[Some(11.0), None]);
         let lines: Vec<&str> = text.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            ["| A | speed, MB/s | 10 | 11.0 | 1.10 |", "| A | speed, MB/s | 10 | not in the catalog | – |"]
-        );
+        assert_eq!(lines, ["| A | speed, MB/s | 10 | 11.0 | 1.10 |", "| A | speed, MB/s | 10 | none | – |"]);
     }
 
     #[test]

@@ -125,7 +125,8 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));
     if sources {
         for sourced in &drive.sources {
-            lines.push(format!("  {} = {}", sourced.key, sourced.value));
+            let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
+            lines.push(format!("  {} = {}{range}", sourced.key, sourced.value));
             lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
         }
     }

@@ -61,10 +61,13 @@ fn firmware(parameters: &FlashParameters) -> LayerBox {
 
 fn buffer(model: &FlashModel) -> LayerBox {
     let FlashParameters { buffer_pages, page_bytes, unit_pages, .. } = model.parameters;
-    let facts = vec![
+    let mut facts = vec![
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
         Fact::new("capacity in program units", Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
+    if let Some(writes) = model.parameters.writes_per_unit {
+        facts.push(Fact::new("separate writes in a unit, at most", Value::Count(writes.into())));
+    }
     let description =
         "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
     LayerBox::new("write buffer", description, facts)
@@ -130,7 +133,8 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
         None => (programs, None),
     };
     // A random write programs a page of the map at least, and a read moves one.
-    let writes_per_unit = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
+    let room = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
+    let writes_per_unit = model.parameters.writes_per_unit.map_or(room, |most| u32::from(most).min(room));
     let small = |bottleneck, method: String, many: u32, span: Nanos| {
         Bound::new(bottleneck, method, Value::PerSecond(rate(many, span)))
     };

@@ -156,6 +156,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             buffer: WriteBuffer::new(
                 parameters.buffer_pages,
                 parameters.page_bytes / parameters.sector_bytes,
+                parameters.writes_per_unit,
             ),
             nand: Nand::new(parameters.nand),
             map_cache: parameters.map_cache.map(MapCache::new),

@@ -28,6 +28,8 @@ pub struct FlashParameters {
     pub buffer_pages: u32,
     /// The largest program unit in pages.
     pub unit_pages: u32,
+    /// Host writes that do not continue each other in address and share a program unit, at most; without, as many as fit.
+    pub writes_per_unit: Option<u8>,
     /// The chips.
     pub nand: NandParameters,
     /// A drive without anything to do starts to look after itself after this long.

@@ -296,7 +296,7 @@ impl Nand {
         place.reading = Some(job);
         place.reads_in_a_row += 1;
         self.idle.set(die, false);
-        let sensing = times(self.parameters.times(job.cell).read, job.senses);
+        let sensing = times(self.parameters.sense(&job), job.senses);
         events.push(start + sensing, NandEvent::Sensed(die));
     }
 

@@ -9,9 +9,9 @@ use crate::timeline::times;
 /// How fast cells are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellTimes {
-    /// Array read of one row (tR).
+    /// Array read of one row (tR), or of all rows of a mapping unit that spans several.
     pub read: Nanos,
-    /// Program of one unit (tPROG).
+    /// Program of one unit (tPROG), or of all units of a mapping unit that spans several.
     pub program: Nanos,
 }
 
@@ -47,6 +47,10 @@ pub struct ReadPart {
     pub bytes: u32,
     /// It alone over the channel.
     pub transfer: Nanos,
+    /// Array reads that a whole page of the map takes.
+    pub rows: u16,
+    /// Such parts that each of them delivers.
+    pub row_parts: u16,
 }
 
 impl NandParameters {
@@ -72,6 +76,19 @@ impl NandParameters {
     /// The time to move pages of this size in sum over a channel.
     pub(super) fn transfer(&self, size: u32) -> Nanos {
         Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
+    }
+
+    /// The time of the array reads for what a read wants, each time that it is sensed.
+    pub(super) fn sense(&self, job: &ReadJob) -> Nanos {
+        let whole = self.times(job.cell).read;
+        match (self.read_part, job.reader) {
+            (Some(part), Reader::Host(_)) => {
+                let all = u32::from(part.rows);
+                let rows = job.bytes.div_ceil(part.bytes * u32::from(part.row_parts)).clamp(1, all);
+                Nanos(whole.0 * u64::from(rows) / u64::from(all))
+            }
+            _ => whole,
+        }
     }
 
     /// The time to move what a read wants over a channel.

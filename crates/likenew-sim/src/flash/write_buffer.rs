@@ -3,6 +3,9 @@
 //! It merges writes to a page that still waits, hands out complete pages in the order in which they became complete,
 //! and holds incomplete ones back until they fill half of it or the drive is flushed, because completing a page costs
 //! a read.
+//!
+//! Write combining: how many writes that do not continue each other in address may share a program unit is limited. A unit
+//! that such a limit closes is programmed as it is once the write that it cannot take has come in.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -57,11 +60,21 @@ pub(crate) struct WriteBuffer {
     reserved: usize,
     sequence: u64,
     all_sectors: u64,
+    /// Writes that do not continue each other and may share a program unit, if that is limited.
+    writes_per_unit: Option<u8>,
+}
+
+/// The unit that would be programmed next.
+struct NextUnit {
+    /// Complete pages in it.
+    pages: usize,
+    /// It takes nothing more, whether it is full or not.
+    closed: bool,
 }
 
 impl WriteBuffer {
-    /// An empty buffer of `capacity` pages of `1 ..= 64` sectors.
-    pub(crate) fn new(capacity: u32, sectors_per_page: u32) -> Self {
+    /// An empty buffer of `capacity` pages of `1 ..= 64` sectors, of which so many writes share a program unit at most.
+    pub(crate) fn new(capacity: u32, sectors_per_page: u32, writes_per_unit: Option<u8>) -> Self {
         let entry = Entry { page: 0, sectors: 0, stage: Stage::Free, size: 0, sequence: 0 };
         Self {
             entries: vec![entry; capacity as usize],
@@ -74,6 +87,7 @@ impl WriteBuffer {
             reserved: 0,
             sequence: 0,
             all_sectors: sector_mask(0, sectors_per_page),
+            writes_per_unit,
         }
     }
 
@@ -180,15 +194,25 @@ impl WriteBuffer {
         self.ready.front().map(|slot| self.entries[*slot as usize].page)
     }
 
-    /// Whether a unit of a size can be programmed: enough complete pages, or any at all under a flush.
+    /// Whether a unit of a size can be programmed: enough complete pages, a write behind them that may not share their
+    /// unit, or any at all under a flush.
     pub(crate) fn has_unit(&self, size: u32) -> bool {
-        self.ready_size >= size || (!self.ready.is_empty() && !self.flushes.is_empty())
+        if !self.ready.is_empty() && !self.flushes.is_empty() {
+            return true;
+        }
+        match self.writes_per_unit {
+            None => self.ready_size >= size,
+            Some(writes_max) => self.next_unit(size, writes_max).closed,
+        }
     }
 
-    /// Takes the longest complete pages as a unit to program, as long as those before have less than this size.
+    /// Takes the longest complete pages as a unit to program, as long as those before have less than this size and the
+    /// writes that they belong to may share it.
     pub(crate) fn take_unit(&mut self, size: u32, unit: &mut Vec<u32>) {
+        let pages_max = self.writes_per_unit.map(|writes_max| self.next_unit(size, writes_max).pages);
         let mut taken = 0;
         while taken < size
+            && pages_max.is_none_or(|pages| unit.len() < pages)
             && let Some(slot) = self.ready.pop_front()
         {
             let entry = &mut self.entries[slot as usize];
@@ -197,6 +221,23 @@ impl WriteBuffer {
             unit.push(slot);
         }
         self.ready_size -= taken;
+    }
+
+    /// What the next unit of a size takes of what is complete.
+    fn next_unit(&self, size: u32, writes_max: u8) -> NextUnit {
+        let (mut taken, mut writes, mut pages, mut before) = (0, 0, 0, None);
+        for slot in &self.ready {
+            let Entry { page, size: page_size, .. } = self.entries[*slot as usize];
+            let begins = before.is_none_or(|before: u32| before + 1 != page);
+            writes += u32::from(begins);
+            if taken >= size || writes > u32::from(writes_max) {
+                return NextUnit { pages, closed: true };
+            }
+            taken += page_size;
+            pages += 1;
+            before = Some(page);
+        }
+        NextUnit { pages, closed: taken >= size }
     }
 
     /// The host page in a slot, and its size.
@@ -282,7 +323,7 @@ mod tests {
 
     #[test]
     fn room_is_given_once_and_comes_back() {
-        let mut buffer = WriteBuffer::new(4, 8);
+        let mut buffer = WriteBuffer::new(4, 8, None);
         assert_eq!((buffer.reserve(3), buffer.reserve(3)), (3, 1));
         for page in 0..4 {
             buffer.put(page, 0xff, 1);
@@ -298,7 +339,7 @@ mod tests {
 
     #[test]
     fn writes_to_a_waiting_page_merge_and_to_one_on_its_way_do_not() {
-        let mut buffer = WriteBuffer::new(4, 8);
+        let mut buffer = WriteBuffer::new(4, 8, None);
         (0..8).for_each(|sector| put(&mut buffer, 7, sector_mask(sector, sector + 1)));
         assert!(buffer.has_unit(1) && !buffer.has_unit(2));
         let first = take(&mut buffer, 1);
@@ -311,9 +352,48 @@ mod tests {
         assert!(!buffer.holds(7));
     }
 
+    /// Puts complete pages into a buffer that keeps writes apart, and says which of them the next unit of four takes.
+    fn next_unit_of(pages: &[u32], writes_per_unit: Option<u8>) -> (bool, Vec<u32>) {
+        let mut buffer = WriteBuffer::new(8, 8, writes_per_unit);
+        pages.iter().for_each(|page| put(&mut buffer, *page, 0xff));
+        let is_due = buffer.has_unit(4);
+        (is_due, take(&mut buffer, 4).iter().map(|slot| buffer.page(*slot).0).collect())
+    }
+
+    #[test]
+    fn writes_that_do_not_continue_each_other_share_a_unit_as_far_as_they_may() {
+        for (pages, writes_per_unit, is_due, unit) in [
+            (vec![5, 6, 7, 8, 9], Some(1), true, vec![5, 6, 7, 8]),
+            (vec![5, 6], Some(1), false, vec![5, 6]),
+            (vec![5, 6, 90], Some(1), true, vec![5, 6]),
+            (vec![5, 90, 91, 92, 93], Some(1), true, vec![5]),
+            (vec![5, 90, 3], Some(2), true, vec![5, 90]),
+            (vec![5, 90, 91], Some(2), false, vec![5, 90, 91]),
+            (vec![5, 90, 3, 200], Some(4), true, vec![5, 90, 3, 200]),
+            (vec![5, 90, 3], None, false, vec![5, 90, 3]),
+            (vec![5, 90, 3, 200], None, true, vec![5, 90, 3, 200]),
+        ] {
+            assert_eq!(
+                next_unit_of(&pages, writes_per_unit),
+                (is_due, unit),
+                "{pages:?}, {writes_per_unit:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flush_programs_a_unit_that_waits_for_the_rest_of_its_write() {
+        let mut buffer = WriteBuffer::new(4, 8, Some(1));
+        put(&mut buffer, 7, 0xff);
+        assert!(!buffer.has_unit(2), "the next page may still come");
+        buffer.flush(1);
+        assert!(buffer.has_unit(2));
+        assert_eq!(take(&mut buffer, 2).len(), 1);
+    }
+
     #[test]
     fn incomplete_pages_wait_until_they_are_half_of_the_buffer() {
-        let mut buffer = WriteBuffer::new(4, 8);
+        let mut buffer = WriteBuffer::new(4, 8, None);
         (0..2).for_each(|page| put(&mut buffer, page, 1));
         assert_eq!(buffer.take_partial(false), None);
         put(&mut buffer, 2, 1);
@@ -327,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_flush_is_over_when_all_before_it_is_programmed() {
-        let mut buffer = WriteBuffer::new(4, 8);
+        let mut buffer = WriteBuffer::new(4, 8, None);
         buffer.flush(1);
         assert_eq!(buffer.pop_flushed(), Some(1));
         put(&mut buffer, 0, 0xff);
@@ -347,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_is_trimmed_never_reaches_the_flash() {
-        let mut buffer = WriteBuffer::new(4, 8);
+        let mut buffer = WriteBuffer::new(4, 8, None);
         put(&mut buffer, 0, 0xff);
         put(&mut buffer, 1, 1);
         put(&mut buffer, 2, 1);

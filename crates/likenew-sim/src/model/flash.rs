@@ -12,6 +12,7 @@ use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
+use crate::timeline::times;
 
 /// The parameters of a flash drive, and how much use makes it a used one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +37,7 @@ struct Firmware {
     write_command: Nanos,
     other_command: Nanos,
     buffer_bytes: u64,
+    writes_per_unit: Option<u8>,
     idle_after: Nanos,
     trim: Trim,
     power_loss_protection: bool,
@@ -47,6 +49,7 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
         write_command: span(section, "write_command_ns")?,
         other_command: span(section, "other_command_ns")?,
         buffer_bytes: section.integer("buffer_bytes", 512..=1 << 32)?,
+        writes_per_unit: section.integer_or_none("writes_per_unit", 1..=64)?.map(|writes| writes as u8),
         idle_after: span(section, "idle_after_ns")?,
         trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
         power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
@@ -169,8 +172,10 @@ fn build_flash(
 ) -> Result<FlashModel, String> {
     let page = map.page_bytes;
     check_sizes(identity, page, chips)?;
-    let row_pages = chips.row_bytes() / page;
-    let block_pages = u64::from(chips.pages_per_block) * u64::from(row_pages);
+    let row_pages = (chips.row_bytes() / page).max(1);
+    // A mapping unit larger than a row takes several of them.
+    let rows_per_page = page.div_ceil(chips.row_bytes());
+    let block_pages = u64::from(chips.pages_per_block / rows_per_page) * u64::from(row_pages);
     let dies = chips.dies();
     let pages = u64::from(dies) * u64::from(chips.blocks_per_plane) * block_pages;
     let user_pages = identity.capacity_bytes.div_ceil(u64::from(page));
@@ -198,21 +203,7 @@ fn build_flash(
             u64::from(unit_pages_max) * u64::from(page)
         ));
     }
-    let part_bytes = chips.page_bytes;
-    let read_part =
-        (page > part_bytes).then(|| ReadPart { bytes: part_bytes, transfer: chips.transfer(part_bytes) });
-    let nand = NandParameters {
-        channels: chips.channels,
-        dies_per_channel: chips.gangs_per_channel(),
-        native: CellTimes { read: chips.read, program: chips.program },
-        slc: CellTimes { read: chips.read, program: chips.program },
-        page_size: layer.size_max(),
-        copy: map.copy,
-        erase: chips.erase,
-        page_transfer: chips.transfer(page),
-        programs_max: chips.programs_max,
-        read_part,
-    };
+    let nand = nand_parameters(page, map.copy, chips, layer.size_max());
     let parameters = FlashParameters {
         link,
         read_command: firmware.read_command,
@@ -222,6 +213,7 @@ fn build_flash(
         page_bytes: page,
         buffer_pages,
         unit_pages: flash.unit_pages,
+        writes_per_unit: firmware.writes_per_unit,
         nand,
         idle_after: firmware.idle_after,
         trim: firmware.trim,
@@ -234,6 +226,32 @@ fn build_flash(
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
+/// The chips as the mechanism knows them, for mapping units of so many bytes.
+fn nand_parameters(page: u32, copy: Nanos, chips: &Chips, page_size: u32) -> NandParameters {
+    let rows_per_page = page.div_ceil(chips.row_bytes());
+    let part_bytes = chips.page_bytes;
+    let read_part = (page > part_bytes).then(|| ReadPart {
+        bytes: part_bytes,
+        transfer: chips.transfer(part_bytes),
+        rows: u16::try_from(rows_per_page).expect("a mapping unit has at most 64 sectors"),
+        row_parts: u16::try_from(chips.row_bytes() / part_bytes).expect("at most 16 planes of 16 dies"),
+    });
+    let cell_times =
+        CellTimes { read: times(chips.read, rows_per_page), program: times(chips.program, rows_per_page) };
+    NandParameters {
+        channels: chips.channels,
+        dies_per_channel: chips.gangs_per_channel(),
+        native: cell_times,
+        slc: cell_times,
+        page_size,
+        copy,
+        erase: chips.erase,
+        page_transfer: chips.transfer(page),
+        programs_max: chips.programs_max,
+        read_part,
+    }
+}
+
 /// A mapping unit is a part of a chip's page, or as many pages as one operation of a die or gang reads.
 fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), String> {
     let (sector, chip_page, row) = (identity.sector_bytes, chips.page_bytes, chips.row_bytes());
@@ -241,10 +259,17 @@ fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), Stri
         return Err(format!("map.page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
     }
     let divides = chip_page.is_multiple_of(page);
-    let spans = page.is_multiple_of(chip_page) && row.is_multiple_of(page);
+    let spans = page.is_multiple_of(chip_page) && (row.is_multiple_of(page) || page.is_multiple_of(row));
+    if spans && !chips.pages_per_block.is_multiple_of(page.div_ceil(row)) {
+        return Err(format!(
+            "nand.pages_per_block is {}: it takes a multiple of the {} rows that a page of map.page_bytes spans",
+            chips.pages_per_block,
+            page.div_ceil(row)
+        ));
+    }
     if !divides && !spans {
         return Err(format!(
-            "nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}, or planes and dies of a gang that divide into such pages, and they read {row} bytes at once"
+            "nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}, or planes and dies of a gang that divide into such pages or whose reads of {row} bytes fill them"
         ));
     }
     Ok(())

@@ -100,7 +100,12 @@ mod tests {
         let entry = crate::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
         let Mechanism::Flash(new) = entry.model.mechanism else { panic!("it is flash") };
         let Layer::Page(page) = new.layer else { panic!("it maps pages") };
-        let past = crate::state::DriveTreatment { fill: 0.2, overwritten_share: 0.0, age: Nanos::ZERO };
+        let past = crate::state::DriveTreatment {
+            fill: 0.2,
+            overwritten_share: 0.0,
+            age: Nanos::ZERO,
+            writes_per_unit: None,
+        };
         let map = crate::state::make(crate::flash::page_map::PageMap::new(page), new.flash.dies, past);
         use crate::flash::translation_layer::TranslationLayer as _;
         let retries: Vec<u32> =

@@ -124,11 +124,15 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
         ("kind = \"flash\"", "kind = \"flash\"\nnote = 1", "the file has no key note"),
         ("channels = { value = 4, source = \"invented\" }", "channels = 4", "has no source"),
         ("value = 4, source = \"invented\" }", "value = 4, source = \"\" }", "the source of nand.channels"),
-        ("value = 4, source = \"invented\" }", "value = 4 }", "value and source only"),
+        (
+            "value = 4, source = \"invented\" }",
+            "value = 4 }",
+            "takes value and source, and perhaps range or choices",
+        ),
         (
             "value = 4, source = \"invented\" }",
             "value = 4, source = \"a\", sauce = 1 }",
-            "value and source only",
+            "takes value and source, and perhaps range or choices",
         ),
         ("[used]", "[usage]", "[used] is missing"),
         ("overwritten_share = { value = 2.0", "overwritten_share = { value = nan", "0 to 100"),
@@ -143,8 +147,13 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
         ("buffer_bytes = { value = 262144", "buffer_bytes = { value = 4096", "two program units"),
         (
             "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 4096",
-            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 8192",
+            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 6144",
             "nand.page_bytes",
+        ),
+        (
+            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 4096",
+            "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 12288",
+            "nand.pages_per_block is 128: it takes a multiple of the 3 rows",
         ),
         ("kind", "kind kind", "this is no TOML"),
     ] {

@@ -35,28 +35,34 @@ fn three_minutes(drive: &mut SimDrive, printed_iops: f64) -> Rates {
     run(drive, random(Op::Write, 4096, 3, (180.0 * printed_iops) as u64))
 }
 
-/// AnandTech, The SSD Anthology, 2009: 5.61 IOPS, 532.2 ms on average, 2042 ms at most; two controllers 0.03
-/// MB/s.
+/// Every small write costs a merge of its cluster: 128 pages of each die are read, moved twice, programmed and looked after
+/// by the firmware, and a block is erased. AnandTech printed 5.61 writes a second, of two controllers 0.03 MB/s; no parameter
+/// was chosen to agree with it.
 #[test]
-fn new_figures_of_the_jmf602b_follow_from_merges() {
+fn random_writes_of_the_jmf602b_take_a_merge_each() {
     let rates = three_minutes(&mut open("sim:jmicron-jmf602b"), 5.61);
-    println!(
-        "jmicron-jmf602b maximum latency: {} of 2042 ms, which has no mechanism here",
-        rates.latency_max
-    );
-    within("jmicron-jmf602b random writes a second", rates.iops, 5.61);
-    within("jmicron-jmf602b mean latency in ms", rates.latency_ns_mean / 1e6, 532.2);
+    let page = 60e-6 + 2.0 * 4224.0 * 25e-9 + 800e-6 + 16.0 * 13.6e-6;
+    let merge = 128.0 * page + 2.0 * 1.5e-3;
+    println!("jmicron-jmf602b: {:.2} of 5.61 random writes a second", rates.iops);
+    assert!((rates.iops * merge - 1.0).abs() < 0.05, "{} writes a second, {merge} s a merge", rates.iops);
     let rates = three_minutes(&mut open("sim:jmicron-jmf602bx2"), 7.3);
     println!("jmicron-jmf602bx2 random writes: {:.4} of 0.03 MB/s", rates.bytes_per_s / 1e6);
-    assert_eq!(format!("{:.2}", rates.bytes_per_s / 1e6), "0.03");
+    assert!((1.0..2.0).contains(&(rates.iops * merge)), "two controllers merge side by side: {}", rates.iops);
 }
 
-/// AnandTech, The SSD Anthology, 2009: 2.61 MB/s.
+/// The more log blocks share the pages of many clusters, the rarer merges are. AnandTech printed 2.61 MB/s.
 #[test]
-fn new_figures_of_the_samsung_slc_follow_from_merges() {
-    let rates = three_minutes(&mut open("sim:samsung-slc"), 637.0);
-    println!("samsung-slc maximum latency: {}", rates.latency_max);
-    within("samsung-slc random writes in MB/s", rates.bytes_per_s / 1e6, 2.61);
+fn random_writes_of_the_samsung_slc_gain_by_log_blocks() {
+    let rate = |log_blocks: &str| {
+        let values = [("map.log_blocks_per_group", log_blocks)];
+        let spec = Spec::parse("sim:samsung-slc?state=new").unwrap();
+        let mut drive = spec.open_with(&values, |_| unreachable!("it is no file")).unwrap();
+        let rates = three_minutes(&mut drive, 637.0);
+        println!("samsung-slc with {log_blocks} log blocks: {:.3} of 2.61 MB/s", rates.bytes_per_s / 1e6);
+        rates.bytes_per_s
+    };
+    let [one, four, sixteen] = ["1", "4", "16"].map(rate);
+    assert!(one < four && four < sixteen, "{one} {four} {sixteen}");
 }
 
 /// A user's analysis of the drive, 2008: throughput of requests of 512 MiB, and small requests over the whole

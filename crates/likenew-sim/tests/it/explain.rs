@@ -90,7 +90,7 @@ fn advertised_figures_stand_beside_the_ceilings() {
     let drive = explain("sim:intel-x25-m-80gb");
     let write = ceiling(&drive, "sequential write");
     assert_eq!(write.advertised, Some(Value::BytesPerSecond(70e6)));
-    assert!((write.advertised_share().unwrap() - 70.0 / 77.2).abs() < 0.01);
+    assert!((write.advertised_share().unwrap() - 70.0 / 73.4).abs() < 0.01);
     assert_eq!(ceiling(&drive, "random 4 KiB read").advertised_share(), None);
 }
 

@@ -22,5 +22,6 @@ mod situations;
 mod slc_cache;
 mod snapshot;
 mod trim_looks;
+mod used_state;
 mod volume;
 mod worn_out;

@@ -162,7 +162,8 @@ fn idle_dies_are_taken_in_turn() {
 fn the_host_reads_the_chips_pages_it_wants_and_a_fill_the_whole_page() {
     let time = |reader, bytes| {
         let mut nand = nand(1, 1, 1);
-        nand.parameters.read_part = Some(ReadPart { bytes: 8192, transfer: Nanos(25) });
+        nand.parameters.read_part =
+            Some(ReadPart { bytes: 8192, transfer: Nanos(25), rows: 1, row_parts: 4 });
         let mut events = EventQueue::new();
         nand.read(0, ReadJob { reader, bytes, ..read(0) }, Nanos(0), &mut events);
         run(&mut nand, &mut events).1
