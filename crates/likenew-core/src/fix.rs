@@ -177,8 +177,7 @@ impl WriteSpeeds {
             _ => self.0.push(WriteSpeed { bytes, elapsed }),
         }
         if self.0.len() > Self::POINTS_MAX {
-            self.0 =
-                self.0.chunks(2).map(|pair| pair.iter().copied().reduce(Self::joined)).flatten().collect();
+            self.0 = self.0.chunks(2).filter_map(|pair| pair.iter().copied().reduce(Self::joined)).collect();
         }
     }
 
