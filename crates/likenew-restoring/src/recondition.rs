@@ -121,8 +121,11 @@ impl Recondition {
         self.check.with_diagnosis(check, |_, diagnosis| {
             let can = |name: StepName| {
                 let step = name.implementation();
+                // Where everything was rewritten, no data is old.
+                let is_done = name == StepName::Refresh && is_tried(StepName::Rewrite);
                 !name.destroys()
                     && !is_tried(name)
+                    && !is_done
                     && context.obstacle(name).is_none()
                     && step.caveat(context).is_none()
                     && !is_too_much(name, diagnosis)
