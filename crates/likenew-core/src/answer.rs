@@ -141,6 +141,14 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What the id of an answer that names a cause begins with.
+    pub const CAUSE_PREFIX: &str = "cause_";
+
+    /// Whether it names the cause of a problem.
+    pub fn is_known_cause(&self) -> bool {
+        self.standing == Standing::Problem && self.id.starts_with(Self::CAUSE_PREFIX)
+    }
+
     /// An answer with neither number nor evidence yet.
     pub fn new(
         id: impl Into<String>,

@@ -13,11 +13,11 @@ fn a_fallen_drive_and_a_new_one_are_distinguished_in_one_sentence() {
     assert_eq!((&cause["id"], &cause["standing"]), (&"cause_no_trim".into(), &"problem".into()));
     assert!(cause["answer"].as_str().unwrap().contains("no TRIM"), "{cause}");
     assert_eq!(fallen["tables"]["causes"][0]["cause"], "no_trim");
-    // The whole drive holds data, so nothing gentler than erasing it is possible.
+    // The whole drive holds data, so nothing gentler than rewriting all of it is possible, which loses nothing.
     let fix = &fallen["tables"]["fixes"][0];
-    assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step discard");
-    assert_eq!(cause["actions"][0]["id"], "recondition_discard");
-    assert_eq!(cause["actions"][0]["loses"], "everything");
+    assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step rewrite");
+    assert_eq!(cause["actions"][0]["id"], "recondition_rewrite");
+    assert_eq!(cause["actions"][0]["loses"], "nothing");
     assert!(!cause["actions"].to_string().contains("folder"), "a simulated drive has none: {cause}");
     assert!(fallen["bytes_written"].as_u64().unwrap() <= 2 << 30);
     let new = sandbox.run(&["check", "sim:tiny-flash?fill=0.5", "--json", "-"]).code(0).json();

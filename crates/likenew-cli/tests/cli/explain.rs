@@ -77,8 +77,8 @@ fn json_has_the_same_as_data() {
     );
     assert_eq!(dies["picture"]["dies"]["channels"], 10);
     let write = by_name(&drive["ceilings"], "of", "sequential write");
-    // 19 dies program 4096 bytes after these have crossed a bus of 40 MB/s with their 218 spare bytes.
-    let ceiling = 19.0 * 4096.0 / (900e-6 + (4096.0 + 218.0) / 40e6);
+    // 10 dies program two planes of 4096 bytes after these have crossed a bus of 40 MB/s with their 218 spare bytes.
+    let ceiling = 10.0 * 2.0 * 4096.0 / (900e-6 + 2.0 * (4096.0 + 218.0) / 40e6);
     assert!((write["value"].as_f64().unwrap() / ceiling - 1.0).abs() < 1e-6, "{write}");
     assert_eq!((&write["limited_by"], &write["advertised"]), (&"dies".into(), &70_000_000.0.into()));
     let sources = drive["sources"].as_array().unwrap();
@@ -118,7 +118,7 @@ fn settings_that_do_not_fit_are_explained_and_all_are_listed() {
     let sandbox = Sandbox::new();
     for (target, says) in [
         ("tiny-flash?link=isa", "pcie1x1 to pcie5x4"),
-        ("tiny-flash?slow_region=0.1", "is not a disk"),
+        ("tiny-flash?slow_region=0.1", "is not a hard disk"),
         ("tiny-flash?warp=9", "unknown setting \"warp\""),
         ("disk-2tb?crypt=fast", "such as 300MB/s,40us"),
     ] {

@@ -72,7 +72,7 @@ fn a_simulated_drive_says_what_its_layers_announce_and_nothing_else() {
 fn a_person_reads_subjects_and_what_would_help() {
     let sandbox = Sandbox::new();
     let screen = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive"]).code(0).stdout();
-    assert!(screen.lines().count() <= 30 && screen.contains("no drive reports a failure"), "{screen}");
+    assert!(screen.lines().count() <= 30 && screen.contains("No drive reports a failure"), "{screen}");
     let ran = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive", "--origins", "--details"]);
     let text = ran.code(0).stdout();
     for words in [
@@ -109,7 +109,7 @@ fn a_kept_run_is_shown_as_the_command_has_shown_it() {
         let again = [again, &["--details"]].concat();
         assert_eq!(sandbox.run(&again).code(0).stdout(), shown, "{again:?}");
     }
-    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("drive health is not reported (");
+    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("Drive health is not reported (");
     // Among others a run of facts is a table like theirs.
     sandbox.run(&["report", "--last", "2"]).code(0).says("facts");
 }

@@ -175,7 +175,10 @@ fn what_can_not_be_imported_or_exported_is_reported() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("page.html"), "<html>").unwrap();
     std::fs::write(sandbox.work().join("bytes"), [0xff, 0xfe]).unwrap();
-    sandbox.run(&["import", "fio", "page.html"]).code(2).says("page.html was not imported: it holds no JSON");
+    sandbox
+        .run(&["import", "fio", "page.html"])
+        .code(2)
+        .says("page.html was not imported: it is not JSON of fio");
     sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
     sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
     sandbox.run(&["import", "fio", "missing"]).code(2).says("could not read missing");

@@ -67,7 +67,7 @@ impl CommandRun {
     fn remarks(&self, subject: &str) -> Vec<&str> {
         let rows = self.0["tables"]["remarks"].as_array();
         let rows = rows.into_iter().flatten().filter(|row| row["subject"] == subject);
-        rows.map(|row| row["words"].as_str().unwrap()).collect()
+        rows.map(|row| row["remark"].as_str().unwrap()).collect()
     }
 }
 
@@ -453,7 +453,7 @@ fn who_may_ask_nothing_learns_why() {
     );
     let health = output.0["answers"].as_array().unwrap().last().unwrap();
     assert_eq!((&health["id"], &health["standing"]), (&json!("health"), &json!("unknown")));
-    assert_eq!(health["answer"], "not reported (asking for it takes root)");
+    assert_eq!(health["answer"], "not reported (the query needs root)");
     assert_eq!(health["actions"][0]["id"], "ask_as_root");
     let locked = CommandRun::of(guest, "nobody-locked", 0);
     assert!(locked.unknown("stack", "dm-1", "options").contains("needs root"));

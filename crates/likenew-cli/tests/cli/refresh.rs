@@ -86,8 +86,9 @@ fn a_device_keeps_its_data_through(step: &str) {
     if asked[3] == "refresh" {
         assert!(document["answers"][0]["estimate"]["low"].as_f64().unwrap() > 1.5, "{document:#}");
     } else {
+        // How fast the machine is decides whether a second pass probes the same places.
         let again = rows.iter().find(|row| row["metric"] == "rewriting in place");
-        assert!(again.is_some_and(|row| row["ratio"].as_f64().unwrap() > 0.0), "{rows:#?}");
+        assert!(again.is_none_or(|row| row["ratio"].as_f64().unwrap() > 0.0), "{rows:#?}");
         assert!(document["tables"]["passes"][0]["bytes_per_s"].as_f64().unwrap() > 0.0, "{document:#}");
     }
     drop(attached);
@@ -211,8 +212,8 @@ fn a_file_system_is_whole_after_its_device_was_rewritten_and_killed() {
     let step = &document["tables"]["steps"][0];
     assert_eq!(step["step"], "rewrite", "{document:#}");
     let written = step["bytes_written"].as_u64().unwrap();
-    // The data, but no zeros: at least once and at most twice.
-    assert!((60 << 20..=2 * (120 << 20)).contains(&written), "{step}");
+    // The data, but no zeros: at least once, and at most twice with the four probes of 16 MiB that a pass repeats.
+    assert!((60 << 20..=2 * ((120 + 64) << 20)).contains(&written), "{step}");
     assert!(!journal.exists(), "{document:#}");
     drop(device);
     assert!(fs::read(&image).unwrap() == before, "not a byte is another one");

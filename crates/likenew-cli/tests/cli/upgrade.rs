@@ -174,7 +174,7 @@ fn what_can_not_be_compared_is_refused_with_what_can() {
     let upgrade = |target: &str, drive: &str| check(target, &[&["--upgrade", drive][..], &day].concat());
     upgrade("sim:tiny-flash", "crucial-m4").code(2).says("did you mean crucial-m4-128gb");
     upgrade("sim:tiny-flash", "tiny-flash,sim:tiny-flash").code(2).says("named twice");
-    upgrade("sim:tiny-flash", "tiny-flash?state=used").code(2).says("leave out what follows the ?");
+    upgrade("sim:tiny-flash", "tiny-flash?state=used").code(2).says("leave out the ? and what follows it");
     upgrade("sim:wd-scorpio-black-500gb?fill=0.5", "crucial-m4-128gb").code(2).says("take a larger one");
     check("sim:tiny-flash", &["sim:disk-2tb", "--upgrade", "tiny-flash"]).code(2).says("takes one target");
     check("sim:tiny-flash", &day).code(2).says("--upgrade");

@@ -46,9 +46,8 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     ImportError::Malformed { line: lines_before + error.line(), column, reason: format!("{reason}{hint}") }
 }
 
-/// What a text is that is not fio's JSON, and what to do.
+/// What a text is that is not fio's JSON.
 fn describe(text: &str) -> String {
-    const REMEDY: &str = "run fio with --output-format=json or json+";
     let start = text.trim_start();
     let terse = start.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
     if start.is_empty() {
@@ -58,10 +57,10 @@ fn describe(text: &str) -> String {
     } else if start.starts_with('[') {
         "it is a list, and fio writes an object that begins with \"fio version\"".to_owned()
     } else if terse {
-        format!("it is fio's terse output: {REMEDY}")
+        "it is fio's terse output".to_owned()
     } else if start.contains("IOPS=") || start.contains("Run status group") {
-        format!("it is fio's output for people: {REMEDY}")
+        "it is fio's output for people".to_owned()
     } else {
-        format!("no line begins with a brace: {REMEDY}")
+        "no line begins with a brace".to_owned()
     }
 }

@@ -130,7 +130,7 @@ fn a_full_used_drive_comes_back_without_losing_anything() {
 fn small(target: &str) -> SimDrive {
     let changes = [
         ("value = 1073741824", "value = 134217728"),
-        ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 20"),
+        ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 21"),
     ];
     Spec::parse(target).unwrap().open(file(&changes, "")).unwrap()
 }
@@ -184,7 +184,7 @@ fn every_byte_stays_as_it_was() {
 }
 
 /// Flash that forgets within months, as planar TLC does.
-const FORGETFUL: &str = "[ageing]
+const FORGETFUL: &str = "[aging]
 onset_s = { value = 604800, source = 'this test' }
 retries_per_decade = { value = 4, source = 'this test' }
 retries_max = { value = 12, source = 'this test' }";

@@ -396,7 +396,7 @@ fn settings_that_make_no_sense_are_refused() {
     case(&|o| o.probes = 1 << 20, "probes = ");
     case(&|o| (o.quick, o.probes) = (true, 0), "quick");
     let table: toml::Table = toml::from_str("speed = 3").unwrap();
-    assert!(Verify::from_options(&table).err().unwrap().contains("unknown field"));
+    assert!(Verify::from_options(&table).err().unwrap().contains("unknown option of verify"));
     let next =
         |capacity, writable, options| Verify::new(options).unwrap().next(&evidence(capacity, writable));
     assert!(next(MIB, false, options()).unwrap_err().contains("read-only"));

@@ -147,7 +147,9 @@ impl Page {
 
     /// An answer below a headline; only problems and open questions have a mark there.
     fn listed(&self, answer: &Answer) -> Vec<String> {
-        let standing = if answer.standing == Standing::Good { Standing::Info } else { answer.standing };
+        // A cause belongs to the problem of the headline, which has the mark.
+        let is_unmarked = answer.standing == Standing::Good || answer.is_known_cause();
+        let standing = if is_unmarked { Standing::Info } else { answer.standing };
         self.marked(standing, &wording::answer(answer), 2, ANSWER_MAX)
     }
 

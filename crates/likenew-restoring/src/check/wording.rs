@@ -267,7 +267,7 @@ pub(super) fn cause(found: &FoundCause, standing: Standing, is_only: bool) -> An
 }
 
 pub(super) fn cause_id(found: &FoundCause) -> String {
-    format!("cause_{}", found.descriptor.name)
+    format!("{}{}", Answer::CAUSE_PREFIX, found.descriptor.name)
 }
 
 pub(super) fn never_faster() -> &'static str {

@@ -182,7 +182,7 @@ pub(super) fn not_run_reason(
         return wording::NOT_CALLED_FOR.into();
     }
     if name.destroys() {
-        return wording::only_by_name(&command());
+        return wording::only_by_name(name);
     }
     match doubt() {
         Some(doubt) => wording::only_if_asked(&doubt, &command()),

@@ -130,11 +130,8 @@ pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>
 
 /// No step can help, only the user.
 pub(super) fn only_by_hand(actions: Vec<Action>) -> (String, Answer) {
-    let answer = Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow");
-    (
-        "No step can restore it: what makes it slow has to be changed by hand.".into(),
-        Answer { actions, ..answer },
-    )
+    let answer = "no step can restore it: what makes it slow has to be changed by hand";
+    (format!("{}.", capitalize(answer)), Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
 }
 
 /// Each step that would help, as an imperative, with what prevents it for now.
@@ -150,15 +147,15 @@ pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
 
 pub(super) fn no_remedy() -> (String, Answer) {
     (
-        "No step can restore it.".into(),
-        Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow"),
+        "No step can restore it: none helps against what makes it slow.".into(),
+        Answer::problem(RESULT, "Restored", "no step can restore it: none helps against what makes it slow"),
     )
 }
 
 pub(super) fn as_new() -> (String, Answer) {
     (
         "Nothing to restore: the drive is as fast as it should be.".into(),
-        Answer::good(RESULT, "Restored", "nothing to restore; as fast as it should be"),
+        Answer::good(RESULT, "Restored", "nothing to restore: the drive is as fast as it should be"),
     )
 }
 
@@ -187,7 +184,16 @@ pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
         "The drive is checked first. Of the steps that can help against what is found, the gentlest runs; \
          steps that erase run only if named with --step.",
     );
-    (format!("Possible here, gentlest first: {}. Nothing was done.", list(&names)), answer)
+    let of = |erases: bool| -> Vec<&str> {
+        let chosen = steps.iter().filter(|step| step.destroys() == erases);
+        chosen.map(|step| step.text()).collect()
+    };
+    let possible = match (of(false), of(true)) {
+        (kept, erasing) if erasing.is_empty() => format!("{} (no file lost)", list(&kept)),
+        (kept, erasing) if kept.is_empty() => format!("only {} (ERASE everything)", list(&erasing)),
+        (kept, erasing) => format!("{} (no file lost); {} (ERASE everything)", list(&kept), list(&erasing)),
+    };
+    (format!("Possible here: {possible}. Nothing was done."), answer)
 }
 
 /// A step that the drive supports and that has to be run by hand.
@@ -426,14 +432,14 @@ pub(super) fn now(summary: &str, check: Answer) -> Answer {
 
 pub(super) const POSSIBLE: &str = "possible; not run, because this is a dry run";
 pub(super) const NOT_CALLED_FOR: &str = "not run; nothing that was found calls for it";
-pub(super) const GENTLER_FIRST: &str = "not run; a gentler step came first";
+pub(super) const GENTLER_FIRST: &str = "possible; not run, because another step came first";
 
 pub(super) fn possible_if(doubt: &str) -> String {
     format!("possible; {doubt}")
 }
 
-pub(super) fn only_by_name(command: &str) -> String {
-    format!("not run, because it erases everything: {command}")
+pub(super) fn only_by_name(name: StepName) -> String {
+    format!("not run: it erases everything; to run it, add --step {}", name.text())
 }
 
 pub(super) fn only_if_asked(doubt: &str, command: &str) -> String {
@@ -501,7 +507,12 @@ pub(super) fn plan_table(lines: Vec<(StepName, String, Option<u64>)>) -> Overvie
     let mut table = OverviewTable::new(["step", "possible", "written at most", "data lost"]);
     for (step, reason, bytes) in lines {
         let written = bytes.map_or_else(String::new, |bytes| Size(bytes).to_string());
-        table.push([step.text().to_owned(), reason, written, destroys(step).to_owned()]);
+        let possible = match (reason == POSSIBLE, bytes) {
+            (true, _) => "yes".to_owned(),
+            (false, Some(_)) => reason,
+            (false, None) => format!("no: {reason}"),
+        };
+        table.push([step.text().to_owned(), possible, written, destroys(step).to_owned()]);
     }
     table
 }
@@ -568,10 +579,9 @@ mod tests {
             read_back(counts),
             "Of 1,002 sampled places that had held data, 1,000 hold nothing now, 2 still return the old data."
         );
-        let reason = only_by_name("likenew recondition /dev/sdx --step discard");
         assert_eq!(
-            reason,
-            "not run, because it erases everything: likenew recondition /dev/sdx --step discard"
+            only_by_name(StepName::Discard),
+            "not run: it erases everything; to run it, add --step discard"
         );
     }
 

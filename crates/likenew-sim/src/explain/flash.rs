@@ -168,7 +168,7 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
                 small_wire,
                 small("firmware", format!("1 / {write_command}"), 1, write_command),
                 small(
-                    "dies, before garbage collection",
+                    "dies, before GC",
                     format!("{programming} × {writes_per_unit} / ({unit} + tPROG {})", nand.native.program),
                     programming * writes_per_unit,
                     nand.native.program + unit,

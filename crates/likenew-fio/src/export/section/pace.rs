@@ -24,13 +24,13 @@ impl Section {
                 // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was actually
                 // moved.
                 let bytes_per_s = per_second * stream.size.mean();
-                self.set("rate", sides(workload, stream, bytes_per_s, "bytes")?);
+                self.set("rate", sides(workload, stream, bytes_per_s, "bytes a second")?);
             }
             InterArrival::Poisson => {
                 if per_second.fract() != 0.0 {
                     self.comment("fio takes whole IOPS: the rate is rounded");
                 }
-                self.set("rate_iops", sides(workload, stream, per_second, "I/Os")?);
+                self.set("rate_iops", sides(workload, stream, per_second, "IOPS")?);
             }
         }
         if inter_arrival == InterArrival::Poisson {
@@ -45,13 +45,12 @@ const BYTES_PER_S_MAX: f64 = 1e15;
 
 /// fio keeps a rate for each of reads, writes and trims, in whole numbers of 32 bits where it counts I/Os.
 fn sides(workload: &Workload, stream: &Stream, rate: f64, what: &str) -> Result<String, ExportError> {
-    let max = if what == "bytes" { BYTES_PER_S_MAX } else { f64::from(u32::MAX) };
+    let max = if what == "bytes a second" { BYTES_PER_S_MAX } else { f64::from(u32::MAX) };
     let whole = |rate: f64| {
         if (1.0..=max).contains(&rate.round()) {
             return Ok(rate.round() as u64);
         }
-        let missing =
-            format!("a pace of {rate} {what} a second is not among fio's whole numbers, 1 to {max}");
+        let missing = format!("a pace of {rate} {what} is not among fio's whole numbers, 1 to {max}");
         Err(not_expressible(workload, missing))
     };
     Ok(match stream.op {
