@@ -266,8 +266,8 @@ mod tests {
             (|a| a.0[524] = 0, Erase::Key, "cannot erase by its key"),
             (|a| (a.0[524], a.1[4]) = (1, 7), Erase::UserData, "others (number 7)"),
             (|a| (a.0[524], a.1[4]) = (2, 7), Erase::UserData, "others (number 7)"),
-            (|a| a.2[26] = 3, Erase::UserData, "invalid answer"),
-            (|a| a.2[..8].fill(0), Erase::UserData, "invalid answer"),
+            (|a| a.2[26] = 3, Erase::UserData, "invalid"),
+            (|a| a.2[..8].fill(0), Erase::UserData, "invalid"),
             (|a| a.0.truncate(200), Erase::UserData, "too short"),
         ] {
             let text = refused(change, erase);

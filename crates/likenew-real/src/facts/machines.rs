@@ -251,7 +251,7 @@ fn an_emmc_tells_how_worn_it_is() {
     keep("emmc", &facts);
     let health = &facts.drives[0].health;
     assert_eq!((health.used_percent.get(), health.failing.get()), (Some(80.0), Some(false)));
-    assert_eq!(health.warnings.value().unwrap(), &["80 % of its spare blocks are used"]);
+    assert_eq!(health.warnings.value().unwrap(), &["80% of its spare blocks are used"]);
 }
 
 #[test]

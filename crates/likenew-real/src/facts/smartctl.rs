@@ -292,7 +292,7 @@ mod tests {
         assert!(reason(refused).contains("Unknown USB bridge"));
         let closed = r#"{"smartctl":{"messages":[{"string":"Smartctl open device: /dev/sda failed: Permission denied","severity":"error"}],"exit_status":2}}"#;
         assert!(reason(closed).contains("open device"));
-        assert!(reason(r#"{"smartctl":{"exit_status":2}}"#).contains("ended with 2"));
+        assert!(reason(r#"{"smartctl":{"exit_status":2}}"#).contains("exit status 2"));
         let asleep = parse_smartctl(r#"{"smartctl":{"version":[7,4],"exit_status":7}}"#);
         assert!(
             asleep.reason().unwrap().contains("asleep")

@@ -108,8 +108,8 @@ fn no_name_leads_out_of_its_folder() {
     refuses(Path::new("link"), "symbolic link");
     refuses(Path::new("up/film"), "symbolic link");
     refuses(Path::new("magic/film"), "symbolic link");
-    refuses(Path::new("pipe"), "no regular file");
-    refuses(Path::new("below"), "no regular file");
+    refuses(Path::new("pipe"), "not a regular file");
+    refuses(Path::new("below"), "not a regular file");
     let after = fs::metadata(&path).unwrap();
     assert_eq!((after.ctime_nsec(), modified(&path)), (before.ctime_nsec(), long_ago));
     assert!(

@@ -34,7 +34,7 @@ pub(crate) fn no_place_for_journal(folder: impl Display, device: impl Display, r
 }
 
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
-pub(crate) const NOT_A_DEVICE: &str = "the device is not listed in /sys";
+pub(crate) const NOT_A_DEVICE: &str = "the device is not a block device in /sys";
 pub(crate) const LOOP_BACKING_UNKNOWN: &str = "it is on a loop device whose backing file is not known";
 
 pub(crate) fn in_memory(kind: &str) -> String {

@@ -155,8 +155,8 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
     symlink(&one, folder.join("link")).unwrap();
     refuses(&folder.join("link"), &["symbolic link", "Nothing was changed"]);
     fs::create_dir(folder.join("inside")).unwrap();
-    refuses(&folder.join("inside"), &["no regular file"]);
-    refuses(Path::new("/dev/null"), &["no regular file"]);
+    refuses(&folder.join("inside"), &["not a regular file"]);
+    refuses(Path::new("/dev/null"), &["not a regular file"]);
     refuses(&folder.join("nowhere"), &["does not exist"]);
     File::create(folder.join("empty")).unwrap();
     refuses(&folder.join("empty"), &["empty"]);

@@ -206,7 +206,7 @@ fn the_marker_explains_itself() {
     let place = disk_folder();
     let scratch = Scratch::create(place.path()).unwrap();
     let text = fs::read_to_string(scratch.path().join(MARKER)).unwrap();
-    says(&text, &["likenew", "deleted", "process: ", &std::process::id().to_string()]);
+    says(&text, &["likenew", "delete", "process: ", &std::process::id().to_string()]);
 }
 
 #[test]
