@@ -203,7 +203,7 @@ fn what_no_model_explains_is_reported_to_be_so() {
     let formula = Formula { ns: Box::new(erratic), ..plain(1.0) };
     let findings = findings(&ModelOptions { ops: vec![Op::Read], ..ModelOptions::default() }, &formula);
     assert_answer(&findings, "random_read_model", Standing::Info, "no model fits");
-    assert_answer(&findings, "random_read", Standing::Unknown, "no model explains");
+    assert_answer(&findings, "random_read", Standing::Unknown, "no model fits");
 }
 
 #[test]

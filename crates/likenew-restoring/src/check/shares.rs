@@ -268,7 +268,7 @@ mod tests {
         ];
         let fallen = findings(&[(write, 60e6), (long, 12e6)], 1.0, &references);
         assert!(fallen.answers[0].answer.contains("sustained write 20% (12.0 MB/s of 60.0 MB/s)"));
-        assert!(fallen.answers[0].evidence[0].contains("costs 80%"));
+        assert!(fallen.answers[0].evidence[0].contains("80% lost since"));
         let even = findings(&[(write, 30e6), (long, 30e6)], 1.0, &references);
         assert!(!even.answers[0].answer.contains("sustained"), "{}", even.answers[0].answer);
         assert_eq!(even.tables["shares"].len(), 2);
