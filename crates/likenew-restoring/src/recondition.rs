@@ -121,8 +121,11 @@ impl Recondition {
         self.check.with_diagnosis(check, |_, diagnosis| {
             let can = |name: StepName| {
                 let step = name.implementation();
+                // Where everything was rewritten, no data is old.
+                let is_done = name == StepName::Refresh && is_tried(StepName::Rewrite);
                 !name.destroys()
                     && !is_tried(name)
+                    && !is_done
                     && context.obstacle(name).is_none()
                     && step.caveat(context).is_none()
                     && !is_too_much(name, diagnosis)
@@ -363,13 +366,12 @@ impl Recondition {
                 Measure::metrics_showing(&causes_needing(name, diagnosis))
             })
         });
-        // A device that loses nothing is measured by reads; its own rewriting shows how fast it is written.
+        // A device that loses nothing is measured by reads, which show nothing of this step; its own rewriting shows how fast it is written.
         let measures_writes =
             changes.iter().any(|change| change.measure == Measure::Metric(Metric::SustainedWrite));
-        let rewritten = rewriting.as_ref().filter(|_| !measures_writes).and_then(Change::of_rewriting);
-        if let Some(change) = rewritten {
-            changes.push(change);
-            wanted.push(Measure::Rewriting);
+        if let Some(rewriting) = rewriting.as_ref().filter(|_| !measures_writes) {
+            changes.extend(Change::of_rewriting(rewriting));
+            wanted = vec![Measure::Rewriting];
         }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
         let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();

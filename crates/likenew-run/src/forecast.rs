@@ -24,6 +24,8 @@ pub struct Forecast {
     later_ns: f64,
     /// The part of it that is a guess: work of a kind that has not run yet, without a time limit.
     guessed_ns: f64,
+    /// Whether a fix is planned that has not begun: only a check before it shows whether it is needed.
+    is_open: bool,
     current_ratio: f64,
     /// Whether something took much longer or shorter than expected since the rest was planned.
     is_stale: bool,
@@ -40,6 +42,7 @@ struct Part {
     name: String,
     kind: Kind,
     exact: u64,
+    is_fix: bool,
     /// Time of its work on the assumed drive; its time limit, if only that ends it.
     assumed_ns: f64,
     /// It ends after so much of the drive's time, if not before.
@@ -122,7 +125,7 @@ impl Part {
         let bare = Workload { name: String::new(), seed: 0, ..workload.clone() };
         let mut hasher = DefaultHasher::new();
         format!("{bare:?}").hash(&mut hasher);
-        Self { name: workload.name.clone(), kind, exact: hasher.finish(), assumed_ns, time_ns }
+        Self { name: workload.name.clone(), kind, exact: hasher.finish(), is_fix: false, assumed_ns, time_ns }
     }
 
     fn probe(probe: &Probe) -> Self {
@@ -134,6 +137,7 @@ impl Part {
             name: name.to_owned(),
             kind: Kind::Probe(name),
             exact: hasher.finish(),
+            is_fix: matches!(probe, Probe::Fix(_)),
             assumed_ns,
             time_ns: f64::INFINITY,
         }
@@ -192,6 +196,7 @@ impl Forecast {
             remaining: VecDeque::new(),
             later_ns: 0.0,
             guessed_ns: 0.0,
+            is_open: false,
             current_ratio: 1.0,
             is_stale: false,
             current: None,
@@ -249,6 +254,8 @@ impl Forecast {
         if self.remaining.len() < LONG || self.remaining.len().is_multiple_of(PARTS) || self.later_ns == 0.0 {
             self.current_ratio = current.map_or(1.0, |(_, ratio)| ratio);
             (self.later_ns, self.guessed_ns) = (0.0, 0.0);
+            self.is_open =
+                self.remaining.iter().any(|part| part.is_fix && !self.ratios.contains_key(&part.kind));
             for part in &self.remaining {
                 let expected_ns = self.expected_ns(part, current);
                 let is_current = current.is_some_and(|(kind, _)| *kind == part.kind);
@@ -268,9 +275,9 @@ impl Forecast {
         self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind)
     }
 
-    /// Whether too much of the rest is a guess to give a time.
+    /// Whether too much of the rest is a guess to give a time, or undecided.
     pub fn is_guess(&self, remaining: Nanos) -> bool {
-        self.guessed_ns > remaining.0 as f64 * GUESSED_MOST
+        self.is_open || self.guessed_ns > remaining.0 as f64 * GUESSED_MOST
     }
 
     /// About how long the rest takes at this time, with this share of the running part done.

@@ -179,7 +179,7 @@ fn what_can_not_be_played_is_refused() {
     fs::write(sandbox.work().join("photo.raw"), vec![1; 1 << 20]).unwrap();
     sandbox.run(&["apps", "photo.raw", "--yes"]).code(3).says("nothing was changed");
     for (arguments, words) in [
-        (&["apps", "sim:tiny-flash", "--app", "wrod"][..], "photoshop-heavy"),
+        (&["apps", "sim:tiny-flash", "--app", "wrod"][..], "did you mean"),
         (&["apps", "sim:tiny-flash", "--app", "none.toml"], "none.toml"),
         (&["apps", "sim:tiny-flash", "--span", "2GiB"], "--span"),
         (&["apps", "sim:tiny-flash", "--scale=-1"], "scale"),

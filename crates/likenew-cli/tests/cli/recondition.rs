@@ -148,9 +148,10 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     let document = recondition(&sandbox, &asked.concat()).json();
     assert_eq!(answer(&document, "step_overwrite")["question"], "Overwriting free space", "{document:#}");
     // The result is not asserted: other load on the machine can make the passes disagree.
-    let passes = document["tables"]["passes"].as_array().unwrap();
+    let all = document["tables"]["passes"].as_array().unwrap();
+    let passes: Vec<&Value> = all.iter().filter(|row| row["step"] == "overwrite").collect();
     let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
-    assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(&passes[0]), "{passes:#?}");
+    assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(passes[0]), "{passes:#?}");
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     assert!(step_plan[0]["not_run_reason"].as_str().unwrap().contains("blocks TRIM"), "{step_plan:#?}");
     assert!(contents(&photos) == before, "files of the owner");

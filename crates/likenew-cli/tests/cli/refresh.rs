@@ -198,10 +198,11 @@ fn a_file_system_is_whole_after_its_device_was_rewritten_and_killed() {
     let asked = ["recondition", &device.0, "--step", "rewrite", "--rest", "1s", "--consent", id];
     let journal = sandbox.work().join("the journal");
     let journalled = ["--journal", "the journal", "--json", "-"];
-    let slowly = [&asked[..], &["--rate", "8MB/s"], &journalled[..2]].concat();
+    let slowly = [&asked[..], &["--rate", "4MB/s"], &journalled[..2]].concat();
     let mut killed = sandbox.start(&slowly);
     until("a journal is begun", || journal.exists() || killed.try_wait().unwrap().is_some());
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // A part of 16 MiB takes four seconds at this rate, and its journal goes with it.
+    std::thread::sleep(std::time::Duration::from_millis(500));
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(journal.exists(), "it was killed in the middle");
@@ -230,7 +231,19 @@ fn all_files_of_a_folder_are_rewritten_in_place_and_stay_as_they_were() {
         fs::File::open(photos.join(format!("{index}.jpg"))).unwrap().sync_all().unwrap();
     }
     let folder = photos.to_str().unwrap();
-    let small = ["--bytes", "128MiB", "--space", "64MiB", "--passes", "1", "--rest", "1s", "--yes"];
+    let small = [
+        "--bytes",
+        "128MiB",
+        "--space",
+        "64MiB",
+        "--passes",
+        "1",
+        "--rest",
+        "1s",
+        "--yes",
+        "--reserve",
+        "1GiB",
+    ];
     let asked = [&["recondition", folder, "--step", "rewrite"], &small[..], &["--json", "-"]].concat();
     let document = sandbox.run(&asked).json();
     let steps = document["tables"]["steps"].as_array().unwrap();

@@ -32,6 +32,9 @@ const PROBE_BYTES_MIN: u64 = 16 << 20;
 const WARM_UP_SHARE: f64 = 1.0 / 16.0;
 /// A probe that reaches this share of the speed that it should have is fast.
 const FAST: f64 = 0.95;
+/// Where nobody knows what it should have, a probe that reaches this share of the fastest tenth of all parts is: speeds on a real drive
+/// scatter, and writes into scattered data reach less than half.
+const FAST_BY_OTHERS: f64 = 0.5;
 /// So much of a pass has been written when its speed is compared with that of its beginning, and so much faster it has to be by then,
 /// once at least. A page-mapped drive whose valid data is evenly spread over its erase blocks is 1.2 times as fast or more after a
 /// quarter, with up to 28 % of spare flash.
@@ -298,22 +301,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether writing is as fast as it should be. Where nobody knows what it should be, a second pass takes for that what the fastest
-    /// parts reached.
+    /// Whether writing is as fast as it should be. Where nobody knows what it should be, a second pass compares it with the fastest
+    /// parts.
     fn is_fast(&self, speed: Option<f64>) -> bool {
-        let fastest = || {
-            let [before, ..] = self.passes.as_slice() else { return None };
-            let all: Vec<f64> = self
-                .passes
-                .iter()
-                .flat_map(|pass| &pass.speeds)
-                .filter_map(WriteSpeed::bytes_per_s)
-                .collect();
-            quantile(&all, 0.9).filter(|_| self.passes.len() > 1 && !before.speeds.is_empty())
+        let least = match self.goal {
+            Some(goal) => Some(FAST * goal),
+            None if self.passes.len() > 1 => {
+                let points = self.passes.iter().flat_map(|pass| &pass.speeds);
+                let all: Vec<f64> = points.filter_map(WriteSpeed::bytes_per_s).collect();
+                quantile(&all, 0.9).map(|fastest| FAST_BY_OTHERS * fastest)
+            }
+            None => None,
         };
-        let level = self.goal.or_else(fastest);
         // Of zeros nothing is written, and what comes after them may be slow.
-        speed.zip(level).is_some_and(|(speed, level)| speed >= FAST * level)
+        speed.zip(least).is_some_and(|(speed, least)| speed >= least)
     }
 }
 
