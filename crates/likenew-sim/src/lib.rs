@@ -21,6 +21,7 @@ mod event_queue;
 pub mod explain;
 mod facts;
 pub mod faults;
+mod file_text;
 mod fixing;
 pub mod flash;
 pub mod generator;

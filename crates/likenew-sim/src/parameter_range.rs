@@ -9,7 +9,7 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::SimError;
-use crate::section::{Text, spell};
+use crate::file_text::{Text, spell};
 
 /// What else a parameter could be.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::SimError;
+use crate::file_text::{Text, spell};
 use crate::parameter_range::{self, ParameterRange};
 
 /// A value of a drive's file and its source.
@@ -26,21 +27,6 @@ impl SourceEntry {
     /// Whether it is assumed.
     pub fn is_assumed(&self) -> bool {
         self.source.contains("assumed")
-    }
-}
-
-/// The text of a file, for messages.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
-}
-
-impl Text<'_> {
-    pub(crate) fn error(&self, at: usize, reason: impl Into<String>) -> SimError {
-        let line =
-            1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        SimError::Catalog { file: self.file.to_owned(), line, reason: reason.into() }
     }
 }
 
@@ -289,17 +275,4 @@ fn parse_whole(number: &DeInteger<'_>) -> Option<u64> {
 
 fn line<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
     value.as_str().filter(|text| (1..=200).contains(&text.chars().count()) && !text.contains('\n'))
-}
-
-/// A value as a message quotes it.
-pub(crate) fn spell(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(truth) => truth.to_string(),
-        DeValue::Datetime(time) => time.to_string(),
-        DeValue::Array(_) => "a list".into(),
-        DeValue::Table(_) => "a table".into(),
-    }
 }
