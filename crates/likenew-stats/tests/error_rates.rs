@@ -72,7 +72,9 @@ fn cells(rows: &str) -> Vec<(String, Vec<f64>)> {
     let row = |row: &str| {
         let mut cells = row.trim_matches('|').split('|');
         let name = cells.next().expect("a row has a name").trim().to_owned();
-        let number = |cell: &str| cell.split_whitespace().next().and_then(|number| number.parse().ok());
+        let number = |cell: &str| {
+            cell.split_whitespace().next().and_then(|number| number.trim_end_matches('%').parse().ok())
+        };
         (name, cells.filter_map(number).collect())
     };
     rows.lines().filter(|line| !line.starts_with("|---")).map(row).collect()

@@ -14,7 +14,7 @@ use super::page::{number, table};
 /// Whether a parameter was chosen to agree with a figure of the same drive and kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Basis {
-    /// Some parameter was chosen to agree with what the maker promises of exactly this.
+    /// Some parameter was chosen to agree with exactly this rated figure.
     Fitted,
     /// None does.
     Predicted,
@@ -189,7 +189,7 @@ fn head(effort: Effort) -> String {
          does not change meanwhile (new and overwritten drives with a page map), 20 seconds.\n\
          - *Filled*: every address was written once in sequence, which is \"used\" in study 3.\n\
          - *Overwritten*: filled, then written at random as `?state=used` says.\n\
-         - *Fitted*: a parameter was chosen to agree with what the maker promises of exactly this.\n  \
+         - *Fitted*: a parameter was chosen to agree with exactly this rated figure.\n  \
          Everything else is predicted.\n\n\
          Published figures of used drives are not given here, and no parameter was chosen to agree with any.\n",
         env!("CARGO_PKG_VERSION"),

@@ -106,11 +106,10 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
         (u64::from(flash.row_pages) * page_bytes, u64::from(flash.unit_pages) * page_bytes);
     let (dies, programming) = (nand.dies(), programming(&nand));
     let bytes_per_s = |many: u32, bytes, span: Nanos| Value::BytesPerSecond(rate(many, span) * bytes as f64);
-    let channels = bytes_per_s(nand.channels, page_bytes, nand.page_transfer);
     let channels = Bound::new(
         "channels",
         format!("{} × {} / {}", nand.channels, amount(page_bytes), nand.page_transfer),
-        channels,
+        bytes_per_s(nand.channels, page_bytes, nand.page_transfer),
     );
     let wire = Bound::new("host link", "its rate", Value::BytesPerSecond(link.bytes_per_s as f64));
     let commands = |span: Nanos| {

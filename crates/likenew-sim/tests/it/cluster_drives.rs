@@ -303,7 +303,7 @@ fn a_map_that_can_not_work_is_refused_with_what_to_do() {
     for (from, to, words) in [
         ("cluster_dies = { value = 2", "cluster_dies = { value = 3", "divisor of the 4 dies"),
         ("cluster_dies = { value = 2", "cluster_dies = { value = 0", "from 1 to 256"),
-        ("planes = { value = 1", "planes = { value = 2", "as large as all planes of a page together"),
+        ("planes = { value = 1", "planes = { value = 2", "the size of a page over all planes"),
         ("pages_per_program = { value = 1", "pages_per_program = { value = 2", "one mapping unit at a time"),
         (
             "blocks_per_plane = { value = 38",

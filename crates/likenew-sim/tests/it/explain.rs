@@ -77,11 +77,11 @@ fn a_lone_io_takes_as_long_as_was_reported() {
         run(&mut drive, load).latency_ns_mean
     };
     for name in ["sim:tiny-flash", "sim:intel-x25-m-80gb"] {
-        let estimate = time(&explain(name), "a 4 KiB read, alone");
+        let estimate = time(&explain(name), "a 4 KiB read at QD1");
         let elapsed = alone(name, Op::Read);
         assert!((elapsed / estimate - 1.0).abs() < 0.02, "{name}: {elapsed} {estimate}");
     }
-    let estimate = time(&explain("sim:tlc-nvme-1tb"), "a 4 KiB write, alone");
+    let estimate = time(&explain("sim:tlc-nvme-1tb"), "a 4 KiB write at QD1");
     assert!((alone("sim:tlc-nvme-1tb", Op::Write) / estimate - 1.0).abs() < 0.01);
 }
 
@@ -97,9 +97,9 @@ fn advertised_figures_stand_beside_the_ceilings() {
 #[test]
 fn a_page_map_says_which_block_it_collects() {
     for (name, says) in [
-        ("sim:tiny-flash", "out of its emptiest one and"),
-        ("sim:generated-853", "out of the emptiest of 9 drawn at random and"),
-        ("sim:generated-801", "out of the one that is old and empty most of all and"),
+        ("sim:tiny-flash", "relocates the valid pages of its emptiest block and"),
+        ("sim:generated-853", "the emptiest of 9 random blocks and"),
+        ("sim:generated-801", "the block whose age and emptiness gain most and"),
     ] {
         let drive = explain(name);
         let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();
@@ -116,7 +116,7 @@ fn collecting_a_block_takes_reads_moves_programs_and_an_erasure() {
     // 64 of 128 pages: tR of 50 µs, 4314 bytes twice over 80 MB/s, tPROG of 900 µs; and tBERS of 3.5 ms.
     let transfer = 4314.0 / 80e6 * 1e9;
     let expected = 64.0 * (50e3 + 2.0 * transfer + 900e3) + 3.5e6;
-    assert!((fact("collecting a half valid one") / expected - 1.0).abs() < 1e-4);
+    assert!((fact("garbage-collecting a half-valid block") / expected - 1.0).abs() < 1e-4);
     assert_eq!(fact("erasing an empty block"), 3.5e6);
 }
 

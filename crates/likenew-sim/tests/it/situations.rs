@@ -202,7 +202,7 @@ fn a_slow_region_keeps_its_place() {
     };
     assert!(at("?slow_region=0.01", 40) > 4.0 * at("", 40));
     assert_eq!(at("?slow_region=0.01", 30), at("", 30));
-    assert!(refused("sim:tiny-flash?slow_region=0.1").contains("not a disk"));
+    assert!(refused("sim:tiny-flash?slow_region=0.1").contains("is not a hard disk"));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_file_says_the_same_as_a_setting() {
         let text = with(lines);
         spec.open(|_: &Path| Ok(text.clone().into())).err().expect("a bad file").to_string()
     };
-    assert!(error("slow_region = { value = \"0.1\", source = \"a test\" }").contains("is not a disk"));
+    assert!(error("slow_region = { value = \"0.1\", source = \"a test\" }").contains("is not a hard disk"));
     assert!(
         error("crypt = { value = \"fast\", source = \"a test\" }")
             .contains("a text such as \"300MB/s,40us\"")

@@ -229,8 +229,8 @@ fn a_shape_that_can_not_work_is_refused() {
         let error = shape.check_block_map().unwrap_err();
         assert!(error.contains(word), "{error}");
     };
-    refuse(&|shape| shape.flash.row_pages = 2, "all planes of a page");
-    refuse(&|shape| shape.flash.unit_pages = 2, "all planes of a page");
+    refuse(&|shape| shape.flash.row_pages = 2, "a page over all planes");
+    refuse(&|shape| shape.flash.unit_pages = 2, "a page over all planes");
     refuse(&|shape| shape.cluster_dies = 3, "divisor of the 4 dies");
     refuse(&|shape| shape.cluster_dies = 0, "divisor of the 4 dies");
     refuse(&|shape| shape.stripe_pages = 3, "no divisor of a cluster");
