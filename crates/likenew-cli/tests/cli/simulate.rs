@@ -237,7 +237,7 @@ fn what_nobody_waits_for_is_refused_with_its_cost() {
                 [[options.workload.stream]]\nop = 'write'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1\n";
     std::fs::write(sandbox.work().join("years.toml"), plan).unwrap();
     let years = sandbox.run(&["run", "years.toml", "sim:tiny-flash", "--no-archive"]);
-    years.code(2).says("take 200 days").says("644 TiB").says("Give less time");
+    years.code(2).says("in 200 days").says("644 TiB").says("Give less time");
     let much = plan.replace("until.elapsed = '200d'", "until.bytes = '100TiB'");
     std::fs::write(sandbox.work().join("much.toml"), much).unwrap();
     sandbox.run(&["run", "much.toml", "sim:tiny-flash", "--no-archive"]).code(2).says("100 TiB");
