@@ -10,7 +10,7 @@ pub(crate) mod serve;
 use std::fmt::Display;
 use std::path::Path;
 
-use likenew_core::quantity::{Number, Rate, Size};
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
@@ -704,8 +704,11 @@ pub(crate) fn ranking_line(
 ) -> String {
     let did = if is_busy { "busy for" } else { "waited" };
     let saved = match saved {
-        Some(percent) if percent < 0.0 => format!(", {:.1}% more than recorded", -percent),
-        Some(percent) => format!(", {percent:.1}% less than recorded"),
+        Some(percent) if percent <= -100.0 => {
+            format!(", {} as long as recorded", Factor(1.0 - percent / 100.0))
+        }
+        Some(percent) if percent < 0.0 => format!(", {} more than recorded", Share(-percent / 100.0)),
+        Some(percent) => format!(", {} less than recorded", Share(percent / 100.0)),
         None => String::new(),
     };
     format!("  {place}  {label}  {did} {time}{saved}\n")

@@ -178,7 +178,9 @@ fn what_can_not_be_compared_is_refused_with_what_can() {
     upgrade("sim:wd-scorpio-black-500gb?fill=0.5", "crucial-m4-128gb").code(2).says("take a larger one");
     check("sim:tiny-flash", &["sim:disk-2tb", "--upgrade", "tiny-flash"]).code(2).says("takes one target");
     check("sim:tiny-flash", &day).code(2).says("--upgrade");
-    check("sim:tiny-flash", &["--upgrade", "tiny-flash", "--app", "wrod"]).code(2).says("did you mean \"word\"?");
+    check("sim:tiny-flash", &["--upgrade", "tiny-flash", "--app", "wrod"])
+        .code(2)
+        .says("did you mean \"word\"?");
     check("sim:tiny-flash", &["--upgrade", "tiny-flash", "--trace", "no.csv"]).code(2).says("no.csv");
     sandbox.run(&["check", "--all", "--upgrade", "tiny-flash"]).code(2).says("--all");
     assert!(sandbox.runs().is_empty());

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(by_name("battlefield").unwrap().len(), 3);
         assert_eq!(by_name("word").unwrap()[0].application.name, "Microsoft Word");
         assert!(by_name("wrod").unwrap_err().ends_with("did you mean \"word\"?"));
-        let error = by_name("x").unwrap_err();
+        let error = by_name("zzz").unwrap_err();
         assert!(
             error.contains("photoshop-heavy") && error.contains("pcmark8") && error.contains("mine.toml")
         );

@@ -271,7 +271,7 @@ fn what_does_not_fit_is_refused_by_name() {
         (AppsOptions { minutes: f64::NAN, ..small() }, "minutes"),
         (AppsOptions { file_size: 4096, ..small() }, "file_size"),
         (options(&["word", "word"]), "twice"),
-        (options(&["wrod"]), "photoshop-heavy"),
+        (options(&["wrod"]), "did you mean \"word\"?"),
         (options(&[]), "at least one"),
     ] {
         assert!(Apps::new(options).err().unwrap().contains(word), "{word}");

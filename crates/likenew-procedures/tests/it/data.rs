@@ -57,7 +57,7 @@ fn a_drive_that_compresses_is_found_and_is_no_problem() {
     assert!(findings.summary.contains("Sequential write: zeros are 5.0"), "{}", findings.summary);
     assert!(!findings.found_problem());
     let estimate = answer.estimate.as_ref().unwrap();
-    assert!(estimate.low > 4.8 && estimate.high < 5.2 && estimate.unit == "times", "{estimate:?}");
+    assert!(estimate.low > 4.8 && estimate.high < 5.2 && estimate.unit == "×", "{estimate:?}");
     let rows = &findings.tables["compressibility"];
     assert_eq!(rows.len(), 6);
     let column = |key: &str| rows.iter().map(|row| row[key].as_f64().unwrap()).collect::<Vec<_>>();
