@@ -167,11 +167,11 @@ fn age_drive(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option
 
 const NEW: &str = "state=new";
 
-/// Whether it is flash with a page map; other maps are described as `map`.
+/// Whether it is flash with a page map; other maps are described in a fact `map`.
 fn maps_pages(drive: &SimDrive) -> bool {
     let facts = drive.identity().facts;
     let has = |wanted: &str| facts.iter().any(|(name, _)| name == wanted);
-    has("page of the map") && !has("map")
+    has("mapping unit") && !has("map")
 }
 
 /// Three minutes of random writes.
@@ -207,7 +207,7 @@ fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result
 /// The construction that decides how a drive falls, from its description.
 fn construction(drive: &SimDrive) -> String {
     let [spare, page, block] =
-        ["over-provisioning", "page of the map", "erase block"].map(|name| fact(drive, name));
+        ["over-provisioning", "mapping unit", "erase block"].map(|name| fact(drive, name));
     if spare.is_empty() {
         return "no translation layer: nothing in a disk falls".into();
     }
@@ -266,4 +266,25 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
 /// Without decimals, and without the sign of a number that rounds to zero.
 fn whole(value: f64) -> String {
     format!("{:.0}", value.round() + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_sim::Spec;
+
+    use super::*;
+
+    fn drive(name: &str) -> SimDrive {
+        Spec::parse(name).unwrap().open(|_: &std::path::Path| unreachable!("no file is named")).unwrap()
+    }
+
+    #[test]
+    fn the_facts_of_a_drive_say_how_it_is_built() {
+        let flash = drive("sim:tiny-flash");
+        assert!(maps_pages(&flash));
+        let text = construction(&flash);
+        assert!(text.contains("over-provisioning, pages of ") && text.contains(", blocks of "), "{text}");
+        assert!(!maps_pages(&drive("sim:samsung-slc")));
+        assert!(!maps_pages(&drive("sim:disk-2tb")));
+    }
 }
