@@ -6,6 +6,7 @@ mod imports;
 mod links;
 mod literals;
 mod phrases;
+mod prose;
 mod sizes;
 mod words;
 
@@ -25,6 +26,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     violations.extend(words::violations(&root, &sources(&root))?);
     violations.extend(links::violations(&root)?);
     violations.extend(phrases::violations(&root)?);
+    violations.extend(prose::violations(&root)?);
     violations.extend(guarantees::violations(&root, &sources(&root))?);
     if violations.is_empty() {
         println!("tidy: no violations");

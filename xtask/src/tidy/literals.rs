@@ -5,17 +5,68 @@ use syn::visit::Visit;
 /// Attributes whose texts users read: errors, and what clap shows.
 const SHOWN: [&str; 5] = ["error", "arg", "command", "value", "group"];
 
-/// Each literal with its line: those of macros and of shown attributes included, those of `#[cfg(test)]` and doc comments not.
-pub(super) fn literals(source: &str) -> syn::Result<Vec<(usize, String)>> {
+/// Macros whose texts only who made a mistake in our code reads.
+const ASSERTING: [&str; 9] = [
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "unreachable",
+    "concat",
+];
+
+/// A text in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Literal {
+    /// The line at which it begins, from 1.
+    pub(super) line: usize,
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// Where a literal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Place {
+    /// In code.
+    #[default]
+    Code,
+    /// In an attribute that is shown: an error, what clap says.
+    Attribute,
+    /// In an assertion, or in `expect`.
+    Assertion,
+}
+
+/// Each literal: those of macros and of shown attributes included, those of `#[cfg(test)]` and doc comments not.
+pub(super) fn literals(source: &str) -> syn::Result<Vec<Literal>> {
     let mut literals = Literals::default();
     literals.visit_file(&syn::parse_file(source)?);
-    Ok(literals.0)
+    Ok(literals.found)
 }
 
 #[derive(Default)]
-struct Literals(Vec<(usize, String)>);
+struct Literals {
+    found: Vec<Literal>,
+    place: Place,
+}
 
 impl Literals {
+    fn push(&mut self, line: usize, text: String) {
+        self.found.push(Literal { line, text, place: self.place });
+    }
+
+    /// Reads `inside` as something that stands at `place`; in an assertion everything is of the assertion.
+    fn at(&mut self, place: Place, inside: impl FnOnce(&mut Self)) {
+        let outside = self.place;
+        if outside == Place::Code {
+            self.place = place;
+        }
+        inside(self);
+        self.place = outside;
+    }
+
     fn take(&mut self, tokens: proc_macro2::TokenStream) {
         let mut is_attribute = false;
         for token in tokens {
@@ -28,7 +79,7 @@ impl Literals {
                 proc_macro2::TokenTree::Literal(literal) => {
                     let line = literal.span().start().line;
                     if let syn::Lit::Str(text) = syn::Lit::new(literal) {
-                        self.0.push((line, text.value()));
+                        self.push(line, text.value());
                     }
                 }
                 proc_macro2::TokenTree::Ident(_) => {}
@@ -51,18 +102,26 @@ impl<'ast> Visit<'ast> for Literals {
     }
 
     fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
-        self.0.push((text.span().start().line, text.value()));
+        self.push(text.span().start().line, text.value());
     }
 
     fn visit_macro(&mut self, one: &'ast syn::Macro) {
-        self.take(one.tokens.clone());
+        let name = one.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let place = if ASSERTING.contains(&name.as_str()) { Place::Assertion } else { Place::Code };
+        self.at(place, |literals| literals.take(one.tokens.clone()));
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.visit_expr(&call.receiver);
+        let place = if call.method == "expect" { Place::Assertion } else { Place::Code };
+        self.at(place, |literals| call.args.iter().for_each(|argument| literals.visit_expr(argument)));
     }
 
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
         if let syn::Meta::List(list) = &attribute.meta
             && SHOWN.iter().any(|shown| list.path.is_ident(shown))
         {
-            self.take(list.tokens.clone());
+            self.at(Place::Attribute, |literals| literals.take(list.tokens.clone()));
         }
     }
 }
@@ -87,7 +146,14 @@ mod tests {
     fn macros_and_errors_are_read_and_tests_are_not() {
         let source = "/// a comment\n#[derive(Debug)]\n#[error(\"an error\")]\nstruct E;\n#[doc = \"no\"]\nfn f() { format!(\"a {}\", g(\"b\")); table! { /// no\n x } }\n\
             #[cfg(test)]\nmod tests { fn t() { \"no\" } }\n#[test]\nfn t() { \"no\" }\n";
-        let texts: Vec<String> = literals(source).unwrap().into_iter().map(|(_, text)| text).collect();
+        let texts: Vec<String> = literals(source).unwrap().into_iter().map(|found| found.text).collect();
         assert_eq!(texts, ["an error", "a {}", "b"]);
+    }
+
+    #[test]
+    fn the_place_of_a_literal_is_told() {
+        let source = "#[error(\"an error\")]\nstruct E;\nfn f() { assert!(x, \"an assertion\"); f(\"code\").expect(\"a mistake\"); }\n";
+        let places: Vec<Place> = literals(source).unwrap().into_iter().map(|found| found.place).collect();
+        assert_eq!(places, [Place::Attribute, Place::Assertion, Place::Code, Place::Assertion]);
     }
 }

@@ -130,8 +130,8 @@ pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
             continue;
         }
         let text = std::fs::read_to_string(&path)?;
-        for (line, text) in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
-            violations.extend(refused(&name, line, &text));
+        for found in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
+            violations.extend(refused(&name, found.line, &found.text));
         }
     }
     for path in documents(root) {
@@ -167,8 +167,9 @@ fn is_exempt(name: &str) -> bool {
 }
 
 /// Tests may say anything, and assert what parsers and old files say.
-fn is_test(name: &str) -> bool {
-    name.contains("/tests/") || name.contains("/examples/") || name.ends_with("tests.rs")
+pub(super) fn is_test(name: &str) -> bool {
+    ["/tests/", "/examples/", "/fixtures"].iter().any(|part| name.contains(part))
+        || name.ends_with("tests.rs")
 }
 
 /// Every text that users and contributors read. Decisions say what was so when they were made; messages are made of the literals.

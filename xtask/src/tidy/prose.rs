@@ -1,0 +1,114 @@
+//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, or at the variants of an error.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::files;
+use super::literals::{Place, literals};
+use super::phrases::is_test;
+
+/// A text of fewer words is a name, a unit, a key or a path.
+const WORDS_MIN: usize = 4;
+
+/// Rooms that nobody reads at a terminal: measurements of ourselves and their reports.
+const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
+
+/// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
+const ALLOWED: [(&str, &str, &str); 1] =
+    [("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it")];
+
+/// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
+const SENTENCES_LEFT: [(&str, usize); 17] = [
+    ("crates/likenew-archive", 21),
+    ("crates/likenew-cli", 23),
+    ("crates/likenew-core", 93),
+    ("crates/likenew-diagnosis", 5),
+    ("crates/likenew-explaining", 15),
+    ("crates/likenew-fio", 84),
+    ("crates/likenew-measuring", 30),
+    ("crates/likenew-nbd", 26),
+    ("crates/likenew-procedures", 1),
+    ("crates/likenew-real", 21),
+    ("crates/likenew-refresh", 39),
+    ("crates/likenew-report", 5),
+    ("crates/likenew-restoring", 29),
+    ("crates/likenew-run", 4),
+    ("crates/likenew-sim", 292),
+    ("crates/likenew-trace", 91),
+    ("crates/likenew-watch", 26),
+];
+
+/// Sentences that stand elsewhere, and numbers that are too large by now.
+pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files(&[root.join("crates")], "rs") {
+        let name = path.strip_prefix(root)?.display().to_string();
+        if is_test(&name) || EXEMPT.iter().any(|exempt| name.starts_with(exempt)) || is_wording(&name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path)?;
+        let of: String = name.split('/').take(2).collect::<Vec<_>>().join("/");
+        for one in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
+            if one.place == Place::Code && is_sentence(&one.text) && !is_allowed(&name, &one.text) {
+                let sentence: String = one.text.chars().take(70).collect();
+                let said = format!("{name}:{}: a sentence outside of wording: {sentence:?}", one.line);
+                found.entry(of.clone()).or_default().push(said);
+            }
+        }
+    }
+    let mut violations = Vec::new();
+    for (of, left) in SENTENCES_LEFT {
+        let count = found.get(of).map_or(0, Vec::len);
+        if count < left {
+            violations.push(format!("{of}: {count} sentences are left; lower its number in SENTENCES_LEFT"));
+        }
+    }
+    for (of, sentences) in found {
+        let left = SENTENCES_LEFT.iter().find(|(name, _)| *name == of).map_or(0, |(_, left)| *left);
+        if sentences.len() > left {
+            violations.extend(sentences);
+        }
+    }
+    Ok(violations)
+}
+
+fn is_allowed(name: &str, text: &str) -> bool {
+    ALLOWED.iter().any(|(end, start, _)| name.ends_with(end) && text.starts_with(start))
+}
+
+/// Where sentences belong.
+fn is_wording(name: &str) -> bool {
+    name.ends_with("/wording.rs") || name.contains("/wording/")
+}
+
+/// Whether it is prose: words with spaces between, and not a path, a command line or a pattern.
+fn is_sentence(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+        letters.len() >= 2 && letters.chars().all(|c| c.is_alphabetic() || c == '\'' || c == '-')
+    };
+    text.split_whitespace().filter(|word| is_word(word)).count() >= WORDS_MIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_has_words() {
+        assert!(is_sentence("The drive {name} takes no TRIM here."));
+        for other in
+            ["/sys/block/{disk}/queue/rotational", "a {} of {}", "{a}: {b} MB/s, {c} IOPS", "key = value"]
+        {
+            assert!(!is_sentence(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn wording_is_told_by_its_path() {
+        assert!(is_wording("crates/a/src/x/wording.rs") && is_wording("crates/a/src/wording/help.rs"));
+        assert!(!is_wording("crates/a/src/rewording.rs"));
+    }
+}
