@@ -49,8 +49,12 @@ pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec
 /// Modules whose file has another name; tests and examples may share a file.
 fn path_attributes(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
-    for path in sources.iter().filter(|path| path.iter().any(|part| part == "src")) {
-        let name = path.strip_prefix(root)?.display();
+    for path in sources {
+        let name = path.strip_prefix(root)?;
+        if !name.iter().any(|part| part == "src") {
+            continue;
+        }
+        let name = name.display();
         let text = std::fs::read_to_string(path)?;
         let lines = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("#[path"));
         violations.extend(lines.map(|(index, _)| {
@@ -126,6 +130,19 @@ fn last(module: &ModulePath) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clone_may_lie_below_a_folder_of_that_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("src/likenew");
+        let sources = ["crates/a/tests/t.rs", "crates/a/src/x.rs"].map(|name| root.join(name));
+        for source in &sources {
+            std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+            std::fs::write(source, "#[path = \"y.rs\"]\nmod x;\n").unwrap();
+        }
+        let violations = path_attributes(&root, &sources).unwrap();
+        assert_eq!(violations, ["crates/a/src/x.rs:1: a #[path]; give the file the name of its module"]);
+    }
 
     fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
         let folder =
