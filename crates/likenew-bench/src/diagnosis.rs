@@ -2,6 +2,7 @@
 //! ones.
 
 mod case;
+mod drawn;
 mod fit;
 mod matrix;
 
@@ -33,6 +34,12 @@ pub(crate) struct Options {
     /// Only every n-th case
     #[arg(long, default_value_t = 1)]
     sample: usize,
+    /// Drawn drives in drawn situations instead: so many drives, three sick cases and a healthy one each
+    #[arg(long, value_name = "DRIVES")]
+    drawn: Option<u64>,
+    /// The number of the first drawn drive
+    #[arg(long, default_value_t = 1)]
+    first: u64,
     /// One target: causes at work, answers and evidence
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
@@ -51,6 +58,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let answer = case.run(&SimulatedBaselines::default())?;
         println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.causes.join(", "));
         answer.sentences.iter().for_each(|sentence| println!("- {sentence}"));
+        return Ok(());
+    }
+    if let Some(drives) = options.drawn {
+        let drawn = drawn::draw(options.first, drives);
+        let cases: Vec<Case> = drawn.iter().map(|of| of.case.clone()).collect();
+        let answers = run_all(&cases, options.threads)?;
+        print!("{}\n{}", matrix::report(&cases, &answers), drawn::report(&drawn, &answers));
         return Ok(());
     }
     let mut all = cases(options.seeds, !options.alone)?;

@@ -1,5 +1,6 @@
 //! The input of a diagnosis.
 
+use likenew_core::drive;
 use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind};
 
 use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site, Symptom};
@@ -100,6 +101,30 @@ impl<'a> Case<'a> {
         let reads = [self.measurements.fastest_read, self.measurements.metric(Metric::SequentialRead)];
         let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
         Some(fastest.divide_by(Measured::with_interval(link, 0.0)))
+    }
+
+    /// Whether TRIM is sent for its free space and reaches the drive; `None` if either is unknown.
+    pub fn receives_trim(&self) -> Option<bool> {
+        let facts = self.facts?;
+        let is_ignored = self.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false))
+            || self.site.is_some_and(|site| site.kind == drive::Kind::Simulated && !site.trims);
+        if is_ignored || facts.trim_blocked_by().is_some() {
+            return Some(false);
+        }
+        facts.file_system.as_ref()?.trimming.is_sent()
+    }
+
+    /// Whether its counters of throttling went up during the run; `None` if it has none.
+    pub fn throttled(&self) -> Option<bool> {
+        let counts = &self.delta?.counts;
+        let each = [
+            &counts.throttled_light_s,
+            &counts.throttled_heavy_s,
+            &counts.throttled_light_times,
+            &counts.throttled_heavy_times,
+        ];
+        let sum = each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other);
+        sum.map(|count| count > 0)
     }
 
     /// Whether an array below it is rebuilding, checking or reshaping itself.

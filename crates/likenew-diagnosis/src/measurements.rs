@@ -31,8 +31,9 @@ pub struct Measurements {
     pub aligned_over_shifted: Option<Measured>,
     /// Rate of writing zeros over that of random data.
     pub zeros_over_random: Option<Measured>,
-    /// Rate of writes after a rest over that before it.
-    pub rested_over_worked: Option<Measured>,
+    /// Rate of writing a region a second time, sequentially, over that of the end of the first time; absent if
+    /// the second time ended before the place where the first had become slow.
+    pub rewritten_over_first: Option<Measured>,
     /// The same after TRIM and a rest, over a rest alone.
     pub trimmed_over_rested: Option<Measured>,
     /// A lasting drop of sequential writes, if there was one.

@@ -21,14 +21,17 @@ struct FixStep {
 
 /// All steps, the gentlest first.
 const STEPS: [FixStep; 8] = [
-    FixStep { kind: ActionKind::Fstrim, causes: &["no_trim", "nearly_full"] },
-    FixStep { kind: ActionKind::DiscardFree, causes: &["no_trim", "nearly_full"] },
+    FixStep { kind: ActionKind::Fstrim, causes: &["no_trim", "scattered_data", "nearly_full"] },
+    FixStep { kind: ActionKind::DiscardFree, causes: &["no_trim", "scattered_data", "nearly_full"] },
     FixStep { kind: ActionKind::Refresh, causes: &["old_data"] },
-    FixStep { kind: ActionKind::OverwriteFree, causes: &["no_trim"] },
-    FixStep { kind: ActionKind::Rewrite, causes: &["no_trim"] },
-    FixStep { kind: ActionKind::Discard, causes: &["no_trim", "nearly_full", "old_data"] },
-    FixStep { kind: ActionKind::Overwrite, causes: &["no_trim", "old_data"] },
-    FixStep { kind: ActionKind::NvmeFormat, causes: &["no_trim", "nearly_full", "old_data"] },
+    FixStep { kind: ActionKind::OverwriteFree, causes: &["no_trim", "scattered_data"] },
+    FixStep { kind: ActionKind::Rewrite, causes: &["no_trim", "scattered_data"] },
+    FixStep { kind: ActionKind::Discard, causes: &["no_trim", "scattered_data", "nearly_full", "old_data"] },
+    FixStep { kind: ActionKind::Overwrite, causes: &["no_trim", "scattered_data", "old_data"] },
+    FixStep {
+        kind: ActionKind::NvmeFormat,
+        causes: &["no_trim", "scattered_data", "nearly_full", "old_data"],
+    },
 ];
 
 /// A step that fixes a cause, on one target.

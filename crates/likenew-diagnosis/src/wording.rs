@@ -129,6 +129,39 @@ pub(crate) mod no_trim {
     }
 }
 
+pub(crate) mod scattered_data {
+    use super::{Hint, Measured, either, times};
+
+    pub(crate) const TITLE: &str = "scattered data";
+    pub(crate) const SUMMARY: &str = "data is scattered over all erase blocks, so garbage collection copies it before every write";
+
+    pub(crate) const WRITE_TWICE: Hint =
+        Hint::thorough_writing("Write a region twice: the second time it frees whole erase blocks");
+
+    pub(crate) fn statement() -> String {
+        "data scattered over all erase blocks, so garbage collection copies it before every write".into()
+    }
+
+    pub(crate) fn rewritten_faster(ratio: Measured) -> String {
+        format!(
+            "Written a second time, the same addresses are {} as fast as at the end of the first time.",
+            times(ratio)
+        )
+    }
+
+    pub(crate) fn trim_arrives(is: bool) -> String {
+        either(
+            is,
+            "TRIM is sent and reaches the drive, so it keeps no deleted data.",
+            "TRIM does not reach the drive, so it may keep deleted data.",
+        )
+    }
+
+    pub(crate) fn nothing_free(is: bool) -> String {
+        either(is, "Hardly anything is free that TRIM could release.", "There is free space.")
+    }
+}
+
 pub(crate) mod nearly_full {
     use super::{Action, Hint, Share};
 

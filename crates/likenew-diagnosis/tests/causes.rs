@@ -118,7 +118,7 @@ fn healthy() -> Target {
         idle_over_busy: Some(add_measured(1.05)),
         aligned_over_shifted: Some(add_measured(0.6)),
         zeros_over_random: Some(add_measured(1.0)),
-        rested_over_worked: Some(add_measured(1.02)),
+        rewritten_over_first: Some(add_measured(1.02)),
         trimmed_over_rested: Some(add_measured(1.01)),
         steady_written_bytes: Some(2e9),
         read_scatter: Some(add_measured(0.02)),
@@ -204,6 +204,12 @@ const BREAKS: &[Broken] = &[
         t.facts.stack[1].takes_trim = fact(false);
         t.facts.file_system.as_mut().unwrap().trimming =
             Trimming { immediate: fact(false), timer_enabled: fact(false), ..Trimming::default() };
+    }),
+    ("scattered_data", healthy, |t| {
+        t.slower(Metric::SequentialWrite, 3.0);
+        t.slower(Metric::RandomWrite, 4.0);
+        t.measurements.rewritten_over_first = Some(add_measured(4.5));
+        t.measurements.trimmed_over_rested = None;
     }),
     ("old_data", healthy, |t| {
         t.slower(Metric::SequentialRead, 5.0);

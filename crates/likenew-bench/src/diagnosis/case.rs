@@ -27,6 +27,17 @@ pub(super) struct Case {
     pub(super) truth: Vec<&'static str>,
     /// One of these must be named first: faults before causes by design. Empty for a healthy drive.
     pub(super) expected: Vec<&'static str>,
+    /// What it is compared with.
+    pub(super) references: References,
+}
+
+/// What a drive is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum References {
+    /// The same simulated drive when new.
+    Simulated,
+    /// Nothing.
+    None,
 }
 
 /// Evidence of a cause, and the probability that it is present.
@@ -42,6 +53,10 @@ pub(super) struct ScoredEvidence {
 pub(super) struct CaseResult {
     /// Names of causes, in the order of the answer.
     pub(super) causes: Vec<String>,
+    /// The same names, with the probability that is stated for each.
+    pub(super) stated: Vec<(String, f64)>,
+    /// What the worst metric has lost since the drive was new, in percent.
+    pub(super) loss_percent: f64,
     /// Whether something is slow without an explanation.
     pub(super) is_undecided: bool,
     /// The sentences.
@@ -159,7 +174,7 @@ impl Case {
         let is_fault =
             |name: &&str| by_name(name).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
         let expected = truth.iter().copied().filter(is_fault).collect();
-        Ok(Self { target: target.to_owned(), seed, truth, expected })
+        Ok(Self { target: target.to_owned(), seed, truth, expected, references: References::Simulated })
     }
 
     /// Checks it against its simulated baseline, like `likenew`.
@@ -169,17 +184,31 @@ impl Case {
     pub(super) fn run(&self, baselines: &SimulatedBaselines) -> anyhow::Result<CaseResult> {
         let spec = Spec::parse(&self.target)?;
         let baseline = baselines.baseline_for(&spec)?;
-        let asked = CheckOptions {
-            references: baseline.references,
-            normal: baseline.normal,
-            ..CheckOptions::default()
+        let when_new = baseline.references.clone();
+        let asked = match self.references {
+            References::Simulated => CheckOptions {
+                references: baseline.references,
+                normal: baseline.normal,
+                ..CheckOptions::default()
+            },
+            References::None => CheckOptions::default(),
         };
         let (findings, evidence_items) =
             run_check(&spec, self.seed, &asked).with_context(|| self.target.clone())?;
         let rows = findings.tables.get("causes").map(Vec::as_slice).unwrap_or_default();
-        let causes = rows.iter().filter_map(|row| row.get("cause")?.as_str().map(str::to_owned));
+        let stated: Vec<(String, f64)> = rows
+            .iter()
+            .filter_map(|row| {
+                Some((
+                    row.get("cause")?.as_str()?.to_owned(),
+                    row.get("probability_percent")?.as_f64()? / 100.0,
+                ))
+            })
+            .collect();
         Ok(CaseResult {
-            causes: causes.collect(),
+            causes: stated.iter().map(|(name, _)| name.clone()).collect(),
+            stated,
+            loss_percent: loss_percent(&findings, &when_new),
             evidence_items,
             is_undecided: findings.answers.iter().any(|answer| answer.standing == Standing::Unknown),
             sentences: findings
@@ -230,6 +259,15 @@ impl SimulatedBaselines {
         cache().insert(new.text, baseline.clone());
         Ok(baseline)
     }
+}
+
+/// The worst metric against that of the drive when new.
+fn loss_percent(findings: &Findings, when_new: &[ReferenceOption]) -> f64 {
+    let now = CheckMetrics::from_findings(findings).metrics;
+    let shares = now
+        .iter()
+        .filter_map(|(metric, per_s)| Some(per_s / when_new.iter().find(|new| new.metric == *metric)?.per_s));
+    100.0 * (1.0 - shares.fold(1.0, f64::min))
 }
 
 fn run_check(

@@ -10,9 +10,9 @@ fn a_fallen_drive_and_a_new_one_are_distinguished_in_one_sentence() {
     assert!(fallen["summary"].as_str().unwrap().starts_with("Writes are slow: "), "{}", fallen["summary"]);
     let [slow, cause] = [&fallen["answers"][0], &fallen["answers"][1]];
     assert_eq!((&slow["id"], &slow["standing"]), (&"slow".into(), &"problem".into()));
-    assert_eq!((&cause["id"], &cause["standing"]), (&"cause_no_trim".into(), &"problem".into()));
-    assert!(cause["answer"].as_str().unwrap().contains("no TRIM"), "{cause}");
-    assert_eq!(fallen["tables"]["causes"][0]["cause"], "no_trim");
+    assert_eq!((&cause["id"], &cause["standing"]), (&"cause_scattered_data".into(), &"problem".into()));
+    assert!(cause["answer"].as_str().unwrap().contains("data scattered"), "{cause}");
+    assert_eq!(fallen["tables"]["causes"][0]["cause"], "scattered_data");
     // The whole drive holds data, so nothing gentler than rewriting all of it is possible, which loses nothing.
     let fix = &fallen["tables"]["fixes"][0];
     assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step rewrite");

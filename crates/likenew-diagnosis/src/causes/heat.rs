@@ -46,19 +46,9 @@ impl Cause for Heat {
             wording::heat::slower_when_warm,
             wording::heat::LOAD_AGAIN,
         );
-        let counts = case.delta.map(|since| &since.counts);
-        let throttled = counts.and_then(|counts| {
-            let each = [
-                &counts.throttled_light_s,
-                &counts.throttled_heavy_s,
-                &counts.throttled_light_times,
-                &counts.throttled_heavy_times,
-            ];
-            each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
-        });
         log_odds.add_count(
             "throttle_count",
-            throttled.map(|count| count > 0),
+            case.throttled(),
             wording::heat::throttle_count,
             wording::heat::READ_COUNTERS,
         );

@@ -1,6 +1,6 @@
 //! All causes, one file pair each.
 
-use super::{Case, Cause, LogOdds, wording};
+use super::{Case, Cause, LogOdds, Measured, Metric, wording};
 use commands::shell_quote;
 
 mod background_io;
@@ -22,6 +22,7 @@ mod no_trim;
 mod old_data;
 mod power_saving;
 mod read_cache;
+mod scattered_data;
 mod shingled;
 mod slc_cache;
 mod slow_region;
@@ -34,6 +35,7 @@ mod write_cache_off;
 pub const ALL: &[&dyn Cause] = &[
     &slc_cache::SlcCache,
     &no_trim::NoTrim,
+    &scattered_data::ScatteredData,
     &old_data::OldData,
     &slow_region::SlowRegionCause,
     &heat::Heat,
@@ -69,4 +71,13 @@ fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     let is_known = case.measurements.access_ns.is_some() || case.drive().is_some();
     let is_disk = is_known.then(|| case.is_disk());
     log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
+}
+
+/// The speed of the slowest writes over that of sequential reads, each relative to its reference: writes wait
+/// for garbage collection, reads hardly do.
+fn slowest_writes(case: &Case<'_>) -> Option<Measured> {
+    let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
+    let slowest = writes.into_iter().filter_map(|metric| case.is_below(metric));
+    let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value))?;
+    Some(slowest.divide_by(case.is_below(Metric::SequentialRead)?))
 }

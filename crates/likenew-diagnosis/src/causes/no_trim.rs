@@ -9,7 +9,7 @@ use crate::steps::steps;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Possibility, Symptom, wording};
 
 use super::commands::trim_through;
-use super::hard_disk_evidence;
+use super::{hard_disk_evidence, slowest_writes};
 
 /// The drive receives no TRIM.
 pub(super) struct NoTrim;
@@ -63,13 +63,9 @@ impl Cause for NoTrim {
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        // Writes wait for garbage collection, reads hardly do.
-        let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
-        let slowest = writes.into_iter().filter_map(|metric| case.is_below(metric));
-        let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value));
         log_odds.add_measured(
             "writes_below_reads",
-            slowest.zip(case.is_below(Metric::SequentialRead)).map(|(writes, reads)| writes.divide_by(reads)),
+            slowest_writes(case),
             0.7,
             wording::no_trim::writes_below_reads,
             wording::no_trim::COMPARE,

@@ -128,7 +128,7 @@ impl<'a> CheckResults<'a> {
             idle_over_busy: self.idle_ratio(),
             aligned_over_shifted: self.alignment_ratio(),
             zeros_over_random: self.zeros_ratio(),
-            rested_over_worked: over(self.rate(RESTED_WRITES), self.end_of(WRITES)),
+            rewritten_over_first: self.rewritten_ratio(),
             trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES))
                 .filter(|_| self.received_trim()),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
@@ -358,6 +358,17 @@ impl<'a> CheckResults<'a> {
     fn final_write_rate(&self) -> Option<Measured> {
         let rates = rates_by_bytes(self.segment(WRITES)?);
         measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
+    }
+
+    /// The second time from where the first one had become slow: before that a cache or the blocks of the reserve
+    /// take all writes.
+    fn rewritten_ratio(&self) -> Option<Measured> {
+        let again = self.segment(RESTED_WRITES)?;
+        let from = self.knee_of(WRITES).map_or(0.0, |knee| knee.at_bytes.value);
+        let passed = (from / again.gigabytes.width as f64) as usize;
+        let rates = rates_by_bytes(again);
+        let beyond = rates.get(passed..).filter(|rates| rates.len() >= DROP_WINDOWS)?;
+        Some(measured_from(beyond)?.divide_by(self.final_write_rate()?))
     }
 
     fn start_of(&self, name: &str) -> Option<Measured> {

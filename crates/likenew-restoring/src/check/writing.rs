@@ -34,6 +34,8 @@ const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
 const WINDOWS: u64 = 128;
 /// One part in this many of the area is written again.
 const PART: u64 = 4;
+/// The same after a drop, which the second pass has to reach.
+const PART_AFTER_DROP: u64 = 2;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
@@ -55,14 +57,25 @@ const SHIFTED_OF_ARM: u64 = 40;
 impl WorkloadPlan<'_> {
     pub(super) fn writes(&self, area: &Range<u64>) -> Option<Step> {
         let length = area.end - area.start;
-        let part = area.start..area.start + (length / PART).next_multiple_of(u64::from(BLOCK)).min(length);
+        let first = |share: u64| {
+            area.start..area.start + (length / share).next_multiple_of(u64::from(BLOCK)).min(length)
+        };
+        let part = first(PART);
         let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
         let step = self
             .first_writes(area)
             .or_else(|| self.unless_run(IDLE_BEFORE_READS, || Workload::rest(self.rest(REST))))
             .or_else(|| self.new_data_reads())
             .or_else(|| self.unwritten_reads(area))
-            .or_else(|| self.small_writes(&part))
+            .or_else(|| self.unless_run(SMALL_WRITES, || self.small_writes(part.clone(), SMALLS, SMALL_TIME)))
+            // After a drop the second pass tells most, and comes before the time is up.
+            .or_else(|| {
+                self.unless_run(RESTED_WRITES, || {
+                    self.write(&first(PART_AFTER_DROP), length, DataClass::Random)
+                })
+                .filter(|_| self.has_dropped())
+            })
+            .or_else(|| self.shifted_writes(&part))
             .or_else(|| self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))))
             .or_else(|| again(RESTED_WRITES, DataClass::Random));
         if let Some(workload) = step {
@@ -139,35 +152,37 @@ impl WorkloadPlan<'_> {
 
     /// Small writes at aligned addresses, and shifted by every number of sectors, because one of the shifts
     /// fits the drive's blocks.
-    fn small_writes(&self, part: &Range<u64>) -> Option<Workload> {
-        let small = |region: Range<u64>, ops: u64, time: Nanos| {
-            let until = Until { elapsed: Some(time), ..Until::ops(ops) };
-            Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
-        };
-        self.unless_run(SMALL_WRITES, || small(part.clone(), SMALLS, SMALL_TIME)).or_else(|| {
-            // The aligned ones twice, before and after all others, because a drive may wake up or slow down
-            // in between.
-            let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
-            let last =
-                shifts(self.evidence.geometry.block).take(1).map(|shift| (shift, ALIGNED_REPEAT.to_owned()));
-            all.chain(last).find_map(|(shift, name)| {
-                self.unless_run(&format!("{SHIFTED_WRITES} {name}"), || {
-                    // The start of the region shifts every address.
-                    let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
-                    small(
-                        region,
-                        if self.is_disk() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT },
-                        SHIFTED_TIME,
-                    )
-                })
+    fn shifted_writes(&self, part: &Range<u64>) -> Option<Workload> {
+        let count = if self.is_disk() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT };
+        // The aligned ones twice, before and after all others, because a drive may wake up or slow down in
+        // between.
+        let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
+        let last =
+            shifts(self.evidence.geometry.block).take(1).map(|shift| (shift, ALIGNED_REPEAT.to_owned()));
+        all.chain(last).find_map(|(shift, name)| {
+            self.unless_run(&format!("{SHIFTED_WRITES} {name}"), || {
+                // The start of the region shifts every address.
+                let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
+                self.small_writes(region, count, SHIFTED_TIME)
             })
         })
+    }
+
+    fn small_writes(&self, region: Range<u64>, ops: u64, time: Nanos) -> Workload {
+        let until = Until { elapsed: Some(time), ..Until::ops(ops) };
+        Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
+    }
+
+    fn has_dropped(&self) -> bool {
+        CheckResults::new(self.evidence).cliff_in(WRITES).is_some()
     }
 
     /// Only a drop is worth the bytes.
     fn at_half_rate(&self, area: &Range<u64>) -> Option<Workload> {
         let first = self.segment(WRITES)?;
-        CheckResults::new(self.evidence).cliff_in(WRITES)?;
+        if !self.has_dropped() {
+            return None;
+        }
         let rate = first.bytes_per_s()? / 2.0;
         self.unless_run(SLOW_WRITES, || {
             let mut workload = self.write(area, area.end - area.start, DataClass::Random);

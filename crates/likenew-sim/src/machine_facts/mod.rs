@@ -110,7 +110,10 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
             ORIGIN,
         ),
         trimming: Trimming {
-            immediate: fact(!(trims_nothing(spec) && matches!(model.mechanism, Mechanism::Flash(_)))),
+            immediate: fact(match &model.mechanism {
+                Mechanism::Flash(flash) => !trims_nothing(spec, flash),
+                Mechanism::Disk(_) | Mechanism::Volume(_) => true,
+            }),
             timer_enabled: fact(false),
             ..Trimming::default()
         },

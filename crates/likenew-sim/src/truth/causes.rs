@@ -12,6 +12,10 @@ use crate::state::State;
 /// Share of data from which on a drive has too little free space left. Chosen: a drive this full
 /// garbage-collects with little more than its over-provisioning.
 const NEARLY_FULL: f64 = 0.9;
+/// Share of the addresses that hold data, above which random overwriting leaves no empty blocks. Chosen: at a half,
+/// greedy garbage collection copies a fifth of a page for each page written (P. Desnoyers, "Analytic Models of SSD
+/// Write Performance", ACM Transactions on Storage 10 (2014)).
+const SCATTERED_SHARE: f64 = 0.5;
 /// Share of its rated life from which on flash is slowed down by wear. Chosen: the simulator then needs one
 /// retry a page.
 const WORN_OUT_SHARE: f64 = 0.5;
@@ -52,10 +56,22 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     causes
 }
 
-/// Whether a flash drive has never received TRIM: its past wrote every address and freed none, or nearly so.
-pub(crate) fn trims_nothing(spec: &Spec) -> bool {
-    let nearly_all = spec.deleted > 0.0 && spec.filled_share() >= NEARLY_FULL;
-    spec.state == State::Used && (spec.fill.is_none() || nearly_all)
+/// Whether a flash drive keeps deleted data that costs it speed: no TRIM reached it, and its past wrote too much.
+pub(crate) fn trims_nothing(spec: &Spec, flash: &FlashModel) -> bool {
+    let keeps_deleted = spec.deleted > 0.0 || !make::with_trim(spec, flash.parameters).trim.works();
+    keeps_deleted && is_overwritten(spec, flash)
+}
+
+/// Whether its past was written at random over so much that garbage collection has to copy current data: with a page
+/// map that depends on how much is left free, while log blocks are full of scattered pages whatever is free.
+fn is_overwritten(spec: &Spec, flash: &FlashModel) -> bool {
+    let costs = match flash.layer {
+        Layer::Page(_) | Layer::Compressing(_) => spec.filled_share() > SCATTERED_SHARE,
+        Layer::Bast(_) | Layer::Fast(_) => true,
+        // Every block is in its place.
+        Layer::Block(_) => false,
+    };
+    spec.state == State::Used && costs
 }
 
 /// Causes outside of the drive, and those that hide what it is.
@@ -64,7 +80,9 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let faults = make::faults(spec, model).unwrap_or_default();
     let mut causes = Vec::new();
     causes.extend(faults.neighbor.map(|_| "background_io"));
-    causes.extend(faults.throttle.map(|_| "heat"));
+    // A volume has no temperature: its provider slows it down.
+    let is_volume = matches!(model.mechanism, Mechanism::Volume(_));
+    causes.extend(faults.throttle.filter(|_| !is_volume).map(|_| "heat"));
     causes.extend(faults.real_capacity_bytes.map(|_| "counterfeit"));
     causes.extend(met.crypt.map(|_| "encryption"));
     causes.extend(met.wake.map(|_| "power_saving"));
@@ -89,9 +107,10 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
     let mut causes = Vec::new();
     if spec.fill.is_some() && spec.in_use() >= NEARLY_FULL {
         causes.push("nearly_full");
-    } else if trims_nothing(spec) {
+    } else if trims_nothing(spec, flash) {
         causes.push("no_trim");
     }
+    causes.extend((spec.deleted == 0.0 && is_overwritten(spec, flash)).then_some("scattered_data"));
     let is_old = parameters
         .aging
         .is_some_and(|aging| past.fill > 0.0 && aging.senses((past.age.0 / 1_000_000_000) as i64) > 1);
@@ -151,10 +170,14 @@ mod tests {
             ("tiny-flash", ""),
             ("tiny-flash?fill=0.5", ""),
             ("tiny-flash?state=used&fill=0.5", ""),
-            ("tiny-flash?state=used", "no_trim"),
+            ("tiny-flash?state=used", "scattered_data"),
+            ("tiny-flash?state=used&trim=off", "no_trim scattered_data"),
+            ("tiny-flash?state=used&fill=1", "nearly_full scattered_data"),
             ("tiny-flash?fill=0.95", "nearly_full"),
             ("tiny-flash?state=used&fill=0.95&deleted=0.4", "no_trim"),
-            ("tiny-flash?state=used&fill=0.7&deleted=0.4", ""),
+            ("tiny-flash?state=used&fill=0.7", "scattered_data"),
+            ("tiny-flash?state=used&fill=0.7&deleted=0.4", "no_trim"),
+            ("samsung-slc?state=used&fill=0.5", "no_trim scattered_data"),
             ("tiny-flash?link=sata1.5g", "narrow_link"),
             ("tiny-flash?link=sata6g", ""),
             ("tiny-flash?link=usb2", "slow_usb"),
@@ -169,6 +192,7 @@ mod tests {
             ("qlc-nvme-1tb?hmb=64MiB", "slc_cache"),
             ("cloud-gp2-100gib", ""),
             ("cloud-gp2-100gib?lazy=on", "lazy_volume"),
+            ("cloud-gp2-100gib?throttle=0.2", ""),
             ("cloud-gp2-100gib?state=used", "token_bucket"),
             ("tiny-flash?crc=500&firmware=500ms", "firmware link_errors"),
             ("tiny-flash?readcache=1GiB&array=10MB/s", "degraded_array read_cache"),

@@ -1,0 +1,274 @@
+//! Drawn drives in drawn situations of drawn strength: how well `check` finds causes on drives that nothing was
+//! set on.
+//!
+//! Nothing here is chosen by what it shows: a drive, its data, one or two situations and their strengths come
+//! from the number of the case alone. How much a situation costs is measured, as the worst metric over that
+//! of the same drive when new.
+
+use likenew_diagnosis::{Kind, by_name};
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::case::{Case, CaseResult, References};
+
+/// Sick cases of each drive; they share the measurement of the drive when new.
+const SICK_PER_DRIVE: usize = 3;
+/// Share of cases with two situations at once.
+const PAIRS: f64 = 1.0 / 3.0;
+/// Share of drives from the generator; the others are of the catalog.
+const GENERATED: f64 = 0.75;
+/// Share of drives with nothing to compare with.
+const UNKNOWN: f64 = 0.1;
+/// Tries to find a situation that fits a drive: most do.
+const TRIES: usize = 200;
+/// Catalog drives that are small enough to check by the thousand.
+const CATALOG: [&str; 9] = [
+    "tiny-flash",
+    "tlc-sata-500gb",
+    "crucial-m4-128gb",
+    "qlc-nvme-1tb",
+    "wd6400aaks",
+    "disk-2tb",
+    "seagate-momentus-5400.6",
+    "cloud-gp2-100gib",
+    "intel-x25-m-80gb",
+];
+
+/// Loss from which a cause has to be found, and the upper bounds of the rows of the table, in percent.
+const LOSS_COUNTED: f64 = 20.0;
+const LOSSES: [f64; 5] = [5.0, 10.0, 20.0, 50.0, 100.0];
+/// Upper bounds of the rows of stated probability.
+const STATED: [f64; 4] = [0.95, 0.98, 0.995, 1.0];
+/// Goals, in percent: the top cause alone and in pairs, healthy drives called sick, and a stated 90 to 95%.
+const RIGHT_ALONE: f64 = 95.0;
+const RIGHT_IN_PAIRS: f64 = 90.0;
+const SICK_MAX: f64 = 1.0;
+const STATED_RIGHT: (f64, f64) = (85.0, 95.0);
+
+/// A case, and how many situations were drawn for it.
+pub(super) struct DrawnCase {
+    pub(super) case: Case,
+    situations: usize,
+}
+
+/// The cases of some drives, from the number of the first one: of each a healthy one and some sick ones.
+pub(super) fn draw(first: u64, drives: u64) -> Vec<DrawnCase> {
+    (first..first + drives).flat_map(of_drive).collect()
+}
+
+fn of_drive(number: u64) -> Vec<DrawnCase> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
+    let name = if rng.random_bool(GENERATED) {
+        format!("generated-{number}")
+    } else {
+        (*CATALOG.choose(&mut rng).expect("there are some")).to_owned()
+    };
+    let references = if rng.random_bool(UNKNOWN) { References::None } else { References::Simulated };
+    let fill = format!("fill={:.2}", rng.random_range(0.3..0.85));
+    let case = |settings: &[String]| {
+        let mut all = vec![fill.clone()];
+        for setting in settings {
+            let key = |text: &str| text.split('=').next().map(str::to_owned);
+            for part in setting.split('&') {
+                all.retain(|other| {
+                    key(other) != key(part) && !(part == "state=used" && other.starts_with("fill"))
+                });
+                all.push(part.to_owned());
+            }
+        }
+        let fits = |all: &[String]| Case::new(&format!("sim:{name}?{}", all.join("&")), number);
+        // Disks and volumes hold data everywhere.
+        let found = fits(&all).or_else(|_| {
+            all.retain(|setting| !setting.starts_with("fill"));
+            fits(&all)
+        });
+        found.ok().map(|case| Case { references, ..case })
+    };
+    let mut cases: Vec<DrawnCase> = Vec::new();
+    let healthy = case(&[]).filter(|case| case.expected.is_empty());
+    cases.extend(healthy.map(|case| DrawnCase { case, situations: 0 }));
+    for _ in 0..TRIES {
+        if cases.iter().filter(|case| case.situations > 0).count() == SICK_PER_DRIVE {
+            break;
+        }
+        let situations = if rng.random_bool(PAIRS) { 2 } else { 1 };
+        let drawn: Vec<String> = (0..situations).map(|_| situation(&mut rng)).collect();
+        let effective = |case: &Case| case.expected.len() >= situations;
+        if let Some(case) = case(&drawn).filter(effective) {
+            cases.push(DrawnCase { case, situations });
+        }
+    }
+    cases
+}
+
+/// A situation whose strength is uniform on a logarithmic scale, from barely visible to gross.
+fn situation(rng: &mut Xoshiro256PlusPlus) -> String {
+    let mut log =
+        |from: f64, to: f64| (rng.random_range(from.ln().min(to.ln())..from.ln().max(to.ln()))).exp();
+    let strengths = [
+        format!("crypt={:.0}MB/s", log(20.0, 2000.0)),
+        format!("wake={:.0}us", log(100.0, 20_000.0)),
+        format!("busy={:.0}", log(20.0, 20_000.0)),
+        format!("wear={:.3}", log(0.5, 1.0)),
+        format!("throttle={:.3}", log(0.05, 0.8)),
+        format!("crc={:.0}", log(20.0, 5000.0)),
+        format!("firmware={:.0}ms", log(20.0, 1000.0)),
+        format!("array={:.0}MB/s", log(4.0, 1000.0)),
+        format!("age={:.0}d&fill=0.8", log(30.0, 1000.0)),
+        format!("fragments={:.0}KiB", log(4.0, 4096.0)),
+        format!("slow_region={:.4}", log(0.005, 0.3)),
+        format!("fill={:.3}", 1.0 - log(0.001, 0.1)),
+        format!("state=used&fill=0.97&deleted={:.2}", log(0.1, 0.8)),
+    ];
+    let fixed = [
+        "link=sata1.5g",
+        "link=sata3g",
+        "link=usb2",
+        "link=usb3.0",
+        "link=pcie1x1",
+        "shift=512",
+        "hmb=off",
+        "readcache=4GiB",
+        "cache=off",
+        "lazy=on",
+        "state=used",
+        "state=used&trim=off",
+        "state=used&fill=1",
+    ];
+    let index = rng.random_range(0..strengths.len() + fixed.len());
+    strengths.get(index).cloned().unwrap_or_else(|| fixed[index - strengths.len()].to_owned())
+}
+
+/// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are.
+pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
+    let all: Vec<(&DrawnCase, &CaseResult)> = drawn.iter().zip(answers).collect();
+    let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
+    let mut text = String::from(
+        "loss of the worst metric      alone: right / wrong / open     pairs: right / wrong / open\n",
+    );
+    let row = |low: f64, high: f64, is_known: bool| {
+        [1, 2].map(|situations| {
+            let mut row = Row::default();
+            for (case, answer) in &all {
+                let is_in = (low..high).contains(&(answer.loss_percent.clamp(0.0, 99.9)));
+                let has_reference = matches!(case.case.references, References::Simulated);
+                if case.situations == situations && is_in && has_reference == is_known {
+                    row.count(&case.case, answer);
+                }
+            }
+            row
+        })
+    };
+    let mut low = 0.0;
+    for high in LOSSES {
+        let [alone, pairs] = row(low, high, true);
+        text += &format!("{low:3.0} to {high:3.0}%                   {:30} {}\n", alone.text(), pairs.text());
+        low = high;
+    }
+    let [alone, pairs] = row(LOSS_COUNTED, 100.0, true);
+    text += &format!(
+        "{LOSS_COUNTED:.0}% or more: alone {:.1}% right [{RIGHT_ALONE}]{}, pairs {:.1}% [{RIGHT_IN_PAIRS}]{}\n",
+        alone.right_percent(),
+        mark(alone.right_percent() >= RIGHT_ALONE),
+        pairs.right_percent(),
+        mark(pairs.right_percent() >= RIGHT_IN_PAIRS)
+    );
+    let [alone, pairs] = row(LOSS_COUNTED, 100.0, false);
+    text += &format!("the same with nothing to compare with: {} | {}\n", alone.text(), pairs.text());
+    let healthy: Vec<_> = all.iter().filter(|(case, _)| case.situations == 0).collect();
+    let called = healthy.iter().filter(|(case, answer)| is_false_alarm(&case.case, answer)).count();
+    let percent = 100.0 * called as f64 / healthy.len().max(1) as f64;
+    text += &format!(
+        "{} healthy: called sick {called} = {percent:.1}% [{SICK_MAX}]{}\n",
+        healthy.len(),
+        mark(percent <= SICK_MAX)
+    );
+    text + &reliability(&all)
+}
+
+/// How often a stated probability is right, and the Brier score of all that are stated.
+fn reliability(all: &[(&DrawnCase, &CaseResult)]) -> String {
+    let stated: Vec<(f64, bool)> = all
+        .iter()
+        .flat_map(|(case, answer)| {
+            answer.stated.iter().map(|(name, chance)| (*chance, case.case.truth.contains(&name.as_str())))
+        })
+        .collect();
+    let mut text = String::from("stated probability of a named cause: share that is right\n");
+    let mut low = 0.9;
+    for high in STATED {
+        let of: Vec<_> =
+            stated.iter().filter(|(chance, _)| *chance >= low && (*chance < high || high == 1.0)).collect();
+        let right = of.iter().filter(|(_, is_right)| *is_right).count();
+        let percent = 100.0 * right as f64 / of.len().max(1) as f64;
+        let goal = if low == 0.9 {
+            let is_met = (STATED_RIGHT.0..=STATED_RIGHT.1).contains(&percent);
+            format!(" [{} to {}]{}", STATED_RIGHT.0, STATED_RIGHT.1, if is_met { "" } else { "  MISSED" })
+        } else {
+            String::new()
+        };
+        text += &format!(
+            "{:5.1} to {:5.1}%   {right} of {} = {percent:.1}%{goal}\n",
+            100.0 * low,
+            100.0 * high,
+            of.len()
+        );
+        low = high;
+    }
+    let squares: f64 =
+        stated.iter().map(|(chance, is_right)| (chance - f64::from(u8::from(*is_right))).powi(2)).sum();
+    text + &format!("Brier score {:.4} over {}\n", squares / stated.len().max(1) as f64, stated.len())
+}
+
+/// Whether a cause is named that is not at work, other than by design.
+fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
+    let top = answer.causes.first();
+    top.is_some_and(|top| {
+        let is_fault = by_name(top).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
+        is_fault && !case.truth.contains(&top.as_str())
+    })
+}
+
+#[derive(Default)]
+struct Row {
+    right: usize,
+    wrong: usize,
+    open: usize,
+}
+
+impl Row {
+    fn count(&mut self, case: &Case, answer: &CaseResult) {
+        match answer.causes.first() {
+            Some(top) if case.expected.contains(&top.as_str()) => self.right += 1,
+            Some(_) => self.wrong += 1,
+            None => self.open += 1,
+        }
+    }
+
+    fn right_percent(&self) -> f64 {
+        100.0 * self.right as f64 / (self.right + self.wrong + self.open).max(1) as f64
+    }
+
+    fn text(&self) -> String {
+        format!("{} / {} / {} = {:.1}%", self.right, self.wrong, self.open, self.right_percent())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_the_same_each_time_and_have_effects() {
+        let all = draw(1, 40);
+        let again = draw(1, 40);
+        let targets = |all: &[DrawnCase]| all.iter().map(|of| of.case.target.clone()).collect::<Vec<_>>();
+        assert_eq!(targets(&all), targets(&again));
+        let sick = all.iter().filter(|of| of.situations > 0);
+        assert!(sick.clone().count() >= 100, "{}", sick.count());
+        assert!(all.iter().all(|of| (of.situations == 0) == of.case.expected.is_empty()));
+        let pairs = all.iter().filter(|of| of.situations == 2).count();
+        assert!((15..60).contains(&pairs), "{pairs}");
+    }
+}

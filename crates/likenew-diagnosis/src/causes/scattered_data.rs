@@ -1,0 +1,103 @@
+//! Data whose pages are scattered over all erase blocks.
+
+use likenew_core::answer::Action;
+
+use crate::steps::steps;
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
+
+use super::{hard_disk_evidence, slowest_writes};
+
+/// Every erase block holds both current and outdated pages.
+pub(super) struct ScatteredData;
+
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+    name: "scattered_data",
+    title: wording::scattered_data::TITLE,
+    summary: wording::scattered_data::SUMMARY,
+    kind: Kind::Drive,
+    endangers: false,
+    explains: &[
+        Symptom::WriteCliff,
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Stalls,
+    ],
+    manual: include_str!("scattered_data.md"),
+};
+
+/// Share of a file system in use, in percent, from which hardly anything is left to trim. Chosen: the same as
+/// of a drive that is nearly full.
+const IN_USE_PERCENT: f64 = 90.0;
+/// Speed of a second sequential pass over that of the end of the first, from which the first one paid for
+/// garbage collection. Chosen: the smallest drop that counts as a write cliff.
+const FASTER: f64 = 1.3;
+
+impl Cause for ScatteredData {
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        log_odds.add_measured(
+            "rewritten_faster",
+            case.measurements.rewritten_over_first,
+            FASTER,
+            wording::scattered_data::rewritten_faster,
+            wording::scattered_data::WRITE_TWICE,
+        );
+        log_odds.add_measured(
+            "trim_helps",
+            case.measurements.trimmed_over_rested,
+            FASTER,
+            wording::no_trim::trim_helps,
+            wording::no_trim::TRIM_AND_WRITE,
+        );
+        log_odds.add_fact(
+            "trim_arrives",
+            case.receives_trim(),
+            wording::scattered_data::trim_arrives,
+            wording::no_trim::SHOW_TIMER,
+        );
+        let in_use = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
+        log_odds.add_fact(
+            "nothing_free",
+            in_use.map(|percent| percent >= IN_USE_PERCENT),
+            wording::scattered_data::nothing_free,
+            wording::nearly_full::SHOW_FILL,
+        );
+        hard_disk_evidence(&mut log_odds, case);
+        let shown = case.virtual_by().map(|_| true);
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, crate::Hint::NONE);
+        log_odds.add_measured(
+            "writes_below_reads",
+            slowest_writes(case),
+            0.7,
+            wording::no_trim::writes_below_reads,
+            wording::no_trim::COMPARE,
+        );
+        log_odds.add_measured(
+            "slower_when_warm",
+            case.measurements.rested_over_loaded,
+            FASTER,
+            wording::heat::slower_when_warm,
+            crate::Hint::NONE,
+        );
+        log_odds.add_count(
+            "throttle_count",
+            case.throttled(),
+            wording::heat::throttle_count,
+            wording::heat::READ_COUNTERS,
+        );
+        log_odds
+    }
+
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        steps(case, DESCRIPTOR.name)
+    }
+
+    fn statement(&self, _: &Case<'_>) -> String {
+        wording::scattered_data::statement()
+    }
+}
