@@ -1,14 +1,16 @@
 //! The facts of a simulated drive for a report.
 
-use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::units::{amount, rate};
 
 use crate::disk::disk_parameters::DiskParameters;
+use crate::flash::flash_parameters::Trim;
 use crate::flash::page_map_parameters::PageMapParameters;
 use crate::make::{self, OVERWRITE_BYTES, past, with_cache, with_trim};
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;
 use crate::state::{DriveTreatment, State};
 use crate::volume::volume_parameters::VolumeParameters;
+use crate::wording::drive::{self as wording, FlashPast, percent};
 
 type Facts = Vec<(String, String)>;
 
@@ -36,53 +38,22 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
 /// What limits the trust in what is measured on it.
 pub(crate) fn caveat(model: &Model) -> String {
     let assumed = model.sources.iter().filter(|sourced| sourced.is_assumed()).count();
-    format!(
-        "This drive is simulated (assumed parameters: {assumed} of {}): no number here comes from a real drive.",
-        model.sources.len()
-    )
+    wording::caveat(assumed, model.sources.len())
 }
 
 /// The past of a flash drive, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     let DriveTreatment { fill, overwritten_share, age, .. } = past(spec, flash);
-    let held = match (spec.state, fill > 0.0) {
-        (State::New, false) => "new: erased, nothing written".into(),
-        (State::New, true) => format!("new, then the first {} written once sequentially", percent(fill)),
-        (State::Used, _) => format!(
-            "used: the first {} written once sequentially, then {} of that overwritten at random in units of {}, without TRIM",
-            percent(fill),
-            percent(overwritten_share),
-            amount(u64::from(flash.parameters.page_bytes))
-        ),
-    };
-    let held = match spec.deleted {
-        0.0 => held,
-        share => {
-            format!("{held}; then files were deleted from the last {} of that, without TRIM", percent(share))
-        }
-    };
-    if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held }
+    let unit_bytes = u64::from(flash.parameters.page_bytes);
+    let (state, deleted) = (spec.state, spec.deleted);
+    wording::flash_past(&FlashPast { state, fill, overwritten_share, unit_bytes, deleted, age })
 }
 
 /// The past of a disk, in words.
 pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
-    match (spec.state, disk.shingles) {
-        (State::New, None) => "new".into(),
-        (State::New, Some(_)) => "new: the persistent cache is empty".into(),
-        (State::Used, None) => "used: a disk does not slow down by use, so it is like new".into(),
-        (State::Used, Some(_)) => format!(
-            "used: writes of {} at random over the first {} have filled the persistent cache",
-            amount(OVERWRITE_BYTES),
-            percent(spec.fill.unwrap_or(1.0))
-        ),
-    }
-}
-
-/// The past of a volume, in words.
-pub(crate) fn volume_state(state: State) -> &'static str {
-    match state {
-        State::New => "new: all burst credits are there",
-        State::Used => "used: all burst credits are spent",
+    match disk.shingles {
+        None => wording::disk_past(spec.state).to_owned(),
+        Some(_) => wording::shingled_disk_past(spec.state, OVERWRITE_BYTES, spec.fill.unwrap_or(1.0)),
     }
 }
 
@@ -102,12 +73,12 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("command slots", parameters.link.command_slots.to_string()),
-        fact("TRIM", parameters.trim.describe()),
+        fact("TRIM", wording::trim(parameters.trim)),
     ];
     facts.extend(slc_cache(flash.layer, page).map(|size| fact("SLC cache", size)));
     facts.extend(parameters.map_cache.map(|cache| fact("mapping (FTL) cache", amount(cache.bytes))));
     if parameters.power_loss_protection {
-        facts.push(fact("loss of power", "the write buffer survives it"));
+        facts.push(fact("loss of power", wording::BUFFER_SURVIVES));
     }
     facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
     facts
@@ -120,10 +91,7 @@ fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
     };
     let always =
         u64::from(slc.pages_per_block(&flash)) * u64::from(slc.static_blocks) * u64::from(flash.dies);
-    let always = (always > 0).then(|| amount(always * page_bytes));
-    let (percent, bits) = (slc.dynamic_percent_max, slc.bits_per_cell);
-    let at_times = (percent > 0).then(|| format!("1/{bits} of {percent}% of the capacity without data"));
-    Some([always, at_times].into_iter().flatten().collect::<Vec<_>>().join(" and "))
+    Some(wording::slc_cache(always * page_bytes, slc.dynamic_percent_max, slc.bits_per_cell))
 }
 
 fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
@@ -140,7 +108,7 @@ fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
         fact("average seek", disk.read_seek.average.to_string()),
         fact("write cache", write_cache),
         fact("command slots", disk.link.command_slots.to_string()),
-        fact("TRIM", "is ignored"),
+        fact("TRIM", wording::IGNORED),
     ];
     if let Some(shingles) = disk.shingles {
         let bytes = |sectors: u64| amount(sectors * u64::from(sector_bytes));
@@ -153,7 +121,7 @@ fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
 fn volume_facts(volume: &VolumeParameters, state: State) -> Facts {
     let credits = volume.credits;
     vec![
-        fact("state", volume_state(state)),
+        fact("state", wording::volume_past(state)),
         fact("baseline", format!("{} IOPS", credits.baseline_iops)),
         fact("burst", format!("{} IOPS", credits.iops_max())),
         fact("credits", credits.credits_max.to_string()),
@@ -161,14 +129,10 @@ fn volume_facts(volume: &VolumeParameters, state: State) -> Facts {
         fact("throughput limit", rate(volume.bytes_per_s as f64)),
         fact("latency", format!("{} (median)", volume.latency.median)),
         fact("command slots", volume.link.command_slots.to_string()),
-        fact("TRIM", if volume.trims { "works at once" } else { "is ignored" }),
+        fact("TRIM", wording::trim(if volume.trims { Trim::Immediate } else { Trim::Ignored })),
     ]
 }
 
 fn fact(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
 }

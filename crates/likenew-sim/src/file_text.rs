@@ -3,6 +3,7 @@
 use toml::de::DeValue;
 
 use crate::error::SimError;
+use crate::file_error::FileError;
 
 /// The text of a file, for messages.
 #[derive(Clone, Copy)]
@@ -12,10 +13,10 @@ pub(crate) struct Text<'a> {
 }
 
 impl Text<'_> {
-    pub(crate) fn error(&self, at: usize, reason: impl Into<String>) -> SimError {
+    pub(crate) fn error(&self, at: usize, reason: impl Into<FileError>) -> SimError {
         let line =
             1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        SimError::Catalog { file: self.file.to_owned(), line, reason: reason.into() }
+        SimError::Catalog { file: self.file.to_owned(), line, reason: reason.into().to_string() }
     }
 }
 

@@ -10,6 +10,7 @@ use likenew_core::units::Nanos;
 
 use crate::probing::Host;
 use crate::sim_drive::SimDrive;
+use crate::wording::host as wording;
 
 /// Applies it, as far as that works on such a drive.
 pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
@@ -17,25 +18,23 @@ pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabErr
     let free = drive.free();
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
     match fix {
-        Fix::TrimFree | Fix::Discard if !geometry.trims => unknown("no TRIM can be sent to it"),
+        Fix::TrimFree | Fix::Discard if !geometry.trims => unknown(wording::NO_TRIM),
         Fix::TrimFree => give_up(drive, free.start, free.end - free.start),
         Fix::Discard => give_up(drive, 0, geometry.capacity),
         Fix::Refresh { pieces } => rewrite(drive, pieces, RewriteSettings::default())
             .map(|report| FixReport { write_speeds: WriteSpeeds::default(), ..report })
             .map(ProbeResult::FixReport),
         Fix::Rewrite { pieces, settings } => rewrite(drive, pieces, *settings).map(ProbeResult::FixReport),
-        Fix::DiscardUnused => unknown("it has no partitions"),
-        Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. } => {
-            unknown("a simulated drive has no files: its addresses are refreshed")
-        }
-        Fix::Format { .. } => unknown("a simulated drive has no such command"),
+        Fix::DiscardUnused => unknown(wording::NO_PARTITIONS),
+        Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. } => unknown(wording::NO_FILES),
+        Fix::Format { .. } => unknown(wording::NO_SUCH_COMMAND),
     }
 }
 
 fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult, LabError> {
     let sent = Host::new(drive)?.trim(offset, bytes)?;
     let accepted_bytes = sent.accepted_bytes.unwrap_or(0);
-    let refused = SkippedRange { bytes: bytes - accepted_bytes, reason: "the drive refused it".to_owned() };
+    let refused = SkippedRange { bytes: bytes - accepted_bytes, reason: wording::REFUSED.to_owned() };
     let skips = if refused.bytes > 0 { vec![refused] } else { Vec::new() };
     Ok(ProbeResult::FixReport(FixReport {
         bytes: accepted_bytes,
@@ -107,10 +106,10 @@ impl Rewriting<'_> {
             return Ok(Err(reason));
         }
         if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
-            return Ok(Err(failure(Op::Read, at)));
+            return Ok(Err(wording::io_failed(Op::Read, at)));
         }
         match self.host.issue_part(Op::Write, offset, length)? {
-            Err(at) => Ok(Err(failure(Op::Write, at))),
+            Err(at) => Ok(Err(wording::io_failed(Op::Write, at))),
             Ok(elapsed) => {
                 self.in_flight.push((offset, length));
                 self.report.bytes += length;
@@ -129,15 +128,11 @@ impl Rewriting<'_> {
         self.report.write_speeds.add(0, elapsed);
         for (offset, length) in std::mem::take(&mut self.in_flight) {
             if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
-                return Ok(Err(failure(Op::Read, at)));
+                return Ok(Err(wording::io_failed(Op::Read, at)));
             }
         }
         Ok(Ok(()))
     }
-}
-
-fn failure(op: Op, offset: u64) -> String {
-    format!("a {op} at offset {offset} failed, and nothing after it was touched")
 }
 
 #[cfg(test)]

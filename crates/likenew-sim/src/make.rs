@@ -25,11 +25,13 @@ use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::situations;
 use crate::situations::snapshot_restore::SnapshotRestore;
+use crate::snapshot_error::SnapshotError;
 use crate::spec::Spec;
 use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, DriveTreatment, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
+use crate::wording::host as wording;
 
 /// Bytes of the writes that made a shingled disk used.
 pub(crate) const OVERWRITE_BYTES: u64 = 4096;
@@ -37,13 +39,13 @@ pub(crate) const OVERWRITE_BYTES: u64 = 4096;
 /// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
 ///
 /// # Errors
-/// A sentence, if the saved state is not of such a drive.
+/// The saved state is not of such a drive.
 pub(crate) fn drive(
     spec: &Spec,
     model: &Model,
     text: String,
     saved: Option<&[u8]>,
-) -> Result<SimDrive, String> {
+) -> Result<SimDrive, SnapshotError> {
     let own = model;
     let model = &spec.in_situation(own);
     let faults = faults(spec, model);
@@ -140,17 +142,17 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     };
     let between = model.faults.as_ref().and_then(|faults| faults.trim).map(|defect| match defect {
         TrimDefect::Hidden => TrimLayer {
-            remedy: Some("connect the drive without it".to_owned()),
-            ..layer("bridge", false, "it announces no TRIM, whatever the drive behind it has")
+            remedy: Some(wording::CONNECT_WITHOUT_BRIDGE.to_owned()),
+            ..layer("bridge", false, wording::BRIDGE_HIDES_TRIM)
         },
-        TrimDefect::Dropped => layer("bridge", true, "it announces TRIM"),
+        TrimDefect::Dropped => layer("bridge", true, wording::ANNOUNCES_TRIM),
     });
-    let says = if trims { "it announces TRIM" } else { "it announces no TRIM" };
+    let says = if trims { wording::ANNOUNCES_TRIM } else { wording::ANNOUNCES_NO_TRIM };
     let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
-    let crypt = model.situations.crypt.map(|_| TrimLayer {
-        name: "dm-0".to_owned(),
-        ..layer("dm-crypt", true, "its table has allow_discards")
-    });
+    let crypt = model
+        .situations
+        .crypt
+        .map(|_| TrimLayer { name: "dm-0".to_owned(), ..layer("dm-crypt", true, wording::ALLOWS_DISCARDS) });
     let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
     TrimPath { layers, immediate: None, rotates, medium_bytes: Some(model.capacity_bytes) }
@@ -169,7 +171,7 @@ fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,
     saved: Option<&[u8]>,
-) -> Result<(Box<dyn Device>, bool), String> {
+) -> Result<(Box<dyn Device>, bool), SnapshotError> {
     let is_restored = model.situations.from_snapshot == Some(true);
     let from_snapshot = saved.filter(|_| is_restored).map(SnapshotRestore::unpack).transpose()?;
     let saved = from_snapshot.as_ref().map_or(saved, |from_snapshot| Some(&from_snapshot.inner));
@@ -180,7 +182,11 @@ fn mechanism_with_situations(
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.
-fn mechanism(spec: &Spec, model: &Model, saved: Option<&[u8]>) -> Result<(Box<dyn Device>, bool), String> {
+fn mechanism(
+    spec: &Spec,
+    model: &Model,
+    saved: Option<&[u8]>,
+) -> Result<(Box<dyn Device>, bool), SnapshotError> {
     Ok(match &model.mechanism {
         Mechanism::Flash(flash) => {
             let parameters = with_trim(spec, flash.parameters);
@@ -226,7 +232,7 @@ fn flash_device(
     parameters: FlashParameters,
     past: DriveTreatment,
     saved: Option<&[u8]>,
-) -> Result<Box<dyn Device>, String> {
+) -> Result<Box<dyn Device>, SnapshotError> {
     match layer {
         Layer::Page(page) => wrap_mechanism(|| PageMap::new(page), parameters, past, saved),
         Layer::Compressing(map) => wrap_mechanism(|| CompressingMap::new(map), parameters, past, saved),
@@ -241,7 +247,7 @@ fn wrap_mechanism<L: TranslationLayer + 'static>(
     parameters: FlashParameters,
     past: DriveTreatment,
     saved: Option<&[u8]>,
-) -> Result<Box<dyn Device>, String> {
+) -> Result<Box<dyn Device>, SnapshotError> {
     Ok(match saved {
         None => Box::new(FlashDrive::new(parameters, state::make(new(), parameters.nand.dies(), past))),
         Some(state) => Box::new(FlashDrive::<L>::restore(parameters, state)?),

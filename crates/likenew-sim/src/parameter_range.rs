@@ -9,6 +9,7 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::SimError;
+use crate::file_error::{FileError, RangeError};
 use crate::file_text::{Text, spell};
 
 /// What else a parameter could be.
@@ -61,20 +62,19 @@ pub(crate) fn between(
     value: &DeValue<'_>,
     ends: &DeValue<'_>,
     is_allowed: impl Fn(&DeValue<'_>) -> bool,
-) -> Result<ParameterRange, String> {
-    let wants = "range takes its smallest and its largest value, such as [1, 4]";
-    let DeValue::Array(ends) = ends else { return Err(wants.into()) };
-    let [low, high] = &**ends else { return Err(wants.into()) };
+) -> Result<ParameterRange, RangeError> {
+    let DeValue::Array(ends) = ends else { return Err(RangeError::NotTwoEnds) };
+    let [low, high] = &**ends else { return Err(RangeError::NotTwoEnds) };
     let (low, high) = (low.get_ref(), high.get_ref());
     if let Some(end) = [low, high].into_iter().find(|end| !is_allowed(end)) {
-        return Err(format!("{} in its range is not allowed", spell(end)));
+        return Err(RangeError::WrongEnd(spell(end)));
     }
     let whole = [value, low, high].into_iter().all(DeValue::is_integer);
     let (Some(value), Some(low), Some(high)) = (number(value), number(low), number(high)) else {
-        return Err("only numbers have a range; others have choices".into());
+        return Err(RangeError::NotNumbers);
     };
     if !(low..=high).contains(&value) || low == high {
-        return Err(format!("it is not within its range from {low} to {high}, or that is empty"));
+        return Err(RangeError::ValueOutside { low, high });
     }
     Ok(ParameterRange::Between { low, high, whole })
 }
@@ -84,14 +84,14 @@ pub(crate) fn choices(
     value: &DeValue<'_>,
     list: &DeValue<'_>,
     is_allowed: impl Fn(&DeValue<'_>) -> bool,
-) -> Result<ParameterRange, String> {
-    let DeValue::Array(list) = list else { return Err("choices takes a list".into()) };
+) -> Result<ParameterRange, RangeError> {
+    let DeValue::Array(list) = list else { return Err(RangeError::NotAList) };
     if let Some(choice) = list.iter().find(|choice| !is_allowed(choice.get_ref())) {
-        return Err(format!("{} in its choices is not allowed", spell(choice.get_ref())));
+        return Err(RangeError::WrongChoice(spell(choice.get_ref())));
     }
     let choices: Vec<String> = list.iter().map(|choice| spell(choice.get_ref())).collect();
     if choices.len() < 2 || !choices.contains(&spell(value)) {
-        return Err("choices takes two values or more, its own among them".into());
+        return Err(RangeError::ValueNotAmongChoices);
     }
     Ok(ParameterRange::Choices(choices))
 }
@@ -110,24 +110,24 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 /// files spell it. Everything else stays, so that the result is read as strictly as any file.
 ///
 /// # Errors
-/// The text is no TOML, or has no value at a key.
+/// The text is not TOML, or has no value at a key.
 pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result<String, SimError> {
     let whole = Text { file, text };
     let table = DeTable::parse(text).map_err(|error| {
-        whole
-            .error(error.span().map_or(0, |span| span.start), format!("this is no TOML: {}", error.message()))
+        let at = error.span().map_or(0, |span| span.start);
+        whole.error(at, FileError::NotToml(error.message().to_owned()))
     })?;
     let mut spans = Vec::new();
     for (key, value) in values {
         let span = value_span(table.get_ref(), key)
-            .ok_or_else(|| whole.error(0, format!("it has no value {key} that could be replaced")))?;
+            .ok_or_else(|| whole.error(0, FileError::NoSuchValue((*key).to_owned())))?;
         spans.push((span, *value));
     }
     spans.sort_by_key(|(span, _)| span.start);
     let (mut replaced, mut copied) = (String::with_capacity(text.len()), 0);
     for (span, value) in spans {
         if span.start < copied {
-            return Err(whole.error(span.start, "a value is replaced twice"));
+            return Err(whole.error(span.start, FileError::TwoReplacements));
         }
         replaced += &text[copied..span.start];
         replaced += value;

@@ -12,6 +12,7 @@ use likenew_core::units::Nanos;
 use crate::fixing;
 use crate::machine_facts::machine_facts;
 use crate::sim_drive::SimDrive;
+use crate::wording::host as wording;
 
 /// I/Os of a probe are at most this long, which is what a lane has buffers for.
 pub(crate) const CHUNK: u64 = 1 << 20;
@@ -19,27 +20,24 @@ pub(crate) const CHUNK: u64 = 1 << 20;
 /// So many of them are in flight at once where a part is longer.
 const DEPTH: u32 = 4;
 
-/// Of a drive with `?facts=off`.
-const NO_FACTS: &str =
-    "the system reports nothing about this drive, as in a container; run it on the machine itself";
-
 /// Answers a probe.
 pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
+    let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     Ok(match probe {
         Probe::Facts => match machine_facts(drive) {
             Some(facts) => ProbeResult::Facts(Box::new(facts)),
-            None => ProbeResult::Unknown(NO_FACTS.to_owned()),
+            None => unknown(wording::NO_FACTS),
         },
-        Probe::OldFiles => ProbeResult::Unknown("a simulated drive is read as it is".to_owned()),
-        Probe::Extents => ProbeResult::Unknown("a simulated drive has no file system".to_owned()),
-        Probe::TrimPath if drive.static_facts().is_none() => ProbeResult::Unknown(NO_FACTS.to_owned()),
+        Probe::OldFiles => unknown(wording::NO_OLD_FILES),
+        Probe::Extents => unknown(wording::NO_FILE_SYSTEM),
+        Probe::TrimPath if drive.static_facts().is_none() => unknown(wording::NO_FACTS),
         Probe::TrimPath => ProbeResult::TrimPath(drive.trim_path().clone()),
-        Probe::TrimClaims => ProbeResult::Unknown("a simulated drive reports no details of TRIM".to_owned()),
+        Probe::TrimClaims => unknown(wording::NO_TRIM_DETAILS),
         Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry().trims => {
-            ProbeResult::Unknown("no TRIM can be sent to it".to_owned())
+            unknown(wording::NO_TRIM)
         }
         Probe::TrimReadBack(asked) if asked.bytes_written() > drive.geometry().capacity => {
-            ProbeResult::Unknown("it is smaller than the data to write".to_owned())
+            unknown(wording::TOO_SMALL)
         }
         Probe::TrimReadBack(asked) => ProbeResult::TrimReadBack(Box::new(read_back(drive, asked)?)),
         Probe::Feasibility => ProbeResult::Feasibility(Feasibility::default()),
@@ -64,8 +62,7 @@ fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackResult, L
     if carries_data {
         result.before_release = Some(host.content(seed, 0, asked.bytes_written())?);
     } else {
-        result.read_error =
-            Some("a simulated drive holds no bytes unless it is asked to: ?data=on".to_owned());
+        result.read_error = Some(wording::HOLDS_NO_BYTES.to_owned());
     }
     result.sent = host.trim(bytes, bytes)?;
     if carries_data {

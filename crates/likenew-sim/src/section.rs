@@ -6,8 +6,10 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::SimError;
+use crate::file_error::{FileError, RangeError};
 use crate::file_text::{Text, spell};
 use crate::parameter_range::{self, ParameterRange};
+use crate::wording::domain::Domain;
 
 /// A value of a drive's file and its source.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -38,7 +40,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    pub(crate) fn error(&self, reason: impl Into<String>) -> SimError {
+    pub(crate) fn error(&self, reason: impl Into<FileError>) -> SimError {
         self.text.error(self.at, reason)
     }
 }
@@ -59,7 +61,7 @@ impl<'a> Section<'a> {
     pub(crate) fn parse(text: Text<'a>) -> Result<Self, SimError> {
         let table = DeTable::parse(text.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            text.error(at, format!("this is no TOML: {}", error.message()))
+            text.error(at, FileError::NotToml(error.message().to_owned()))
         })?;
         Ok(Self::new(text, String::new(), table))
     }
@@ -72,11 +74,11 @@ impl<'a> Section<'a> {
     /// A table within this one.
     pub(crate) fn section(&mut self, key: &'static str) -> Result<Self, SimError> {
         let path = self.path(key);
-        let found = self.take(key).ok_or_else(|| self.error(format!("the table [{path}] is missing")))?;
+        let found = self.take(key).ok_or_else(|| self.error(FileError::NoTable(path.clone())))?;
         let at = found.span().start;
         match found.into_inner() {
             DeValue::Table(table) => Ok(Self::new(self.text, path, Spanned::new(at..at, table))),
-            other => Err(self.text.error(at, format!("{path} is {}: it has to be a table", spell(&other)))),
+            other => Err(self.text.error(at, FileError::NotATable { path, found: spell(&other) })),
         }
     }
 
@@ -87,8 +89,8 @@ impl<'a> Section<'a> {
 
     /// A whole number with its source.
     pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
-        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
-        self.value(key, &allowed, |value| match value {
+        let domain = Domain::Whole { least: *range.start(), most: *range.end() };
+        self.value(key, domain, |value| match value {
             DeValue::Integer(number) => parse_whole(number).filter(|number| range.contains(number)),
             _ => None,
         })
@@ -111,8 +113,8 @@ impl<'a> Section<'a> {
 
     /// A number with its source.
     pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<f64, SimError> {
-        let allowed = format!("a number from {} to {}", range.start(), range.end());
-        self.value(key, &allowed, |value| {
+        let domain = Domain::Number { least: *range.start(), most: *range.end() };
+        self.value(key, domain, |value| {
             let number: f64 = match value {
                 DeValue::Float(number) => number.as_str().parse().ok()?,
                 DeValue::Integer(number) => parse_whole(number)? as f64,
@@ -124,7 +126,7 @@ impl<'a> Section<'a> {
 
     /// `true` or `false` with its source.
     pub(crate) fn truth(&mut self, key: &'static str) -> Result<bool, SimError> {
-        self.value(key, "true or false", |value| value.as_bool())
+        self.value(key, Domain::Truth, |value| value.as_bool())
     }
 
     /// `true` or `false` that may be absent.
@@ -134,8 +136,8 @@ impl<'a> Section<'a> {
 
     /// One of some words with its source; gives which.
     pub(crate) fn choice(&mut self, key: &'static str, words: &[&str]) -> Result<usize, SimError> {
-        let allowed = format!("\"{}\"", words.join("\" or \""));
-        self.value(key, &allowed, |value| words.iter().position(|word| value.as_str() == Some(word)))
+        let read_word = |value: &DeValue<'_>| words.iter().position(|word| value.as_str() == Some(word));
+        self.value(key, Domain::words(words), read_word)
     }
 
     /// One of some words that may be absent; gives which.
@@ -150,21 +152,21 @@ impl<'a> Section<'a> {
 
     /// A line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
-        self.value(key, "a text of 1 to 200 characters", |value| line(value).map(str::to_owned))
+        self.value(key, Domain::Line, |value| line(value).map(str::to_owned))
     }
 
-    /// A text with its source that may be absent; `allowed` says what it takes, for messages.
+    /// A text with its source that may be absent.
     pub(crate) fn parsed_or_none<T>(
         &mut self,
         key: &'static str,
-        allowed: &str,
+        domain: Domain,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, SimError> {
         self.keys.push(key);
         if !self.entries.contains_key(key) {
             return Ok(None);
         }
-        self.value(key, allowed, |value| line(value).and_then(&parse)).map(Some)
+        self.value(key, domain, |value| line(value).and_then(&parse)).map(Some)
     }
 
     /// One of the given words, without a source.
@@ -174,13 +176,12 @@ impl<'a> Section<'a> {
         words: &[&'static str],
     ) -> Result<&'static str, SimError> {
         let path = self.path(key);
-        let allowed = words.join("\" or \"");
-        let found =
-            self.take(key).ok_or_else(|| self.error(format!("{path} is missing: it takes \"{allowed}\"")))?;
+        let domain = Domain::words(words);
+        let Some(found) = self.take(key) else { return Err(self.error(FileError::NoWord { path, domain })) };
         let word = words.iter().find(|word| found.get_ref().as_str() == Some(word));
         word.copied().ok_or_else(|| {
-            let found_text = spell(found.get_ref());
-            self.text.error(found.span().start, format!("{path} is {found_text}: it takes \"{allowed}\""))
+            let error = FileError::wrong_value(path, spell(found.get_ref()), domain);
+            self.text.error(found.span().start, error)
         })
     }
 
@@ -189,16 +190,15 @@ impl<'a> Section<'a> {
         match self.entries.keys().next() {
             None => Ok(self.sources),
             Some(key) => {
-                let place = if self.name.is_empty() { "the file".into() } else { format!("[{}]", self.name) };
-                let known = self.keys.join(", ");
-                let reason = format!("{place} has no key {}: it takes {known}", key.get_ref());
-                Err(self.text.error(key.span().start, reason))
+                let table = if self.name.is_empty() { "the file".into() } else { format!("[{}]", self.name) };
+                let (key, at, known) = (key.get_ref().to_string(), key.span().start, self.keys.join(", "));
+                Err(self.text.error(at, FileError::UnknownKey { table, key, known }))
             }
         }
     }
 
     /// An error about this table as a whole.
-    pub(crate) fn error(&self, reason: impl Into<String>) -> SimError {
+    pub(crate) fn error(&self, reason: impl Into<FileError>) -> SimError {
         self.site().error(reason)
     }
 
@@ -210,43 +210,40 @@ impl<'a> Section<'a> {
     fn value<T>(
         &mut self,
         key: &'static str,
-        allowed: &str,
+        domain: Domain,
         read_value: impl Fn(&DeValue<'_>) -> Option<T>,
     ) -> Result<T, SimError> {
         let path = self.path(key);
-        let form = format!("{path} = {{ value = …, source = \"…\" }}");
-        let found = self
-            .take(key)
-            .ok_or_else(|| self.error(format!("{path} is missing: write {form} with {allowed}")))?;
+        let Some(found) = self.take(key) else {
+            return Err(self.error(FileError::NoValue { path, domain }));
+        };
         let at = found.span().start;
         let DeValue::Table(mut table) = found.into_inner() else {
-            return Err(self.text.error(at, format!("{path} has no source: write {form} with {allowed}")));
+            return Err(self.text.error(at, FileError::NoSource { path, domain }));
         };
         let (value, source) = (table.remove("value"), table.remove("source"));
         let (range, choices) = (table.remove("range"), table.remove("choices"));
         let (Some(value), Some(source), true) = (value, source, table.is_empty()) else {
-            let reason = format!("{path} takes value and source, and perhaps range or choices: write {form}");
-            return Err(self.text.error(at, reason));
+            return Err(self.text.error(at, FileError::OtherParts { path }));
         };
         let Some(source) = line(source.get_ref()) else {
-            let reason = format!("the source of {path} is no text of 1 to 200 characters");
-            return Err(self.text.error(at, reason));
+            return Err(self.text.error(at, FileError::SourceNotALine { path }));
         };
         let spelled = spell(value.get_ref());
         let Some(read) = read_value(value.get_ref()) else {
-            let reason = format!("{path} is {spelled}: it takes {allowed}");
-            return Err(self.text.error(value.span().start, reason));
+            return Err(self.text.error(value.span().start, FileError::wrong_value(path, spelled, domain)));
         };
         let is_allowed = |value: &DeValue<'_>| read_value(value).is_some();
         let range = match (range, choices) {
             (None, None) => None,
             (Some(ends), None) => Some(parameter_range::between(value.get_ref(), ends.get_ref(), is_allowed)),
             (None, Some(list)) => Some(parameter_range::choices(value.get_ref(), list.get_ref(), is_allowed)),
-            (Some(_), Some(_)) => Some(Err("it takes one of range and choices".to_owned())),
+            (Some(_), Some(_)) => Some(Err(RangeError::Both)),
         };
-        let range = range
-            .transpose()
-            .map_err(|reason| self.text.error(at, format!("{path} is {spelled}, {allowed}: {reason}")))?;
+        let range = range.transpose().map_err(|reason| {
+            let (path, found) = (path.clone(), spelled.clone());
+            self.text.error(at, FileError::Range { path, found, domain, reason })
+        })?;
         self.sources.push(SourceEntry { key: path, value: spelled, source: source.to_owned(), range });
         Ok(read)
     }

@@ -21,6 +21,7 @@ use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::machine_facts::StaticFacts;
 use crate::probing;
 use crate::snapshot::{self, Header, VERSION};
+use crate::wording::host as wording;
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
@@ -214,14 +215,10 @@ impl Drive for SimDrive {
     fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
         let name = &self.identity.name;
         if access == Access::Null {
-            return Err(LabError::Unsuitable(format!(
-                "{name} is a simulated drive, whose clock does not see the instrument: access null measures nothing"
-            )));
+            return Err(LabError::Unsuitable(wording::null_access(name)));
         }
         if access == Access::Buffered && self.geometry.carries_data {
-            return Err(LabError::Unsuitable(format!(
-                "{name} holds the bytes that are written to it, and the simulated page cache does not: leave out data=on, or                  measure it with direct I/O"
-            )));
+            return Err(LabError::Unsuitable(wording::buffered_data(name)));
         }
         if access == Access::Buffered && self.cache.is_none() {
             self.cache = Some(PageCache::new(self.host, self.geometry.capacity));
@@ -248,11 +245,7 @@ impl Drive for SimDrive {
     /// the host.
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         if need.lanes != 1 {
-            let name = &self.identity.name;
-            return Err(LabError::Unsuitable(format!(
-                "{name} is a simulated drive with one clock and one lane: ask for 1 lane and a greater depth, not for {} lanes",
-                need.lanes
-            )));
+            return Err(LabError::Unsuitable(wording::several_lanes(&self.identity.name, need.lanes)));
         }
         match &mut self.cache {
             None => self.device.announce_slots(need.depth),

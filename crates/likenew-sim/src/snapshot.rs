@@ -5,11 +5,11 @@
 
 use std::io::{self, Read as _, Write};
 
-use likenew_core::units::amount;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Mechanism, Model};
 use crate::situations::snapshot_restore::CHUNK_BYTES;
+use crate::snapshot_error::SnapshotError;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// The time that compression takes is less than that of writing what it saves.
@@ -80,40 +80,35 @@ pub(crate) fn write(header: &Header, state: &[u8], mut out: impl Write) -> io::R
 /// The header of a snapshot and what follows it.
 ///
 /// # Errors
-/// A sentence that says what the bytes are instead.
-pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
-    let none = || "it is not a saved drive: make one with likenew sim save".to_owned();
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(none)?;
-    let (length, rest) = rest.split_first_chunk().ok_or_else(none)?;
+/// What the bytes are instead.
+pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), SnapshotError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(SnapshotError::NotSaved)?;
+    let (length, rest) = rest.split_first_chunk().ok_or(SnapshotError::NotSaved)?;
     let length = u32::from_le_bytes(*length);
     if length > HEADER_BYTES_MAX {
-        return Err(none());
+        return Err(SnapshotError::NotSaved);
     }
-    let (header, state) =
-        rest.split_at_checked(length as usize).ok_or("it ends in its header: save it again")?;
+    let (header, state) = rest.split_at_checked(length as usize).ok_or(SnapshotError::ShortHeader)?;
     // The version comes first, so that it can be reported whatever follows it.
-    let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| none())?;
+    let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| SnapshotError::NotSaved)?;
     if version != VERSION {
-        return Err(format!("it was saved by version {version}, which {VERSION} cannot read: save it again"));
+        return Err(SnapshotError::OtherVersion { version, reader: VERSION });
     }
-    let header = postcard::from_bytes(header).map_err(|_| none())?;
+    let header = postcard::from_bytes(header).map_err(|_| SnapshotError::NotSaved)?;
     Ok((header, state))
 }
 
 /// The state that follows a header, of so many bytes at most: it is unpacked no further than that.
 ///
 /// # Errors
-/// A sentence, if it is incomplete, damaged or longer.
-pub(crate) fn read_state(state: &[u8], bytes_max: u64) -> Result<Vec<u8>, String> {
+/// It is incomplete, damaged or longer.
+pub(crate) fn read_state(state: &[u8], bytes_max: u64) -> Result<Vec<u8>, SnapshotError> {
     let mut bytes = Vec::new();
     zstd::Decoder::new(state)
         .and_then(|decoder| decoder.take(bytes_max + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("its state is damaged ({error}): save it again"))?;
+        .map_err(|error| SnapshotError::BadState(error.to_string()))?;
     if bytes.len() as u64 > bytes_max {
-        return Err(format!(
-            "its state unpacks to more than {}, and no drive of its model holds more: save it again",
-            amount(bytes_max)
-        ));
+        return Err(SnapshotError::LargeState { bytes_max });
     }
     Ok(bytes)
 }
@@ -136,7 +131,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Result<(Header, Vec<u8>), String> {
+    fn read(bytes: &[u8]) -> Result<(Header, Vec<u8>), SnapshotError> {
         let (header, state) = read_header(bytes)?;
         Ok((header, read_state(state, 10_000)?))
     }
@@ -151,7 +146,7 @@ mod tests {
         let mut bomb = Vec::new();
         write(&header(), &vec![0; 64 << 20], &mut bomb).unwrap();
         assert!(bomb.len() < 64 << 10, "{}", bomb.len());
-        let reason = read(&bomb).unwrap_err();
+        let reason = read(&bomb).unwrap_err().to_string();
         assert!(
             reason.contains("unpacks to more than 10.0 KB, and no drive of its model holds more")
                 || reason.contains("unpacks to more than 9.77 KiB"),
@@ -163,7 +158,7 @@ mod tests {
     fn another_version_is_named() {
         let mut bytes = Vec::new();
         write(&Header { version: "0.0.0".into(), ..header() }, &[], &mut bytes).unwrap();
-        assert!(read(&bytes).unwrap_err().contains("version 0.0.0"));
+        assert!(read(&bytes).unwrap_err().to_string().contains("version 0.0.0"));
     }
 
     #[test]

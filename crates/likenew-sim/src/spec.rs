@@ -12,14 +12,19 @@ use crate::catalog::{Entry, catalog};
 use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::Explanation;
+use crate::file_error::FileError;
 use crate::generator::{self, generate};
 use crate::make;
 use crate::model::{Mechanism, Model};
 use crate::parameter_range::replace_values;
+use crate::setting_error::SettingError;
 use crate::sim_drive::SimDrive;
-use crate::situations::Situations;
+use crate::situations::{Situations, known_settings};
 use crate::snapshot;
+use crate::snapshot_error::SnapshotError;
 use crate::state::State;
+use crate::wording::domain::Domain;
+use crate::wording::settings as wording;
 
 /// A simulated drive and the state it is to be in.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,12 +75,9 @@ pub enum SpecName {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (IOPS of another program), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
-
 /// All settings of a target, each with an example, for people.
 pub fn settings() -> String {
-    let situations = Situations::known_settings();
-    format!("{QUERY_EXPECTED}, {situations} and facts=off (the system reports nothing about it)")
+    wording::settings(&known_settings())
 }
 
 impl Spec {
@@ -85,21 +87,15 @@ impl Spec {
     /// It does not start with `sim:`, the catalog has no such name, or a setting is unknown, repeated or out
     /// of range; the error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
-        let bad = |reason: String| SimError::Spec { text: text.to_owned(), reason };
-        let rest = text
-            .strip_prefix("sim:")
-            .ok_or_else(|| bad("write sim:NAME, sim:FILE.toml or sim:FILE.snapshot".into()))?;
+        let bad = |reason: SettingError| SimError::Spec { text: text.to_owned(), reason: reason.to_string() };
+        let rest = text.strip_prefix("sim:").ok_or_else(|| bad(SettingError::NotSimulated))?;
         let (name, query) = rest.split_once('?').map_or((rest, None), |(name, query)| (name, Some(query)));
         let drive = if name.ends_with(".snapshot") {
             SpecName::Snapshot(name.into())
         } else if name.ends_with(".toml") || name.contains('/') {
             SpecName::File(name.into())
         } else if let Some(seed) = name.strip_prefix(generator::PREFIX) {
-            SpecName::Generated(seed.parse().map_err(|_| {
-                bad(format!(
-                    "\"{seed}\" is not a seed: sim:generated-N takes a whole number from 0, such as sim:generated-17"
-                ))
-            })?)
+            SpecName::Generated(seed.parse().map_err(|_| bad(SettingError::NotASeed(seed.to_owned())))?)
         } else if catalog().iter().any(|entry| entry.name == name) {
             SpecName::Catalog(name.to_owned())
         } else {
@@ -135,19 +131,16 @@ impl Spec {
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
             let key = spec.set(setting).map_err(bad)?;
             if visited.contains(&key) {
-                return Err(bad(format!("{key} is set twice")));
+                return Err(bad(SettingError::Twice(key.to_owned())));
             }
             visited.push(key);
         }
         if spec.deleted > spec.filled_share() {
-            return Err(bad(format!(
-                "deleted is {} of the drive, and only {} of it ever held data: give less",
-                spec.deleted,
-                spec.filled_share()
-            )));
+            let (deleted, filled) = (spec.deleted, spec.filled_share());
+            return Err(bad(SettingError::DeletedMoreThanFilled { deleted, filled }));
         }
         if matches!(spec.drive, SpecName::Snapshot(_)) && !visited.is_empty() {
-            return Err(bad("a saved drive has its state already: leave out what follows the ?".into()));
+            return Err(bad(SettingError::SettingOfSavedDrive));
         }
         Ok(spec)
     }
@@ -182,7 +175,7 @@ impl Spec {
     }
 
     /// Takes one setting and returns its key.
-    fn set<'s>(&mut self, setting: &'s str) -> Result<&'s str, String> {
+    fn set<'s>(&mut self, setting: &'s str) -> Result<&'s str, SettingError> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
         match (key, value) {
             ("state", "new") => self.state = State::New,
@@ -191,30 +184,17 @@ impl Spec {
             ("trim", "off") => self.trim = Some(false),
             ("data", "on") => self.data = true,
             ("data", "off") => self.data = false,
-            ("age", span) => self.age = parse_duration(span).map_err(|error| format!("age is {error}"))?,
+            ("age", span) => {
+                self.age = parse_duration(span).map_err(|reason| SettingError::unreadable(key, reason))?;
+            }
             ("cache", "on") => self.cache = Some(true),
             ("cache", "off") => self.cache = Some(false),
             ("memory", size) => self.memory = Some(memory(size)?),
             ("busy", ios) => self.busy = Some(integer(key, ios, 1..=1_000_000)?),
             ("outliers", ios) => self.outliers = Some(u64::from(integer(key, ios, 2..=u32::MAX)?)),
-            ("throttle", share) => match share.parse::<f64>() {
-                Ok(share) if (0.001..1.0).contains(&share) => self.throttle = Some(share),
-                _ => {
-                    return Err(format!(
-                        "throttle is \"{share}\": it takes a share from 0.001 to 1, such as 0.2"
-                    ));
-                }
-            },
-            ("fill", share) => match share.parse::<f64>() {
-                Ok(share) if (0.0..=1.0).contains(&share) => self.fill = Some(share),
-                _ => return Err(format!("fill is \"{share}\": it takes a share from 0 to 1, such as 0.8")),
-            },
-            ("deleted", share) => match share.parse::<f64>() {
-                Ok(share) if (0.0..=1.0).contains(&share) => self.deleted = share,
-                _ => {
-                    return Err(format!("deleted is \"{share}\": it takes a share from 0 to 1, such as 0.4"));
-                }
-            },
+            ("throttle", of_link) => self.throttle = Some(throttle(of_link)?),
+            ("fill", of_drive) => self.fill = Some(share(key, of_drive, 0.8)?),
+            ("deleted", of_drive) => self.deleted = share(key, of_drive, 0.4)?,
             ("facts", "on") => self.facts = true,
             ("facts", "off") => self.facts = false,
             _ => {
@@ -309,8 +289,7 @@ impl Spec {
             SpecName::Generated(seed) => (format!("generated-{seed}.toml"), generate(*seed).file),
             SpecName::File(path) => (path.display().to_string(), read_text(path, read_file)?.0),
             SpecName::Snapshot(_) => {
-                let reason = "a saved drive is made already: replace values of the drive it was made of";
-                return Err(SimError::Spec { text: self.text.clone(), reason: reason.into() });
+                return Err(self.refuse(SettingError::ValueOfSavedDrive));
             }
         };
         let text = replace_values(&file, &text, values)?;
@@ -320,37 +299,35 @@ impl Spec {
 
     /// Refuses settings that would have no effect on this drive.
     fn check_settings(&self, model: &Model) -> Result<(), SimError> {
-        let checked = self.situations.check(model).and_then(|()| self.impossible(model).map_or(Ok(()), Err));
-        checked.map_err(|reason| SimError::Spec { text: self.text.clone(), reason })
+        self.situations.check(model).map_err(|error| self.refuse(error.into()))?;
+        self.impossible(model).map_or(Ok(()), |error| Err(self.refuse(error)))
+    }
+
+    fn refuse(&self, reason: SettingError) -> SimError {
+        SimError::Spec { text: self.text.clone(), reason: reason.to_string() }
     }
 
     /// Why a setting can do nothing on this drive, if one cannot.
-    fn impossible(&self, model: &Model) -> Option<String> {
+    fn impossible(&self, model: &Model) -> Option<SettingError> {
         // Every field is named, so that a new setting is not forgotten here. Those with `_` work on every
         // drive.
         let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
             self;
         let Self { memory: _, busy: _, outliers: _, throttle: _, situations: _, facts: _, .. } = self;
-        let (name, mechanism) = (&model.model, &model.mechanism);
+        let (model, mechanism) = (model.model.clone(), &model.mechanism);
         let others = |which: fn(&Mechanism) -> bool| names_of(|model| which(&model.mechanism)).join(", ");
         if cache.is_some() && !mechanism.can_switch_write_cache() {
             let others = others(Mechanism::can_switch_write_cache);
-            return Some(format!(
-                "the {name} has no write cache that can be switched on and off: leave cache= out, or take one of {others}"
-            ));
+            return Some(SettingError::NoWriteCache { model, others });
         }
         if trim.is_some() && !mechanism.can_trim() {
-            return Some(format!("the {name} is a disk without TRIM: leave trim= out"));
+            return Some(SettingError::NoTrim { model });
         }
         if self.types("age") && !mechanism.ages() {
             let others = others(Mechanism::ages);
-            return Some(format!(
-                "old data on the {name} reads as fast as new: leave age= out, or use one of {others}, or a file with [aging]"
-            ));
+            return Some(SettingError::DoesNotAge { model, others });
         }
-        (self.types("age") && self.filled_share() == 0.0).then(|| {
-            "age says how long ago its data was written, and it holds none: add fill=0.8 or state=used".into()
-        })
+        (self.types("age") && self.filled_share() == 0.0).then_some(SettingError::AgeWithoutData)
     }
 
     /// Whether the user has typed this setting: a generated drive has settings of its own.
@@ -367,22 +344,35 @@ impl Spec {
     /// A drive whose past is made.
     fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
         self.check_settings(model)?;
-        let bad = |reason| SimError::Spec { text: self.text.clone(), reason };
-        make::drive(self, model, text, None).map_err(bad)
+        Ok(make::drive(self, model, text, None).expect("only a saved state can be refused"))
     }
 }
 
-fn memory(size: &str) -> Result<u64, String> {
+fn memory(size: &str) -> Result<u64, SettingError> {
     const MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 44;
-    let bytes = parse_size(size).map_err(|error| format!("memory is {error}"))?;
+    let bytes = parse_size(size).map_err(|reason| SettingError::unreadable("memory", reason))?;
     let fits = MEMORY.contains(&bytes).then_some(bytes);
-    fits.ok_or_else(|| format!("memory is \"{size}\": it takes a size from 1MiB to 16TiB, such as 8GiB"))
+    fits.ok_or_else(|| SettingError::wrong_value("memory", size, Domain::Memory))
 }
 
-fn integer(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
-    let (least, most) = (range.start(), range.end());
+fn integer(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, SettingError> {
+    let (least, most) = (u64::from(*range.start()), u64::from(*range.end()));
     let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("{key} is \"{text}\": it takes a whole number from {least} to {most}"))
+    number.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Whole { least, most }))
+}
+
+/// A share of the drive that may be all of it.
+fn share(key: &str, text: &str, example: f64) -> Result<f64, SettingError> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    let domain = Domain::Share { least: 0.0, most: 1.0, example };
+    share.ok_or_else(|| SettingError::wrong_value(key, text, domain))
+}
+
+/// A share of the link's rate that is less than all of it.
+fn throttle(text: &str) -> Result<f64, SettingError> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.001..1.0).contains(share));
+    let domain = Domain::Share { least: 0.001, most: 1.0, example: 0.2 };
+    share.ok_or_else(|| SettingError::wrong_value("throttle", text, domain))
 }
 
 fn entry(name: &str) -> &'static Entry {
@@ -405,14 +395,14 @@ fn read_text(
     let text = String::from_utf8(read(path, read_file)?).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        SimError::Catalog { file: path.display().to_string(), line, reason: "this is no text".into() }
+        SimError::Catalog { file: path.display().to_string(), line, reason: FileError::NotText.to_string() }
     })?;
     let model = Model::parse(&path.display().to_string(), &text)?;
     Ok((text, model))
 }
 
-fn read_error(path: &Path) -> impl Fn(String) -> SimError + '_ {
-    move |reason| SimError::Snapshot { path: path.to_owned(), reason }
+fn read_error(path: &Path) -> impl Fn(SnapshotError) -> SimError + '_ {
+    move |reason| SimError::Snapshot { path: path.to_owned(), reason: reason.to_string() }
 }
 
 fn names() -> Vec<&'static str> {
@@ -423,36 +413,35 @@ fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
     catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
 }
 
-/// Where all settings are explained.
-const SETTINGS_PAGE: &str = "see `likenew help sim`";
-
 /// For a setting that does not exist, or one that takes words and got another.
-fn unknown_setting(key: &str, value: &str) -> String {
+fn unknown_setting(key: &str, value: &str) -> SettingError {
     match key {
-        "state" if nearest(value, ["used", "new"]).is_none() => {
-            format!("unknown state \"{value}\": it takes state=new or state=used; {SETTINGS_PAGE}")
-        }
-        "state" => unknown("state", value, ["new", "used"].into_iter()),
+        "state" => match nearest(value, ["used", "new"]) {
+            Some(near) => similar_word("state", value, near),
+            None => SettingError::UnknownState(value.to_owned()),
+        },
         "trim" | "data" | "cache" | "facts" => {
-            format!("{key} is \"{value}\": it takes on or off; {SETTINGS_PAGE}")
+            SettingError::NotASwitch { key: key.to_owned(), value: value.to_owned() }
         }
         _ => {
             let listed = settings();
             let keys = listed.split([',', ' ']).filter_map(|word| Some(word.split_once('=')?.0));
-            unknown("setting", key, keys)
+            match nearest(key, keys) {
+                Some(near) => similar_word("setting", key, near),
+                None => SettingError::UnknownSetting(key.to_owned()),
+            }
         }
     }
 }
 
-fn unknown<'a>(what: &str, typed: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match nearest(typed, known) {
-        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`"),
-        None => format!("unknown {what} \"{typed}\"; {SETTINGS_PAGE}"),
-    }
+fn similar_word(what: &'static str, typed: &str, near: &str) -> SettingError {
+    SettingError::SimilarWord { what, typed: typed.to_owned(), near: near.to_owned() }
 }
 
-fn unknown_name(name: &str) -> String {
-    let mut near: Vec<(f64, &str)> = names()
+fn unknown_name(name: &str) -> SettingError {
+    let known = names();
+    let drives = known.len();
+    let mut near: Vec<(f64, &str)> = known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))
         .filter(|(similarity, known)| {
@@ -461,15 +450,10 @@ fn unknown_name(name: &str) -> String {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
-    match near.as_slice() {
-        [] => format!(
-            "unknown drive \"{name}\"; `likenew drives` lists all {}, or give FILE.toml",
-            names().len()
-        ),
-        _ => format!(
-            "unknown drive \"{name}\"; did you mean {}? `likenew drives` lists all {}",
-            near.join(" or "),
-            names().len()
-        ),
+    let name = name.to_owned();
+    if near.is_empty() {
+        SettingError::UnknownDrive { name, drives }
+    } else {
+        SettingError::SimilarDrive { name, near, drives }
     }
 }

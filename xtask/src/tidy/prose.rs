@@ -16,11 +16,13 @@ const WORDS_MIN: usize = 4;
 const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
 
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
-const ALLOWED: [(&str, &str, &str); 1] =
-    [("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it")];
+const ALLOWED: [(&str, &str, &str); 2] = [
+    ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
+    ("generator/file.rs", "{key} = {{ value", "a line of TOML"),
+];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 17] = [
+const SENTENCES_LEFT: [(&str, usize); 16] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-cli", 23),
     ("crates/likenew-core", 93),
@@ -35,7 +37,6 @@ const SENTENCES_LEFT: [(&str, usize); 17] = [
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),
     ("crates/likenew-run", 4),
-    ("crates/likenew-sim", 292),
     ("crates/likenew-trace", 91),
     ("crates/likenew-watch", 26),
 ];

@@ -26,6 +26,7 @@ use crate::device::{Device, NO_IO, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
+use crate::snapshot_error::SnapshotError;
 use crate::timeline::{Timeline, transfer_time};
 
 #[derive(Clone, Copy)]
@@ -119,10 +120,9 @@ impl DiskDrive {
     /// A disk as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are not such a disk.
-    pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
-        let saved = postcard::from_bytes::<SavedState>(state)
-            .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
+    /// These bytes are not such a disk.
+    pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, SnapshotError> {
+        let saved: SavedState = postcard::from_bytes(state)?;
         let mut disk = Self::new(parameters);
         if let Some(sectors) = saved.contents {
             disk.keep_data();

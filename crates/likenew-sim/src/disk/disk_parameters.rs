@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
+use super::layout_error::LayoutError;
 use super::platters::{PlatterParameters, Platters};
 use super::seek_curve::SeekCurve;
 use super::shingles::ShingleParameters;
@@ -58,16 +59,13 @@ impl DiskParameters {
     /// Whether such a disk can be built.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         self.platters.check()?;
         self.seek_curves(Platters::new(self.platters).cylinders())?;
         let needed = self.segment_bytes.saturating_add(self.write_cache_bytes);
         if needed > self.memory_bytes {
-            return Err(format!(
-                "cache.memory_bytes is {}: it has to hold write_cache_bytes and one segment, {needed} together",
-                self.memory_bytes
-            ));
+            return Err(LayoutError::SmallMemory { memory: self.memory_bytes, needed });
         }
         match &self.shingles {
             Some(shingles) => {
@@ -106,7 +104,7 @@ impl DiskParameters {
         Self { write_cache_bytes: 0, ..self }
     }
 
-    pub(super) fn seek_curves(&self, cylinders: u32) -> Result<(SeekCurve, SeekCurve), String> {
+    pub(super) fn seek_curves(&self, cylinders: u32) -> Result<(SeekCurve, SeekCurve), LayoutError> {
         let curve = |times: SeekTimes| SeekCurve::new(cylinders, times.track, times.average, times.full);
         Ok((curve(self.read_seek)?, curve(self.write_seek)?))
     }

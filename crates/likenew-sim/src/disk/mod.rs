@@ -5,6 +5,7 @@ mod arm;
 mod destager;
 pub(crate) mod disk_drive;
 pub mod disk_parameters;
+pub mod layout_error;
 mod media_cache;
 pub mod platters;
 mod read_ahead;

@@ -8,6 +8,8 @@
 
 use likenew_core::units::Nanos;
 
+use super::layout_error::LayoutError;
+
 /// Dimensions of the platters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlatterParameters {
@@ -38,14 +40,12 @@ impl PlatterParameters {
     /// Whether such platters can be laid out.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         let cylinders = self.cylinders_per_zone() * u64::from(self.zones);
         if cylinders > CYLINDERS_MAX {
-            return Err(format!(
-                "{} sectors at these rates and heads need {cylinders} cylinders: at most {CYLINDERS_MAX} are supported",
-                self.sectors
-            ));
+            let (sectors, most) = (self.sectors, CYLINDERS_MAX);
+            return Err(LayoutError::TooManyCylinders { sectors, cylinders, most });
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use likenew_core::units::Nanos;
 
+use super::layout_error::LayoutError;
+
 /// Seek time by distance: the square root of the distance up to a third of the stroke, where the arm accelerates
 /// and brakes, and linear beyond, where it coasts (the shape that Ruemmler and Wilkes give in "An Introduction to Disk
 /// Drive Modeling", IEEE Computer 27(3), 1994).
@@ -21,8 +23,13 @@ impl SeekCurve {
     /// mean over pairs of random cylinders is `average`, which is how data sheets define it.
     ///
     /// # Errors
-    /// A sentence, if no such curve rises all the way.
-    pub(crate) fn new(cylinders: u32, track: Nanos, average: Nanos, full: Nanos) -> Result<Self, String> {
+    /// No such curve rises all the way.
+    pub(crate) fn new(
+        cylinders: u32,
+        track: Nanos,
+        average: Nanos,
+        full: Nanos,
+    ) -> Result<Self, LayoutError> {
         let (track_ns, average_ns, full_ns) = (track.0 as f64, average.0 as f64, full.0 as f64);
         // A random distance x of the stroke has the density 2(1 − x). Below the knee the time is
         // track + (knee − track)·√(x/K), above it knee + (full − knee)·(x − K)/(1 − K); each mean is
@@ -37,9 +44,7 @@ impl SeekCurve {
         if track_ns <= knee_ns && knee_ns <= full_ns {
             Ok(Self { stroke: f64::from(cylinders).max(2.0) - 1.0, track_ns, knee_ns, full_ns })
         } else {
-            Err(format!(
-                "no seek curve rises from {track} for a track over {average} on average to {full} for the full stroke"
-            ))
+            Err(LayoutError::SeekCurve { track, average, full })
         }
     }
 

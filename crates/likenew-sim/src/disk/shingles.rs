@@ -14,6 +14,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arm::Access;
+use super::layout_error::LayoutError;
 use super::media_cache::MediaCache;
 
 /// How the tracks of a disk overlap, and how it lives with that.
@@ -44,30 +45,22 @@ impl ShingleParameters {
     /// Whether such a disk can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self, sector_bytes: u32, write_cache_bytes: u64, extents: u32) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self, sector_bytes: u32, write_cache: u64, extents: u32) -> Result<(), LayoutError> {
         let bytes = |sectors: u64| sectors * u64::from(sector_bytes);
         let band = bytes(self.band_sectors);
         if self.append_sectors_max > self.band_sectors {
-            return Err(format!("shingles.append_bytes_max is above band_bytes, {band}"));
+            return Err(LayoutError::LongAppends { band });
         }
         let appended = self.header_sectors + self.append_sectors_max;
         if self.log_sectors < 2 * appended {
-            return Err(format!(
-                "shingles.media_cache_bytes has to hold two appends of {} bytes",
-                bytes(appended)
-            ));
+            return Err(LayoutError::SmallMediaCache { append: bytes(appended) });
         }
-        if write_cache_bytes < 2 * band {
-            return Err(format!(
-                "cache.write_cache_bytes is {write_cache_bytes}: it has to hold two bands of {band} bytes, one to fill while another is written"
-            ));
+        if write_cache < 2 * band {
+            return Err(LayoutError::SmallWriteCache { write_cache, band });
         }
         if self.map_entries / 4 < extents {
-            return Err(format!(
-                "shingles.map_entries is {}: at least four times cache.write_cache_extents, {extents}",
-                self.map_entries
-            ));
+            return Err(LayoutError::SmallMap { entries: self.map_entries, extents });
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ fn a_band_that_the_log_has_whole_is_not_read_from_its_home() {
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
     let check = |parameters: ShingleParameters, cache: u64, extents: u32| {
-        parameters.check(512, cache * 512, extents).err().unwrap_or_default()
+        parameters.check(512, cache * 512, extents).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(check(parameters(), 32, 10), "");
     assert!(check(parameters(), 31, 10).contains("two bands"));

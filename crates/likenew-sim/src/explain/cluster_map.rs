@@ -3,37 +3,27 @@
 use super::explanation::LayerBox;
 use super::flash::work_time;
 use super::value::{Fact, Value};
+use super::wording;
 use crate::flash::log_block::{BastParameters, ClusterParameters};
 use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 
 /// A block map.
 pub(crate) fn explain_block(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let description =
-        "A cluster is mapped as a whole: a write that does not continue the last one copies all of it.";
-    LayerBox::new(
-        "translation layer: block map",
-        description,
-        facts(clusters, "replacement blocks of a group", model),
-    )
+    let facts = facts(clusters, wording::REPLACEMENT_BLOCKS, model);
+    LayerBox::new(wording::BLOCK_MAP_NAME, wording::BLOCK_MAP, facts)
 }
 
 /// BAST.
 pub(crate) fn explain_bast(bast: &BastParameters, model: &FlashModel) -> LayerBox {
-    let description = "A cluster has its place as a whole, and the clusters written last have a log block each: a write to another one \
-                merges one of those first.";
-    LayerBox::new(
-        "translation layer: BAST",
-        description,
-        facts(&bast.clusters, "log blocks of a group", model),
-    )
+    let facts = facts(&bast.clusters, wording::LOG_BLOCKS, model);
+    LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
 }
 
 /// FAST.
 pub(crate) fn explain_fast(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let description = "A cluster has its place as a whole, and all share the log: when it is full, every cluster in its oldest block is \
-                merged.";
-    LayerBox::new("translation layer: FAST", description, facts(clusters, "log blocks of a group", model))
+    let facts = facts(clusters, wording::LOG_BLOCKS, model);
+    LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
 }
 
 fn facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fact> {
@@ -47,7 +37,7 @@ fn facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fa
         Fact::new("groups of dies", Value::Count(clusters.groups().into())),
         Fact::new("clusters of a group", Value::Count(clusters.clusters_per_group().into())),
         Fact::new(logs, Value::Count(clusters.log_blocks.into())),
-        Fact::new("a full merge, alone", Value::Span(work_time(&model.parameters.nand, &merge))),
-        Fact::new("merges in idle time", Value::text(if clusters.idle_merges { "yes" } else { "no" })),
+        Fact::new(wording::FULL_MERGE, Value::Span(work_time(&model.parameters.nand, &merge))),
+        Fact::new(wording::IDLE_MERGES, Value::text(if clusters.idle_merges { "yes" } else { "no" })),
     ]
 }

@@ -5,7 +5,7 @@ use likenew_core::units::Nanos;
 use super::explanation::{Bound, Ceiling, LayerBox, Picture};
 use super::flash::link;
 use super::value::{Fact, Value};
-use super::{Parts, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE};
+use super::{Parts, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
 use crate::disk::disk_parameters::DiskParameters;
 use crate::disk::platters::Platters;
 use crate::disk::shingles::ShingleParameters;
@@ -24,13 +24,13 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
     layers.extend(disk.shingles.as_ref().map(|shingles| shingle_box(shingles, disk.platters.sector_bytes)));
     layers.extend([arm(disk), surface(disk, &platters, whole)]);
     let times = vec![
-        Fact::new("a random read, alone (command + average seek + half a rotation)", Value::Span(access)),
+        Fact::new(wording::RANDOM_READ_ALONE, Value::Span(access)),
         Fact::new(
-            "a random write past the cache, alone",
+            wording::RANDOM_WRITE_ALONE,
             Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.revolution.0 / 2)),
         ),
-        Fact::new("sequential read of the whole drive", Value::Span(passing)),
-        Fact::new("sequential write of the whole drive", Value::Span(passing)),
+        Fact::new(wording::READ_ALL, Value::Span(passing)),
+        Fact::new(wording::WRITE_ALL, Value::Span(passing)),
     ];
     Parts { state: state.into(), layers, ceilings: ceilings(disk, access), times }
 }
@@ -38,55 +38,42 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
 fn firmware(disk: &DiskParameters) -> LayerBox {
     let facts =
         vec![Fact::new("command", Value::Span(disk.command)), Fact::new("TRIM", Value::text("is ignored"))];
-    LayerBox::new("firmware", "Handles one command at a time.", facts)
+    LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
 
 fn cache(disk: &DiskParameters) -> LayerBox {
     let facts = vec![
-        Fact::new("memory for reads and writes", Value::Bytes(disk.memory_bytes)),
+        Fact::new(wording::CACHE_MEMORY, Value::Bytes(disk.memory_bytes)),
         Fact::new("reads ahead", Value::Bytes(disk.segment_bytes)),
-        Fact::new("places it remembers", Value::Count(disk.segments.into())),
+        Fact::new(wording::CACHE_PLACES, Value::Count(disk.segments.into())),
         Fact::new("writes", Value::Bytes(disk.write_cache_bytes)),
         Fact::new("separate writes", Value::Count(disk.write_cache_extents.into())),
     ];
-    let description = if disk.write_cache_bytes == 0 {
-        "Reads ahead after a request; writes go to the platters."
-    } else {
-        "Reads ahead after a request; takes writes at once and destages them in the order of the shortest seeks."
-    };
-    LayerBox::new("cache", description, facts)
+    LayerBox::new("cache", wording::disk_cache(disk.write_cache_bytes > 0), facts)
 }
 
 fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
     let bytes = |sectors: u64| Value::Bytes(sectors * u64::from(sector_bytes));
     let facts = vec![
         Fact::new("persistent cache", bytes(shingles.log_sectors)),
-        Fact::new("pieces it can tell apart", Value::Count(shingles.map_entries.into())),
+        Fact::new(wording::SHINGLE_PIECES, Value::Count(shingles.map_entries.into())),
         Fact::new("band", bytes(shingles.band_sectors)),
-        Fact::new(
-            "cleans",
-            Value::text(format!("after {} without I/O, or when it is full", shingles.idle_after)),
-        ),
+        Fact::new("cleans", Value::text(wording::cleaning(shingles.idle_after))),
     ];
-    let description = "Tracks overlap, so a band is written as a whole. Smaller writes go to the persistent cache and are merged later.";
-    LayerBox::new("shingles", description, facts)
+    LayerBox::new("shingles", wording::SHINGLES, facts)
 }
 
 fn arm(disk: &DiskParameters) -> LayerBox {
     let facts = vec![
-        Fact::new("seek to the next track, to read", Value::Span(disk.read_seek.track)),
+        Fact::new(wording::TRACK_SEEK, Value::Span(disk.read_seek.track)),
         Fact::new("to write", Value::Span(disk.write_seek.track)),
-        Fact::new("average seek, to read", Value::Span(disk.read_seek.average)),
+        Fact::new(wording::AVERAGE_SEEK, Value::Span(disk.read_seek.average)),
         Fact::new("to write", Value::Span(disk.write_seek.average)),
-        Fact::new("full stroke, to read", Value::Span(disk.read_seek.full)),
+        Fact::new(wording::FULL_SEEK, Value::Span(disk.read_seek.full)),
         Fact::new("to write", Value::Span(disk.write_seek.full)),
         Fact::new("change of head", Value::Span(disk.head_switch)),
     ];
-    LayerBox::new(
-        "seeks",
-        "Serves first what it can start soonest, rotation included, and prefers requests that have waited.",
-        facts,
-    )
+    LayerBox::new("seeks", wording::SEEKS, facts)
 }
 
 fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox {
@@ -100,11 +87,10 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
         Fact::new("zones", Value::Count(disk.platters.zones.into())),
         Fact::new("outer edge", Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64)),
         Fact::new("inner edge", Value::BytesPerSecond(disk.platters.inner_bytes_per_s as f64)),
-        Fact::new("mean over all addresses", Value::BytesPerSecond(bytes / whole.as_secs_f64())),
+        Fact::new(wording::MEAN_RATE, Value::BytesPerSecond(bytes / whole.as_secs_f64())),
     ];
-    let description = "The first addresses are on the outer tracks, which hold most.";
     let picture = Picture::BytesPerSByAddress(rates(disk, platters));
-    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", description, facts) }
+    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", wording::PLATTERS, facts) }
 }
 
 /// Mean rates of equal parts of the address space.

@@ -4,7 +4,7 @@ use likenew_core::units::{Nanos, amount};
 
 use super::explanation::{Bound, Ceiling, LayerBox, Picture};
 use super::value::{Fact, Value};
-use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, slc_cache};
+use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, slc_cache, wording};
 use crate::flash::flash_parameters::FlashParameters;
 use crate::flash::nand_parameters::NandParameters;
 use crate::flash::translation_layer::Work;
@@ -13,6 +13,7 @@ use crate::make;
 use crate::model::FlashModel;
 use crate::spec::Spec;
 use crate::timeline::transfer_time;
+use crate::wording::drive;
 
 /// Sequential I/Os are taken to have this length where the time of a command matters.
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
@@ -27,25 +28,20 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     let reading = parameters.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
     let times = vec![
-        Fact::new("a 4 KiB read at QD1", Value::Span(reading + crossing)),
-        Fact::new("a 4 KiB write at QD1, into the buffer", Value::Span(parameters.write_command + crossing)),
+        Fact::new(wording::READ_QD1, Value::Span(reading + crossing)),
+        Fact::new(wording::WRITE_QD1, Value::Span(parameters.write_command + crossing)),
     ];
     Parts { state, layers, ceilings: ceilings(model), times }
 }
 
 /// The cable, of any drive.
 pub(super) fn link(link: &LinkParameters) -> LayerBox {
-    let description = if link.duplex {
-        "Transfers data in both directions at once."
-    } else {
-        "Transfers data in one direction at a time."
-    };
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
         Fact::new("queue depth", Value::Count(link.command_slots.into())),
         Fact::new("4 KiB transfer", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))),
     ];
-    LayerBox::new("host link", description, facts)
+    LayerBox::new("host link", wording::link(link.duplex), facts)
 }
 
 fn firmware(parameters: &FlashParameters) -> LayerBox {
@@ -53,24 +49,22 @@ fn firmware(parameters: &FlashParameters) -> LayerBox {
         Fact::new("read command", Value::Span(parameters.read_command)),
         Fact::new("write command", Value::Span(parameters.write_command)),
         Fact::new("TRIM or flush", Value::Span(parameters.other_command)),
-        Fact::new("TRIM", Value::text(parameters.trim.describe())),
-        Fact::new("idle work starts", Value::text(format!("after {} without I/O", parameters.idle_after))),
+        Fact::new("TRIM", Value::text(drive::trim(parameters.trim))),
+        Fact::new("idle work starts", Value::text(wording::after_idle(parameters.idle_after))),
     ];
-    LayerBox::new("firmware", "Handles one command at a time.", facts)
+    LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
 
 fn buffer(model: &FlashModel) -> LayerBox {
     let FlashParameters { buffer_pages, page_bytes, unit_pages, .. } = model.parameters;
     let mut facts = vec![
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
-        Fact::new("capacity in program units", Value::Count(u64::from(buffer_pages / unit_pages))),
+        Fact::new(wording::UNITS, Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
     if let Some(writes) = model.parameters.writes_per_unit {
-        facts.push(Fact::new("separate writes in a unit, at most", Value::Count(writes.into())));
+        facts.push(Fact::new(wording::WRITES_PER_UNIT, Value::Count(writes.into())));
     }
-    let description =
-        "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
-    LayerBox::new("write buffer", description, facts)
+    LayerBox::new("write buffer", wording::WRITE_BUFFER, facts)
 }
 
 fn dies(model: &FlashModel) -> LayerBox {
@@ -88,95 +82,96 @@ fn dies(model: &FlashModel) -> LayerBox {
         Fact::new("one program (unit)", bytes(flash.unit_pages)),
         Fact::new("tPROG", Value::Span(nand.native.program)),
         Fact::new("tBERS", Value::Span(nand.erase)),
-        Fact::new("a unit over the channel", Value::Span(transfer(nand, flash.unit_pages))),
-        Fact::new("dies that program in parallel", Value::Count(programming(nand).into())),
+        Fact::new(wording::UNIT_TRANSFER, Value::Span(transfer(nand, flash.unit_pages))),
+        Fact::new(wording::PROGRAMMING_DIES, Value::Count(programming(nand).into())),
     ];
-    let name = format!("{} dies on {} channels", nand.dies(), nand.channels);
-    let description = "A die does one operation at a time; the dies of a channel share its bus.";
+    let name = wording::dies(nand.dies(), nand.channels);
     let picture = Picture::Dies { channels: nand.channels, dies_per_channel: nand.dies_per_channel };
-    LayerBox { picture: Some(picture), ..LayerBox::new(&name, description, facts) }
+    LayerBox { picture: Some(picture), ..LayerBox::new(&name, wording::DIES, facts) }
 }
 
 fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
-    let FlashParameters { link, nand, page_bytes, read_command, write_command, .. } = model.parameters;
-    let flash = &model.flash;
-    let page_bytes = u64::from(page_bytes);
-    let (row, unit) = (transfer(&nand, flash.row_pages), transfer(&nand, flash.unit_pages));
-    let (row_bytes, unit_bytes) =
-        (u64::from(flash.row_pages) * page_bytes, u64::from(flash.unit_pages) * page_bytes);
-    let (dies, programming) = (nand.dies(), programming(&nand));
-    let bytes_per_s = |many: u32, bytes, span: Nanos| Value::BytesPerSecond(rate(many, span) * bytes as f64);
-    let channels = Bound::new(
-        "channels",
-        format!("{} × {} / {}", nand.channels, amount(page_bytes), nand.page_transfer),
-        bytes_per_s(nand.channels, page_bytes, nand.page_transfer),
-    );
-    let wire = Bound::new("host link", "its rate", Value::BytesPerSecond(link.bytes_per_s as f64));
-    let commands = |span: Nanos| {
-        let how = format!("{} / {span} a command", amount(SEQUENTIAL_BYTES));
-        Bound::new("firmware", how, bytes_per_s(1, SEQUENTIAL_BYTES, span))
-    };
-    let reads = Bound::new(
-        "dies",
-        format!("{dies} × {} / (tR {} + {row})", amount(row_bytes), nand.native.read),
-        bytes_per_s(dies, row_bytes, nand.native.read + row),
-    );
-    let programs = Bound::new(
-        "dies",
-        format!("{programming} × {} / ({unit} + tPROG {})", amount(unit_bytes), nand.native.program),
-        bytes_per_s(programming, unit_bytes, nand.native.program + unit),
-    );
+    let FlashParameters { read_command, write_command, .. } = model.parameters;
+    let programs = native_programs(model);
     // What programs the host's writes of a new drive first.
-    let (programs, past_the_cache) = match slc_cache::programs(model, programming) {
-        Some(cached) => (cached, Some(programs)),
-        None => (programs, None),
-    };
-    // A random write programs a page of the map at least, and a read moves one.
-    let room = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
-    let writes_per_unit = model.parameters.writes_per_unit.map_or(room, |most| u32::from(most).min(room));
-    let small = |bottleneck, method: String, many: u32, span: Nanos| {
-        Bound::new(bottleneck, method, Value::PerSecond(rate(many, span)))
-    };
-    let small_wire = link_iops(&link);
-    let past_the_cache = past_the_cache.map(|native| {
-        let bounds = vec![wire.clone(), commands(write_command), channels.clone(), native];
-        Ceiling::new("sequential write past the SLC cache, before it folds", bounds)
-    });
+    let cached = slc_cache::programs(model, programming(&model.parameters.nand));
+    let first = cached.clone().unwrap_or_else(|| programs.clone());
     let mut ceilings = vec![
-        Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), commands(read_command), channels.clone(), reads]),
-        Ceiling::new(
-            SEQUENTIAL_WRITE,
-            vec![wire.clone(), commands(write_command), channels.clone(), programs],
-        ),
-        Ceiling::new(
-            RANDOM_READ,
-            vec![
-                small_wire.clone(),
-                small("firmware", format!("1 / {read_command}"), 1, read_command),
-                small(
-                    "dies",
-                    format!("{dies} / (tR {} + {})", nand.native.read, nand.page_transfer),
-                    dies,
-                    nand.native.read + nand.page_transfer,
-                ),
-            ],
-        ),
-        Ceiling::new(
-            RANDOM_WRITE,
-            vec![
-                small_wire,
-                small("firmware", format!("1 / {write_command}"), 1, write_command),
-                small(
-                    "dies, before GC",
-                    format!("{programming} × {writes_per_unit} / ({unit} + tPROG {})", nand.native.program),
-                    programming * writes_per_unit,
-                    nand.native.program + unit,
-                ),
-            ],
-        ),
+        Ceiling::new(SEQUENTIAL_READ, sequential(model, read_command, row_reads(model))),
+        Ceiling::new(SEQUENTIAL_WRITE, sequential(model, write_command, first)),
+        Ceiling::new(RANDOM_READ, random_reads(model)),
+        Ceiling::new(RANDOM_WRITE, random_writes(model)),
     ];
-    ceilings.extend(past_the_cache);
+    if cached.is_some() {
+        let past_the_cache = sequential(model, write_command, programs);
+        ceilings.push(Ceiling::new(wording::WRITE_PAST_SLC_CACHE, past_the_cache));
+    }
     ceilings
+}
+
+/// What bounds sequential I/Os whose command takes this long, besides what the dies do.
+fn sequential(model: &FlashModel, command: Nanos, dies: Bound) -> Vec<Bound> {
+    let FlashParameters { link, nand, page_bytes, .. } = model.parameters;
+    let page_bytes = u64::from(page_bytes);
+    vec![
+        Bound::new("host link", "its rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
+        Bound::new(
+            "firmware",
+            format!("{} / {command} a command", amount(SEQUENTIAL_BYTES)),
+            bytes_per_s(1, SEQUENTIAL_BYTES, command),
+        ),
+        Bound::new(
+            "channels",
+            format!("{} × {} / {}", nand.channels, amount(page_bytes), nand.page_transfer),
+            bytes_per_s(nand.channels, page_bytes, nand.page_transfer),
+        ),
+        dies,
+    ]
+}
+
+/// Array reads of all dies.
+fn row_reads(model: &FlashModel) -> Bound {
+    let nand = model.parameters.nand;
+    let bytes = u64::from(model.flash.row_pages) * u64::from(model.parameters.page_bytes);
+    let (dies, row) = (nand.dies(), transfer(&nand, model.flash.row_pages));
+    let method = format!("{dies} × {} / (tR {} + {row})", amount(bytes), nand.native.read);
+    Bound::new("dies", method, bytes_per_s(dies, bytes, nand.native.read + row))
+}
+
+/// Programs of as many dies as can at the same time, into cells as the chip is made for.
+fn native_programs(model: &FlashModel) -> Bound {
+    let nand = model.parameters.nand;
+    let bytes = u64::from(model.flash.unit_pages) * u64::from(model.parameters.page_bytes);
+    let (dies, unit) = (programming(&nand), transfer(&nand, model.flash.unit_pages));
+    let method = format!("{dies} × {} / ({unit} + tPROG {})", amount(bytes), nand.native.program);
+    Bound::new("dies", method, bytes_per_s(dies, bytes, nand.native.program + unit))
+}
+
+fn random_reads(model: &FlashModel) -> Vec<Bound> {
+    let FlashParameters { link, nand, read_command, .. } = model.parameters;
+    let dies = nand.dies();
+    let method = format!("{dies} / (tR {} + {})", nand.native.read, nand.page_transfer);
+    vec![
+        link_iops(&link),
+        Bound::new("firmware", format!("1 / {read_command}"), per_s(1, read_command)),
+        Bound::new("dies", method, per_s(dies, nand.native.read + nand.page_transfer)),
+    ]
+}
+
+fn random_writes(model: &FlashModel) -> Vec<Bound> {
+    let FlashParameters { link, nand, page_bytes, write_command, writes_per_unit, .. } = model.parameters;
+    let page_bytes = u64::from(page_bytes);
+    let unit_bytes = u64::from(model.flash.unit_pages) * page_bytes;
+    // A random write programs a page of the map at least.
+    let room = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
+    let writes_per_unit = writes_per_unit.map_or(room, |most| u32::from(most).min(room));
+    let (dies, unit) = (programming(&nand), transfer(&nand, model.flash.unit_pages));
+    let method = format!("{dies} × {writes_per_unit} / ({unit} + tPROG {})", nand.native.program);
+    vec![
+        link_iops(&link),
+        Bound::new("firmware", format!("1 / {write_command}"), per_s(1, write_command)),
+        Bound::new("dies, before GC", method, per_s(dies * writes_per_unit, nand.native.program + unit)),
+    ]
 }
 
 /// Layers that only some drives have.
@@ -186,22 +181,17 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
         let facts = vec![
             Fact::new("size", Value::Bytes(cache.bytes)),
             Fact::new("segment", Value::Bytes(cache.segment_bytes.into())),
-            Fact::new(
-                "host data that it maps",
-                Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes)),
-            ),
+            Fact::new(wording::MAPPED_DATA, Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes))),
         ];
-        let description =
-            "Holds a part of the mapping table; other entries are read from flash before the data.";
-        boxes.push(LayerBox::new("mapping (FTL) cache", description, facts));
+        boxes.push(LayerBox::new("mapping (FTL) cache", wording::MAP_CACHE, facts));
     }
     if let Some(aging) = parameters.aging {
         let facts = vec![
-            Fact::new("reads at once until it is", Value::seconds(aging.onset_s as f64)),
-            Fact::new("retries per tenfold age", Value::text(aging.retries_per_decade.to_string())),
+            Fact::new(wording::AGING_ONSET, Value::seconds(aging.onset_s as f64)),
+            Fact::new(wording::AGING_RETRIES, Value::text(aging.retries_per_decade.to_string())),
             Fact::new("retries at most", Value::Count(aging.retries_max.into())),
         ];
-        boxes.push(LayerBox::new("aging", "Old data is read with retries.", facts));
+        boxes.push(LayerBox::new("aging", wording::AGING, facts));
     }
     if let Some(thermal) = parameters.thermal {
         let facts = vec![
@@ -210,7 +200,7 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
             Fact::new("until below", Value::text(format!("{} °C", thermal.resume_c))),
             Fact::new("moves meanwhile", Value::BytesPerSecond(thermal.throttled_bytes_per_s as f64)),
         ];
-        boxes.push(LayerBox::new("heat", "Warms up with what it reads and programs.", facts));
+        boxes.push(LayerBox::new("heat", wording::HEAT, facts));
     }
     boxes
 }
@@ -222,8 +212,13 @@ pub(super) fn link_iops(link: &LinkParameters) -> Bound {
 }
 
 /// How often a second as many do something that takes this long.
-fn rate(many: u32, span: Nanos) -> f64 {
-    f64::from(many) / span.as_secs_f64()
+fn per_s(many: u32, span: Nanos) -> Value {
+    Value::PerSecond(f64::from(many) / span.as_secs_f64())
+}
+
+/// How many bytes a second as many move, each so many in this time.
+fn bytes_per_s(many: u32, bytes: u64, span: Nanos) -> Value {
+    Value::BytesPerSecond(f64::from(many) / span.as_secs_f64() * bytes as f64)
 }
 
 fn programming(nand: &NandParameters) -> u32 {

@@ -3,6 +3,7 @@
 use likenew_core::units::{Nanos, three_digits};
 
 use super::value::{Fact, Value};
+use super::wording;
 use crate::model::Model;
 use crate::spec::{Spec, SpecName};
 use crate::truth::{TrueValue, Truth};
@@ -21,12 +22,12 @@ fn value(unit: &str, inside: TrueValue) -> Value {
         TrueValue::Word(word) => Value::text(word),
         TrueValue::Number(number) => amount(unit, number),
         TrueValue::Hidden { low, high } if low == high => {
-            Value::Text(format!("{}, which does not show", amount(unit, low)))
+            Value::Text(wording::hidden(&amount(unit, low).to_string()))
         }
         TrueValue::Hidden { low, high } => {
             Value::Text(format!("{} to {}", amount(unit, low), amount(unit, high)))
         }
-        TrueValue::HiddenWord(word) => Value::Text(format!("{word}, which does not show")),
+        TrueValue::HiddenWord(word) => Value::Text(wording::hidden(word)),
         TrueValue::Absent => Value::text("none"),
     }
 }

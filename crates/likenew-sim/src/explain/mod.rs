@@ -11,6 +11,7 @@ pub(crate) mod page_map;
 mod slc_cache;
 pub mod value;
 mod volume;
+mod wording;
 
 use crate::facts;
 use crate::make;
@@ -44,22 +45,17 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let mut parts = parts(spec, model);
     if let Some(faults) = make::faults(spec, model) {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let description = "Faults of this drive.";
-        parts.layers.insert(0, LayerBox::new("faults", description, facts.collect()));
+        parts.layers.insert(0, LayerBox::new("faults", wording::FAULTS, facts.collect()));
     }
     let met = model.situations.describe();
     if !met.is_empty() {
         let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let description = "The situation around the drive.";
-        parts.layers.insert(0, LayerBox::new("situations", description, facts.collect()));
+        parts.layers.insert(0, LayerBox::new("situations", wording::SITUATIONS, facts.collect()));
     }
     let limit = |rate_name: &str| {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
     };
-    for (name, of) in [
-        ("sequential read of the whole drive", SEQUENTIAL_READ),
-        ("sequential write of the whole drive", SEQUENTIAL_WRITE),
-    ] {
+    for (name, of) in [(wording::READ_ALL, SEQUENTIAL_READ), (wording::WRITE_ALL, SEQUENTIAL_WRITE)] {
         if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
             && !parts.times.iter().any(|time| time.name == name)
         {

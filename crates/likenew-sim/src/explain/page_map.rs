@@ -3,8 +3,8 @@
 use super::explanation::LayerBox;
 use super::flash::work_time;
 use super::value::{Fact, Value};
+use super::wording;
 use crate::flash::page_map_parameters::PageMapParameters;
-use crate::flash::policies::Collection;
 use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 
@@ -20,36 +20,18 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
         Fact::new("pages mapped", Value::Count(flash.user_pages.into())),
         Fact::new("erase block", Value::Bytes(block_bytes)),
         Fact::new("erase blocks", Value::Count(flash.blocks().into())),
-        Fact::new("kept erased on each die", blocks(page_map.free_blocks_min)),
+        Fact::new(wording::KEPT_ERASED, blocks(page_map.free_blocks_min)),
         Fact::new("spare beside those", Value::Share(spare as f64 / f64::from(flash.user_pages))),
         Fact::new(
             "idle garbage collection",
-            match page_map.idle_free_blocks {
-                0 => Value::text("no"),
-                count => Value::text(format!("until {count} blocks of each die are erased")),
-            },
+            Value::text(wording::idle_collection(page_map.idle_free_blocks)),
         ),
     ];
-    for (name, valid) in [("erasing an empty block", 0.0), ("garbage-collecting a half-valid block", 0.5)] {
+    for (name, valid) in [(wording::COLLECT_EMPTY, 0.0), (wording::COLLECT_HALF, 0.5)] {
         let work = collection(page_map, valid);
         facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
     }
-    let victim = victim(page_map.policies.collection);
-    let description = format!(
-        "Any page can be anywhere. A die that runs short of erased blocks relocates the valid pages of {victim} and erases it."
-    );
-    LayerBox::new("translation layer: page map", &description, facts)
-}
-
-/// The victim block.
-fn victim(collection: Collection) -> String {
-    match collection {
-        Collection::Greedy => "its emptiest block".into(),
-        Collection::Fifo => "the block that was filled first".into(),
-        Collection::Choices(1) => "a random block".into(),
-        Collection::Choices(count) => format!("the emptiest of {count} random blocks"),
-        Collection::CostBenefit => "the block whose age and emptiness gain most".into(),
-    }
+    LayerBox::new(wording::PAGE_MAP_NAME, &wording::page_map(page_map.policies.collection), facts)
 }
 
 /// What collecting a block takes of which a share is valid, at random pages.

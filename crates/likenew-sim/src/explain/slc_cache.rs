@@ -5,6 +5,7 @@ use likenew_core::units::amount;
 use super::explanation::{Bound, LayerBox};
 use super::flash::transfer;
 use super::value::{Fact, Value};
+use super::wording;
 use crate::flash::page_map::{SlcCacheParameters, WhenFull};
 use crate::flash::page_map_parameters::PageMapParameters;
 use crate::model::{FlashModel, Layer};
@@ -26,22 +27,20 @@ pub(super) fn explain(model: &FlashModel) -> Option<LayerBox> {
         u64::from(flash.user_pages) * u64::from(slc.dynamic_percent_max) / 100 / u64::from(slc.bits_per_cell);
     let facts = vec![
         Fact::new("always", Value::Bytes(always * page)),
-        Fact::new("from free space, on an empty drive", Value::Bytes(lent * page)),
+        Fact::new(wording::SLC_DYNAMIC, Value::Bytes(lent * page)),
         Fact::new("one program (row)", Value::Bytes(u64::from(flash.row_pages) * page)),
         Fact::new("tR", Value::Span(nand.slc.read)),
         Fact::new("tPROG", Value::Span(nand.slc.program)),
         Fact::new(
-            "when it is full",
+            wording::SLC_FULL,
             Value::text(match slc.when_full {
-                WhenFull::Direct => "writes go past it",
-                WhenFull::Fold => "writes wait for folding",
+                WhenFull::Direct => wording::SLC_DIRECT,
+                WhenFull::Fold => wording::SLC_FOLD,
             }),
         ),
-        Fact::new("left unfolded in idle time, on each die", Value::Count(slc.idle_kept_blocks.into())),
+        Fact::new(wording::SLC_KEPT, Value::Count(slc.idle_kept_blocks.into())),
     ];
-    let description =
-        "Blocks with one bit per cell take the writes; they are folded into native blocks later.";
-    Some(LayerBox::new("SLC cache", description, facts))
+    Some(LayerBox::new("SLC cache", wording::SLC_CACHE, facts))
 }
 
 /// What bounds writes into it.

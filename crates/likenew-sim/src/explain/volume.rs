@@ -5,26 +5,25 @@ use likenew_core::units::{Nanos, amount};
 use super::explanation::{Bound, Ceiling, LayerBox};
 use super::flash::{RANDOM_BYTES, link, link_iops};
 use super::value::{Fact, Value};
-use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE};
-use crate::facts;
+use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
 use crate::spec::Spec;
 use crate::state::State;
 use crate::timeline::transfer_time;
 use crate::volume::volume_parameters::VolumeParameters;
+use crate::wording::drive;
 
 pub(super) fn explain(volume: &VolumeParameters, spec: &Spec) -> Parts {
     let trims = spec.trim.unwrap_or(volume.trims);
     let layers = vec![link(&volume.link), bucket(volume), throughput(volume), store(volume, trims)];
     let transfers = transfer_time(RANDOM_BYTES, volume.bytes_per_s)
         + transfer_time(RANDOM_BYTES, volume.link.bytes_per_s);
-    let mut times =
-        vec![Fact::new("a 4 KiB I/O, alone (median)", Value::Span(volume.latency.median + transfers))];
+    let mut times = vec![Fact::new(wording::IO_ALONE, Value::Span(volume.latency.median + transfers))];
     if let Some(span) = volume.credits.burst_span() {
-        times.push(Fact::new("a full bucket lasts, at the burst rate", Value::Span(span)));
-        times.push(Fact::new("an empty bucket fills, at rest", Value::Span(volume.credits.refill_span())));
+        times.push(Fact::new(wording::BURST_SPAN, Value::Span(span)));
+        times.push(Fact::new(wording::REFILL_SPAN, Value::Span(volume.credits.refill_span())));
     }
     Parts {
-        state: facts::volume_state(spec.state).into(),
+        state: drive::volume_past(spec.state).into(),
         layers,
         ceilings: ceilings(volume, spec.state),
         times,
@@ -37,35 +36,28 @@ fn bucket(volume: &VolumeParameters) -> LayerBox {
         Fact::new("baseline", Value::PerSecond(credits.baseline_iops as f64)),
         Fact::new("burst", Value::PerSecond(credits.iops_max() as f64)),
         Fact::new("credits when full", Value::Count(credits.credits_max)),
-        Fact::new("one I/O at most", Value::Bytes(counting.io_bytes)),
+        Fact::new(wording::ONE_IO, Value::Bytes(counting.io_bytes)),
         Fact::new(
-            "sequential I/Os are one",
-            Value::text(format!(
-                "up to {}; those below {} up to {}",
-                amount(counting.io_bytes),
-                amount(counting.small_io_bytes),
-                amount(counting.small_merge_bytes)
+            wording::MERGED_IOS,
+            Value::text(wording::merged_ios(
+                counting.io_bytes,
+                counting.small_io_bytes,
+                counting.small_merge_bytes,
             )),
         ),
     ];
-    let description = match credits.burst_span() {
-        Some(_) => {
-            "An I/O takes a credit; credits arrive at the baseline rate. Without credits an I/O waits for one."
-        }
-        None => "The IOPS that the size of the volume allows, no less than the burst rate.",
-    };
-    LayerBox::new("burst credits", description, facts)
+    LayerBox::new("burst credits", wording::credits(credits.burst_span().is_some()), facts)
 }
 
 fn throughput(volume: &VolumeParameters) -> LayerBox {
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(volume.bytes_per_s as f64)),
         Fact::new(
-            "the largest I/O takes",
+            wording::LARGEST_IO,
             Value::Span(transfer_time(volume.counting.io_bytes, volume.bytes_per_s)),
         ),
     ];
-    LayerBox::new("throughput limit", "Reads and writes share this throughput.", facts)
+    LayerBox::new("throughput limit", wording::THROUGHPUT, facts)
 }
 
 fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
@@ -74,9 +66,9 @@ fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
         Fact::new("p99 latency", Value::Span(volume.latency.p99)),
         Fact::new("latency, mean", Value::Span(Nanos(volume.latency.mean_ns() as u64))),
         Fact::new("distribution", Value::text("log-normal")),
-        Fact::new("TRIM", Value::text(if trims { "takes effect at once" } else { "is ignored" })),
+        Fact::new("TRIM", Value::text(wording::volume_trim(trims))),
     ];
-    LayerBox::new("store", "Serves all I/Os in parallel; acknowledged writes are durable.", facts)
+    LayerBox::new("store", wording::STORE, facts)
 }
 
 fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
@@ -105,7 +97,7 @@ fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
         Bound::new("credits", format!("{reason} rate"), Value::PerSecond(iops as f64)),
         Bound::new(
             "store",
-            format!("{slots} I/Os in flight / mean latency"),
+            wording::store_limit(slots),
             Value::PerSecond(slots / (volume.latency.mean_ns() / 1e9)),
         ),
     ];

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::units::Nanos;
+
+use super::wording;
 
 /// The faults of a drive. Addresses are those that the host uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,57 +123,24 @@ impl DriveFaults {
 
     /// The faults for people, as name and value.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
-        let mut facts = Vec::new();
-        if let Some(bytes) = self.real_capacity_bytes {
-            facts.push(("real capacity", format!("{}: {}", amount(bytes), self.beyond(bytes))));
-        }
-        if !self.flipped.is_empty() {
-            let what = format!("{}: {} bits of each sector", spell(&self.flipped), self.flipped_bits);
-            facts.push(("flipped", what));
-        }
-        if let Some(every) = self.lost_write_every {
-            facts.push(("lost writes", format!("one of {every} is acknowledged and never done")));
-        }
         let (retry, retries) = (self.retry, self.retries_max);
-        if !self.unreadable.is_empty() {
-            let what = format!(
-                "{}: reads end in an error after {retries} retries of {retry}",
-                spell(&self.unreadable)
-            );
-            facts.push(("unreadable", what));
-        }
-        if !self.slow.is_empty() {
-            let what = format!("{}: reads take 1 to {retries} retries of {retry}", spell(&self.slow));
-            facts.push(("slow", what));
-        }
-        if let Some(bytes) = self.read_only_after_bytes {
-            facts.push(("read-only", format!("after {} written", amount(bytes))));
-        }
-        if let Some(stall) = self.stall {
-            facts.push(("stalls", stall.describe()));
-        }
-        if let Some(trim) = self.trim {
-            let what = match trim {
-                TrimDefect::Hidden => "is hidden by a bridge between host and drive",
-                TrimDefect::Dropped => "is acknowledged and dropped by a bridge between host and drive",
-            };
-            facts.push(("TRIM", what.to_owned()));
-        }
-        if let Some(NeighborParameters { ios_per_s, io_bytes, write_percent }) = self.neighbor {
-            let what = format!(
-                "{ios_per_s} random IOPS of {}, {write_percent}% of them writes",
-                amount(io_bytes.into())
-            );
-            facts.push(("neighbor", what));
-        }
-        if let Some(OutlierParameters { every_ios, span }) = self.outliers {
-            facts.push(("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer")));
-        }
-        if let Some(ThrottleParameters { interval, span, bytes_per_s }) = self.throttle {
-            let what = format!("at most {} for {span} of every {interval}", rate(bytes_per_s as f64));
-            facts.push(("throttled", what));
-        }
-        facts
+        let described = [
+            self.real_capacity_bytes.map(|real| wording::real_capacity(real, self.wrap_bytes)),
+            wording::flipped(&self.flipped, self.flipped_bits),
+            self.lost_write_every.map(wording::lost_writes),
+            wording::unreadable(&self.unreadable, retries, retry),
+            wording::slow(&self.slow, retries, retry),
+            self.read_only_after_bytes.map(wording::read_only),
+            self.stall.map(|stall| wording::stalls(stall.every_ios, stall.interval, stall.span)),
+            self.trim.map(|trim| match trim {
+                TrimDefect::Hidden => wording::hidden_trim(),
+                TrimDefect::Dropped => wording::dropped_trim(),
+            }),
+            self.neighbor.map(|of| wording::neighbor(of.ios_per_s, of.io_bytes, of.write_percent)),
+            self.outliers.map(|outliers| wording::outliers(outliers.every_ios, outliers.span)),
+            self.throttle.map(|of| wording::throttled(of.bytes_per_s, of.span, of.interval)),
+        ];
+        described.into_iter().flatten().collect()
     }
 }
 
@@ -189,31 +158,4 @@ impl DriveFaults {
             (None, length.min(wrap - place).min(real))
         }
     }
-
-    fn beyond(&self, real: u64) -> String {
-        match self.wrap_bytes {
-            None => "addresses beyond wrap around".into(),
-            Some(wrap) if wrap == real => "addresses beyond wrap around".into(),
-            Some(wrap) => format!("addresses beyond are dropped and wrap at {}", amount(wrap)),
-        }
-    }
-}
-
-impl StallParameters {
-    fn describe(&self) -> String {
-        let ios = self.every_ios.map(|ios| format!("every {ios} I/Os"));
-        let span = self.interval.map(|interval| format!("every {interval}"));
-        let when: Vec<String> = ios.into_iter().chain(span).collect();
-        format!("{} for {}", when.join(" and "), self.span)
-    }
-}
-
-/// The first of them, and how many more there are.
-fn spell(ranges: &[Range<u64>]) -> String {
-    let Some(first) = ranges.first() else { return String::new() };
-    let more = match ranges.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{} at {}{more}", amount(first.end - first.start), amount(first.start))
 }

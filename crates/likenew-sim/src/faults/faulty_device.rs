@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::drive_faults::DriveFaults;
 use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, flash_counters, pass_on};
 use crate::event_queue::EventQueue;
+use crate::snapshot_error::SnapshotError;
 use crate::timeline::{Timeline, times, transfer_time};
 
 /// All drives with the same faults have them at the same I/Os.
@@ -125,10 +126,9 @@ impl FaultyDevice {
     /// What a drive with faults held when it was saved.
     ///
     /// # Errors
-    /// A sentence, if these bytes are not such a drive.
-    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, String> {
-        postcard::from_bytes(state)
-            .map_err(|error| format!("it holds no such drive ({error}): save it again"))
+    /// These bytes are not such a drive.
+    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
+        Ok(postcard::from_bytes(state)?)
     }
 
     /// When the stall ends that the drive is in, if it is in one.

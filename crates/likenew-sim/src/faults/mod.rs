@@ -3,3 +3,4 @@
 pub mod drive_faults;
 pub(crate) mod faulty_device;
 pub(crate) mod neighbor;
+mod wording;

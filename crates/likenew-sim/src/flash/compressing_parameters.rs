@@ -4,6 +4,7 @@ use likenew_core::io::DataClass;
 use serde::{Deserialize, Serialize};
 
 use super::flash_geometry::FlashGeometry;
+use super::layout_error::LayoutError;
 
 /// How a [`CompressingMap`](super::compressing_map::CompressingMap) is laid out and when it collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,53 +84,40 @@ impl CompressingParameters {
     /// Whether a translation layer of this shape can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
         if self.free_blocks_min < 2 {
-            return Err("at least 2 blocks are kept free".into());
+            return Err(LayoutError::SmallReserve);
         }
         self.check_granules()?;
         // One unit a die more, so that a die with room is always found for the next unit.
         let room = self.valid_per_die_max().saturating_sub(u64::from(self.unit_granules_max()));
         let usable = u64::from(flash.dies) * room / u64::from(self.granules_per_page);
         if u64::from(flash.user_pages) > usable {
-            return Err(format!(
-                "{} user pages leave too little spare: without compression, {} flash pages hold at most {usable} of them beside the reserve and the parity",
-                flash.user_pages,
-                flash.pages()
-            ));
+            let (user_pages, pages) = (flash.user_pages, flash.pages());
+            return Err(LayoutError::LittleSpareUncompressed { user_pages, pages, usable });
         }
         Ok(())
     }
 
-    fn check_granules(&self) -> Result<(), String> {
-        let (pages, min) = (self.granules_per_page, self.granules_min);
-        if pages > u32::from(u8::MAX) || min == 0 || min > pages {
-            return Err(format!(
-                "a page of {pages} granules, compressed to {min} at least: a page has at most 255 granules and takes at least 1 of them"
-            ));
+    fn check_granules(&self) -> Result<(), LayoutError> {
+        let (granules, least) = (self.granules_per_page, self.granules_min);
+        if granules > u32::from(u8::MAX) || least == 0 || least > granules {
+            return Err(LayoutError::Granules { granules, least });
         }
         let units = self.flash.pages_per_block / self.flash.unit_pages;
         let stripe = self.parity_stripe_units;
         if stripe > 0 && (stripe == 1 || !units.is_multiple_of(stripe)) {
-            return Err(format!(
-                "one program unit of {stripe} holds parity: a block of {units} units takes a divisor of that, 2 at least, or 0 for none"
-            ));
+            return Err(LayoutError::ParityStripe { stripe, units });
         }
         if !self.flash.unit_pages.is_multiple_of(self.flash.row_pages) {
-            return Err(format!(
-                "a program of {} pages is no multiple of the {} pages of a read",
-                self.flash.unit_pages, self.flash.row_pages
-            ));
+            return Err(LayoutError::OddUnit { unit: self.flash.unit_pages, row: self.flash.row_pages });
         }
-        let block = u64::from(self.block_granules());
-        if block > u64::from(u16::MAX) || block * u64::from(self.flash.blocks()) >= u64::from(u32::MAX) {
-            return Err(format!(
-                "{} blocks of {block} granules: at most 65535 in a block and 2³² − 2 in all are supported, so take fewer granules a page",
-                self.flash.blocks()
-            ));
+        let (blocks, granules) = (self.flash.blocks(), u64::from(self.block_granules()));
+        if granules > u64::from(u16::MAX) || granules * u64::from(blocks) >= u64::from(u32::MAX) {
+            return Err(LayoutError::TooManyGranules { blocks, granules });
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ use super::write_buffer::WriteBuffer;
 use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
+use crate::snapshot_error::SnapshotError;
 use crate::timeline::Timeline;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -134,10 +135,9 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// A drive as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such drive.
-    pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, String> {
-        let saved: SavedState<L> = postcard::from_bytes(state)
-            .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
+    /// These bytes are not such a drive.
+    pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, SnapshotError> {
+        let saved: SavedState<L> = postcard::from_bytes(state)?;
         let mut drive = Self::open(parameters, saved.layer, saved.now_s);
         if let Some(copies) = saved.contents {
             drive.keep_data();

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layout_error::LayoutError;
+
 /// Dies, blocks and pages. Pages are units of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashGeometry {
@@ -38,28 +40,27 @@ impl FlashGeometry {
     /// Whether flash can be divided like this.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         let all = [self.dies, self.blocks_per_die, self.pages_per_block, self.row_pages, self.unit_pages];
         if all.contains(&0) || self.user_pages == 0 {
-            return Err("every count is at least 1".into());
+            return Err(LayoutError::ZeroCount);
         }
         if self.dies > u32::from(u16::MAX) || self.pages_per_block > u32::from(u16::MAX) {
-            return Err(format!(
-                "{} dies and {} pages in a block are more than the 65535 that are supported",
-                self.dies, self.pages_per_block
-            ));
+            let (dies, pages_per_block) = (self.dies, self.pages_per_block);
+            return Err(LayoutError::LargeDivision { dies, pages_per_block });
         }
         if self.pages() >= u64::from(u32::MAX) {
-            return Err(format!("{} flash pages are more than the 2³² − 2 that are supported", self.pages()));
+            return Err(LayoutError::TooManyPages { pages: self.pages() });
         }
         if !self.pages_per_block.is_multiple_of(self.row_pages)
             || !self.pages_per_block.is_multiple_of(self.unit_pages)
         {
-            return Err(format!(
-                "a block of {} pages is no multiple of the {} pages of a read and the {} pages of a program",
-                self.pages_per_block, self.row_pages, self.unit_pages
-            ));
+            return Err(LayoutError::OddBlock {
+                pages_per_block: self.pages_per_block,
+                row: self.row_pages,
+                unit: self.unit_pages,
+            });
         }
         Ok(())
     }

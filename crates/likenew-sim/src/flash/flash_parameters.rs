@@ -64,15 +64,6 @@ impl Trim {
     pub(crate) const WORDS: [&str; 3] = ["immediate", "lazy", "ignored"];
     pub(crate) const ALL: [Self; 3] = [Self::Immediate, Self::Lazy, Self::Ignored];
 
-    /// What it does, for people.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Immediate => "works at once",
-            Self::Lazy => "works in idle time",
-            Self::Ignored => "is ignored",
-        }
-    }
-
     /// Whether it is ever obeyed.
     pub fn works(self) -> bool {
         self != Self::Ignored

@@ -12,6 +12,7 @@ pub mod flash_geometry;
 pub mod flash_parameters;
 #[cfg(test)]
 mod layer_laws;
+pub mod layout_error;
 pub mod log_block;
 pub mod map_cache;
 pub mod nand;

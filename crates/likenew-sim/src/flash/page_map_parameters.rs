@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::flash_geometry::FlashGeometry;
+use super::layout_error::LayoutError;
 use super::page_map::SlcCacheParameters;
 use super::policies::Policies;
 
@@ -39,12 +40,12 @@ impl PageMapParameters {
     /// Whether a translation layer of this shape can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
         if self.free_blocks_min < 2 {
-            return Err("at least 2 blocks are kept free".into());
+            return Err(LayoutError::SmallReserve);
         }
         self.policies.check()?;
         if let Some(slc) = &self.slc_cache {
@@ -55,11 +56,8 @@ impl PageMapParameters {
         let usable =
             u64::from(flash.dies) * self.mapped_per_die_max().saturating_sub(u64::from(flash.unit_pages));
         if u64::from(flash.user_pages) > usable {
-            return Err(format!(
-                "{} user pages leave too little spare: {} flash pages hold at most {usable} of them beside the reserve",
-                flash.user_pages,
-                flash.pages()
-            ));
+            let (user_pages, pages) = (flash.user_pages, flash.pages());
+            return Err(LayoutError::LittleSpare { user_pages, pages, usable });
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layout_error::LayoutError;
+
 /// Which closed block of a die is collected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collection {
@@ -88,13 +90,13 @@ impl Policies {
     /// Whether a page map can work like this.
     ///
     /// # Errors
-    /// A sentence that says what cannot be.
-    pub fn check(&self) -> Result<(), String> {
+    /// What cannot be.
+    pub fn check(&self) -> Result<(), LayoutError> {
         if self.collection == Collection::Choices(0) {
-            return Err("collection from random choices takes at least 1 of them".into());
+            return Err(LayoutError::NoChoices);
         }
         if self.endurance_erases == Some(0) {
-            return Err("blocks are rated for at least 1 erasure".into());
+            return Err(LayoutError::NoEndurance);
         }
         Ok(())
     }
@@ -102,12 +104,10 @@ impl Policies {
     /// Whether a pseudo-SLC cache can take the host's writes first.
     ///
     /// # Errors
-    /// A sentence that says what cannot be.
-    pub fn check_beside_slc_cache(&self) -> Result<(), String> {
+    /// What cannot be.
+    pub fn check_beside_slc_cache(&self) -> Result<(), LayoutError> {
         if self.streams != Streams::Separate || self.endurance_erases.is_some() {
-            return Err(
-                "an SLC cache goes with map.streams \"separate\" and without map.endurance_erases".into()
-            );
+            return Err(LayoutError::PoliciesBesideSlcCache);
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use super::wording;
+
 /// What every value of such a file names as its source.
 const SOURCE: &str = "drawn at random";
 
@@ -17,8 +19,7 @@ impl File {
         capacity_bytes: u64,
         sector_bytes: u64,
     ) -> Self {
-        let mut file =
-            Self(format!("# A drive that was drawn at random, from seed {seed}.\nkind = \"{kind}\"\n"));
+        let mut file = Self(format!("{}\nkind = \"{kind}\"\n", wording::comment(seed)));
         file.table("identity");
         file.word("model", &format!("Drawn {seed}"));
         file.word("technology", technology);

@@ -15,6 +15,7 @@ mod firmware;
 mod link;
 mod page_map;
 mod volume;
+mod wording;
 
 use dice::Dice;
 

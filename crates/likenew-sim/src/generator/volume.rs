@@ -2,11 +2,12 @@
 
 use super::dice::Dice;
 use super::file::File;
+use super::wording::NETWORK_VOLUME;
 
 /// The file of such a volume, and its state.
 pub(super) fn draw(dice: &mut Dice, seed: u64) -> (String, String) {
     let capacity_bytes = dice.steps(8e9, 500e9, 1 << 30);
-    let mut file = File::new("volume", seed, "network volume over flash, burst credits", capacity_bytes, 512);
+    let mut file = File::new("volume", seed, NETWORK_VOLUME, capacity_bytes, 512);
     file.table("link");
     file.value("bytes_per_s", dice.steps(2e8, 2e9, 1_000_000));
     file.value("duplex", true);

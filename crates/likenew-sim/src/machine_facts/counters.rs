@@ -7,9 +7,10 @@ use likenew_core::facts::drive::Drive;
 use likenew_core::probe::FACTS_WAIT;
 use likenew_core::units::Nanos;
 
-use super::{ORIGIN, SECOND_NS, SILENT, fact};
+use super::{SECOND_NS, fact};
 use crate::device::SelfCounts;
 use crate::sim_drive::SimDrive;
+use crate::wording::host::{NOT_REPORTED, ORIGIN};
 
 /// Puts down what is counted now; `before` is what others had done before they were watched.
 pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
@@ -21,9 +22,9 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     counts.writes = fact(host.writes);
     counts.bytes_read = fact(host.bytes_read);
     counts.bytes_written = fact(host.bytes_written);
-    counts.discards = Fact::from_option(host.discards, SILENT, ORIGIN);
-    counts.bytes_discarded = Fact::from_option(host.bytes_discarded, SILENT, ORIGIN);
-    counts.flushes = Fact::from_option(host.flushes, SILENT, ORIGIN);
+    counts.discards = Fact::from_option(host.discards, NOT_REPORTED, ORIGIN);
+    counts.bytes_discarded = Fact::from_option(host.bytes_discarded, NOT_REPORTED, ORIGIN);
+    counts.flushes = Fact::from_option(host.flushes, NOT_REPORTED, ORIGIN);
     counts.busy_ms = fact(host.busy.0 / 1_000_000);
     if let Some((iops, throughput)) = exceeded {
         let micros = |span: Nanos| fact(span.0 / 1000);
@@ -40,14 +41,14 @@ pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) 
     if facts.health.failing.value().is_none() {
         return;
     }
-    facts.health.temperature_c = Fact::from_option(health.temperature_c, SILENT, ORIGIN);
-    facts.health.throttling = Fact::from_option(health.throttling, SILENT, ORIGIN);
+    facts.health.temperature_c = Fact::from_option(health.temperature_c, NOT_REPORTED, ORIGIN);
+    facts.health.throttling = Fact::from_option(health.throttling, NOT_REPORTED, ORIGIN);
     let counts = &mut facts.counts;
     counts.media_errors = fact(media_errors);
     if counts.crc_errors.get().is_some() {
         counts.crc_errors = fact(link_errors);
     }
-    counts.throttled_light_times = Fact::from_option(throttled.map(|(times, _)| times), SILENT, ORIGIN);
+    counts.throttled_light_times = Fact::from_option(throttled.map(|(times, _)| times), NOT_REPORTED, ORIGIN);
     counts.throttled_light_s =
-        Fact::from_option(throttled.map(|(_, span)| span.0 / SECOND_NS), SILENT, ORIGIN);
+        Fact::from_option(throttled.map(|(_, span)| span.0 / SECOND_NS), NOT_REPORTED, ORIGIN);
 }

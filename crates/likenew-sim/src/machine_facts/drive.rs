@@ -6,10 +6,11 @@ use likenew_core::facts::{
 };
 use likenew_core::trim::TrimPath;
 
-use super::{DRIVE, ORIGIN, SILENT, fact, link, unknown};
+use super::{DRIVE, fact, link, unknown};
 use crate::model::{Mechanism, Model};
 use crate::situations::link_standard::Bus;
-use crate::situations::{firmware, host_memory, wear};
+use crate::situations::{FIRMWARE_WARNING, host_memory, wear};
+use crate::wording::host::{self as wording, NOT_REPORTED, ORIGIN};
 
 /// Drives warn below this (usual for NVMe).
 const SPARE_THRESHOLD_PERCENT: f64 = 10.0;
@@ -29,11 +30,11 @@ pub(super) fn drive(own: &Model, model: &Model, trim_path: &TrimPath) -> Drive {
         health: health(model, bus),
         counts: counts(model, bus),
         database: Database {
-            warning: fact(model.situations.firmware.map(|_| firmware::WARNING.to_owned())),
+            warning: fact(model.situations.firmware.map(|_| FIRMWARE_WARNING.to_owned())),
             ..Database::default()
         },
         space: Space {
-            allocated_bytes: unknown("it gives its size instead"),
+            allocated_bytes: unknown(wording::GIVES_SIZE_INSTEAD),
             zones: Zones { model: fact("none".to_owned()), ..Zones::default() },
             ..Space::default()
         },
@@ -56,7 +57,11 @@ fn identity(model: &Model, trim_path: &TrimPath) -> Identity {
         capacity_bytes: fact(model.capacity_bytes),
         rotation_rpm: fact(rotation_rpm),
         virtual_by: fact(virtual_by),
-        knows_trim: Fact::from_option(trim_path.layers.last().and_then(|layer| layer.passes), SILENT, ORIGIN),
+        knows_trim: Fact::from_option(
+            trim_path.layers.last().and_then(|layer| layer.passes),
+            NOT_REPORTED,
+            ORIGIN,
+        ),
         ..Identity::default()
     }
 }
@@ -88,16 +93,16 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
         wanted_bytes: fact(host.bytes),
         least_bytes: fact(host.bytes_least),
         given_bytes: fact(given),
-        limit_bytes: Fact::from_option(model.situations.host_memory_bytes, SILENT, ORIGIN),
+        limit_bytes: Fact::from_option(model.situations.host_memory_bytes, NOT_REPORTED, ORIGIN),
     })
 }
 
 /// Why a drive's own data cannot be read, if so.
 fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
     match (&model.mechanism, bus) {
-        (Mechanism::Volume(_), _) => Some("a volume has no health of its own"),
-        (_, Some(Bus::Usb)) => Some("a USB bridge does not pass health data"),
-        (_, None) => Some("nothing passes its health data"),
+        (Mechanism::Volume(_), _) => Some(wording::VOLUME_WITHOUT_HEALTH),
+        (_, Some(Bus::Usb)) => Some(wording::BRIDGE_HIDES_HEALTH),
+        (_, None) => Some(wording::NOTHING_PASSES_HEALTH),
         (_, Some(Bus::Pcie | Bus::Sata)) => None,
     }
 }
@@ -118,10 +123,10 @@ fn health(model: &Model, bus: Option<Bus>) -> Health {
             let share = model.situations.wear;
             let warning = flash.parameters.thermal.map(|thermal| thermal.throttle_c);
             Health {
-                used_percent: Fact::from_option(share.map(|share| 100.0 * share), SILENT, ORIGIN),
+                used_percent: Fact::from_option(share.map(|share| 100.0 * share), NOT_REPORTED, ORIGIN),
                 spare_percent: fact(share.map_or(100.0, wear::spare_percent)),
                 spare_threshold_percent: fact(SPARE_THRESHOLD_PERCENT),
-                temperature_warning_c: Fact::from_option(warning, SILENT, ORIGIN),
+                temperature_warning_c: Fact::from_option(warning, NOT_REPORTED, ORIGIN),
                 ..health
             }
         }

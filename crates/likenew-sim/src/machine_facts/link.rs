@@ -5,6 +5,7 @@ use likenew_core::facts::{Fact, Hop, Link};
 use super::{DRIVE, fact, unknown};
 use crate::model::Model;
 use crate::situations::link_standard::{Bus, LinkStandard};
+use crate::wording::host::LINK_WITHOUT_STANDARD;
 
 /// The link that the drive is connected to, and the drive's own.
 pub(super) fn link(own: &Model, model: &Model) -> Link {
@@ -12,7 +13,7 @@ pub(super) fn link(own: &Model, model: &Model) -> Link {
     let queue_depth = fact(parameters.command_slots.into());
     let Some(now) = model.situations.link.or(own.link_standard) else {
         // What has no name carries what it carries.
-        return Link { bus: unknown("its link has no named standard"), queue_depth, ..Link::default() };
+        return Link { bus: unknown(LINK_WITHOUT_STANDARD), queue_depth, ..Link::default() };
     };
     let best = best(now, own.link_standard);
     Link {

@@ -7,7 +7,7 @@ mod drive;
 mod link;
 mod stack;
 
-use likenew_core::facts::{Facts, FileSystem, Files, Machine, Trimming};
+use likenew_core::facts::{Fact, Facts, FileSystem, Files, Machine, Trimming};
 use likenew_core::probe::FACTS_WAIT;
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
@@ -16,11 +16,8 @@ use crate::model::{Mechanism, Model};
 use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
 use crate::truth::trims_nothing;
-use likenew_core::facts::Fact;
+use crate::wording::host::{self as wording, ORIGIN};
 
-/// The origin of all these facts.
-const ORIGIN: &str = "announced by the simulated drive";
-const SILENT: &str = "a simulated drive does not report it";
 /// The drive itself is called so wherever it is spoken of.
 const DRIVE: &str = "drive";
 const SECOND_NS: u64 = 1_000_000_000;
@@ -96,7 +93,7 @@ fn machine(model: &Model) -> Machine {
 fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
     let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
-    let silent = "nothing reports how much of it is in use";
+    let silent = wording::USED_SPACE_NOT_REPORTED;
     let of = |amount: Option<u64>| Fact::from_option(amount, silent, ORIGIN);
     FileSystem {
         point: "/simulated".to_owned(),

@@ -3,12 +3,13 @@
 use likenew_core::facts::{Fact, Layer, LayerKind};
 use likenew_core::trim::{self, TrimPath};
 
-use super::{DRIVE, ORIGIN, SILENT, fact};
+use super::{DRIVE, fact};
 use crate::make;
 use crate::model::{Mechanism, Model};
 use crate::situations::array;
 use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
+use crate::wording::host::{NOT_REPORTED, ORIGIN};
 
 /// Start of a partition that is not shifted: usual since Advanced Format.
 const PARTITION_BYTES: u64 = 1 << 20;
@@ -113,7 +114,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> L
         alignment_offset_bytes: fact(0),
         logical_block_bytes: fact(model.sector_bytes.into()),
         physical_block_bytes: fact(physical_block_bytes(model)),
-        takes_trim: Fact::from_option(announced.passes, SILENT, ORIGIN),
+        takes_trim: Fact::from_option(announced.passes, NOT_REPORTED, ORIGIN),
         discard_bytes_max: fact(if takes { DISCARD_BYTES_MAX } else { 0 }),
         discard_granularity_bytes: fact(if takes { model.sector_bytes.into() } else { 0 }),
         write_cache: fact(if write_cache { "write back" } else { "write through" }.to_owned()),

@@ -7,8 +7,10 @@ use crate::disk::disk_parameters::{DiskParameters, SeekTimes};
 use crate::disk::platters::PlatterParameters;
 use crate::disk::shingles::ShingleParameters;
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
+use crate::wording::domain::Domain;
 
 const MEMORY: std::ops::RangeInclusive<u64> = 0..=1 << 32;
 
@@ -89,7 +91,8 @@ fn read_mechanics(
         cylinder_skew: read_seek.track.max(head_switch) + settle,
     };
     if platters.inner_bytes_per_s > platters.outer_bytes_per_s {
-        return Err(section.error("mechanics.inner_bytes_per_s is above outer_bytes_per_s"));
+        let (key, limit) = ("mechanics.inner_bytes_per_s", "outer_bytes_per_s");
+        return Err(section.error(FileError::Above { key, limit }));
     }
     let physical_sectors = read_physical_sectors(section, identity)?;
     Ok(Mechanics { platters, physical_sectors, read_seek, write_seek, head_switch })
@@ -99,9 +102,8 @@ fn read_physical_sectors(section: &mut Section<'_>, identity: &Identity) -> Resu
     let sector = u64::from(identity.sector_bytes);
     let bytes = section.integer_or_none("physical_sector_bytes", sector..=65_536)?.unwrap_or(sector);
     if !bytes.is_multiple_of(sector) {
-        return Err(section.error(format!(
-            "mechanics.physical_sector_bytes is {bytes}: it takes a multiple of identity.sector_bytes, {sector}"
-        )));
+        let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
+        return Err(section.error(FileError::wrong_value("mechanics.physical_sector_bytes", bytes, domain)));
     }
     Ok(bytes / sector)
 }
@@ -113,7 +115,8 @@ fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<Shing
         if bytes.is_multiple_of(sector) {
             return Ok(bytes / sector);
         }
-        Err(section.error(format!("shingles.{key} is {bytes}: it takes a multiple of identity.sector_bytes")))
+        let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
+        Err(section.error(FileError::wrong_value(format!("shingles.{key}"), bytes, domain)))
     };
     Ok(ShingleParameters {
         log_sectors: sectors(section, "media_cache_bytes", 1, 1 << 40)?,

@@ -2,6 +2,7 @@
 
 use super::{RATE, Section};
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::flash::aging::AgingParameters;
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::flash::thermal::ThermalParameters;
@@ -42,7 +43,8 @@ pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameter
         throttled_bytes_per_s: section.integer("throttled_bytes_per_s", RATE)?,
     };
     if thermal.resume_c > thermal.throttle_c {
-        return Err(section.error("thermal.resume_c is above thermal.throttle_c"));
+        let (key, limit) = ("thermal.resume_c", "thermal.throttle_c");
+        return Err(section.error(FileError::Above { key, limit }));
     }
     Ok(thermal)
 }

@@ -10,7 +10,9 @@ use crate::error::SimError;
 use crate::faults::drive_faults::{
     DriveFaults, NeighborParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimDefect,
 };
+use crate::file_error::FileError;
 use crate::section::Section;
+use crate::wording::domain::Domain;
 
 /// The range of a span in a file that is much longer than an I/O.
 const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
@@ -59,9 +61,8 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Dri
 fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) -> Result<(), SimError> {
     let Identity { capacity_bytes, sector_bytes, .. } = *identity;
     if real >= capacity_bytes || !real.is_multiple_of(u64::from(sector_bytes)) {
-        return Err(section.error(format!(
-            "faults.real_capacity_bytes is {real}: it takes a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, {capacity_bytes}"
-        )));
+        let domain = Domain::SectorsBelowCapacity { sector_bytes, capacity_bytes };
+        return Err(section.error(FileError::wrong_value("faults.real_capacity_bytes", real, domain)));
     }
     Ok(())
 }
@@ -70,9 +71,10 @@ fn read_wrap(section: &mut Section<'_>, identity: &Identity, real: u64) -> Resul
     let wrap = section.integer_or_none("wrap_bytes", real..=1 << 50)?;
     let sector = u64::from(identity.sector_bytes);
     match wrap {
-        Some(wrap) if !wrap.is_multiple_of(sector) => Err(section.error(format!(
-            "faults.wrap_bytes is {wrap}: it takes a multiple of identity.sector_bytes, {sector}"
-        ))),
+        Some(wrap) if !wrap.is_multiple_of(sector) => {
+            let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
+            Err(section.error(FileError::wrong_value("faults.wrap_bytes", wrap, domain)))
+        }
         wrap => Ok(wrap),
     }
 }
@@ -82,16 +84,13 @@ fn ranges(
     key: &'static str,
     identity: &Identity,
 ) -> Result<Vec<Range<u64>>, SimError> {
-    let allowed = format!(
-        "ranges within the {} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\"",
-        identity.capacity_bytes
-    );
+    let domain = Domain::Ranges { capacity_bytes: identity.capacity_bytes };
     let parse = |text: &str| -> Option<Vec<Range<u64>>> {
         let region = |part: &str| part.trim().parse::<Region>().ok();
         let resolve = |region: Region| region.resolve(identity.capacity_bytes, identity.sector_bytes).ok();
         text.split(',').map(|part| region(part).and_then(resolve)).collect()
     };
-    Ok(section.parsed_or_none(key, &allowed, parse)?.unwrap_or_default())
+    Ok(section.parsed_or_none(key, domain, parse)?.unwrap_or_default())
 }
 
 fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimError> {
@@ -102,8 +101,8 @@ fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimE
     }
     let span = Nanos(section.integer("stall_ns", SPAN)?);
     if interval.is_some_and(|interval| interval <= span) {
-        let reason = format!("faults.stall_ns is {}: it takes less than faults.stall_every_ns", span.0);
-        return Err(section.error(reason));
+        let domain = Domain::LessThan { key: "faults.stall_every_ns" };
+        return Err(section.error(FileError::wrong_value("faults.stall_ns", span.0, domain)));
     }
     Ok(Some(StallParameters { every_ios, interval, span }))
 }
@@ -118,9 +117,8 @@ fn read_neighbor(
     let io_bytes = section.count("neighbor_io_bytes", 512..=16 << 20)?;
     let sector = identity.sector_bytes;
     if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
-        return Err(section.error(format!(
-            "faults.neighbor_io_bytes is {io_bytes}: it takes a multiple of identity.sector_bytes, {sector}, within the drive"
-        )));
+        let domain = Domain::SectorsWithinDrive { sector_bytes: sector };
+        return Err(section.error(FileError::wrong_value("faults.neighbor_io_bytes", io_bytes, domain)));
     }
     let write_percent = section.count("neighbor_write_percent", 0..=100)?;
     let ios_per_s = u32::try_from(ios_per_s).expect("at most a million");
@@ -139,8 +137,8 @@ fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>
     let Some(every) = section.integer_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
     let span = section.integer("throttle_ns", SPAN)?;
     if every <= span {
-        let reason = format!("faults.throttle_ns is {span}: it takes less than faults.throttle_every_ns");
-        return Err(section.error(reason));
+        let domain = Domain::LessThan { key: "faults.throttle_every_ns" };
+        return Err(section.error(FileError::wrong_value("faults.throttle_ns", span, domain)));
     }
     let bytes_per_s = section.integer("throttled_bytes_per_s", RATE)?;
     Ok(Some(ThrottleParameters { interval: Nanos(every), span: Nanos(span), bytes_per_s }))

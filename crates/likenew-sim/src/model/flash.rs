@@ -6,6 +6,7 @@ use super::extras::{read_aging, read_map_cache, read_thermal};
 use super::layer::{self, Layer, Map};
 use super::{Identity, RATE, finish, finish_optional, slc_cache, span};
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
@@ -13,6 +14,7 @@ use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
 use crate::timeline::times;
+use crate::wording::domain::Domain;
 
 /// The parameters of a flash drive, and how much use makes it a used one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +33,8 @@ pub struct FlashModel {
 
 /// Flash pages of the map that are supported: with more, the maps alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;
+/// Sectors of a page of the map that are supported: the write buffer knows those of a page by a mask of 64 bits.
+const PAGE_SECTORS_MAX: u32 = 64;
 
 struct Firmware {
     read_command: Nanos,
@@ -94,17 +98,12 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
     };
     let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
     if !per_channel.is_multiple_of(per_gang) {
-        let reason = format!(
-            "nand.dies_per_gang is {per_gang}: it takes a divisor of nand.dies_per_channel, {per_channel}"
-        );
-        return Err(section.error(reason));
+        let domain = Domain::DivisorOf { key: "nand.dies_per_channel", value: per_channel };
+        return Err(section.error(FileError::wrong_value("nand.dies_per_gang", per_gang, domain)));
     }
     let dies = chips.dies();
     if dies > DIES_MAX {
-        let reason = format!(
-            "nand.channels × nand.dies_per_channel makes {dies} dies or gangs: at most {DIES_MAX} are supported"
-        );
-        return Err(section.error(reason));
+        return Err(section.error(FileError::TooManyDies { dies, most: DIES_MAX }));
     }
     Ok(chips)
 }
@@ -169,7 +168,7 @@ fn build_flash(
     map: &Map,
     chips: &Chips,
     overwritten_share: f64,
-) -> Result<FlashModel, String> {
+) -> Result<FlashModel, FileError> {
     let page = map.page_bytes;
     check_sizes(identity, page, chips)?;
     let row_pages = (chips.row_bytes() / page).max(1);
@@ -180,9 +179,8 @@ fn build_flash(
     let pages = u64::from(dies) * u64::from(chips.blocks_per_plane) * block_pages;
     let user_pages = identity.capacity_bytes.div_ceil(u64::from(page));
     if pages > FLASH_PAGES_MAX || user_pages >= pages {
-        return Err(format!(
-            "{pages} flash pages of {page} bytes for {user_pages} user pages: there have to be more flash pages than user pages, and at most {FLASH_PAGES_MAX}"
-        ));
+        let (page_bytes, most) = (page, FLASH_PAGES_MAX);
+        return Err(FileError::FlashPages { pages, page_bytes, user_pages, most });
     }
     let flash = FlashGeometry {
         dies,
@@ -197,11 +195,8 @@ fn build_flash(
     let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
     let unit_pages_max = layer.unit_pages_max();
     if buffer_pages < 2 * unit_pages_max {
-        return Err(format!(
-            "firmware.buffer_bytes is {}: it has to hold two program units of {} bytes",
-            firmware.buffer_bytes,
-            u64::from(unit_pages_max) * u64::from(page)
-        ));
+        let unit_bytes = u64::from(unit_pages_max) * u64::from(page);
+        return Err(FileError::SmallBuffer { bytes: firmware.buffer_bytes, unit_bytes });
     }
     let nand = nand_parameters(page, map.copy, chips, layer.size_max());
     let parameters = FlashParameters {
@@ -253,24 +248,21 @@ fn nand_parameters(page: u32, copy: Nanos, chips: &Chips, page_size: u32) -> Nan
 }
 
 /// A mapping unit is a part of a chip's page, or as many pages as one operation of a die or gang reads.
-fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), String> {
+fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), FileError> {
     let (sector, chip_page, row) = (identity.sector_bytes, chips.page_bytes, chips.row_bytes());
-    if !page.is_multiple_of(sector) || page / sector > 64 {
-        return Err(format!("map.page_bytes is {page}: it takes 1 to 64 sectors of {sector} bytes"));
+    if !page.is_multiple_of(sector) || page / sector > PAGE_SECTORS_MAX {
+        let domain = Domain::Sectors { most: PAGE_SECTORS_MAX, sector_bytes: sector };
+        return Err(FileError::wrong_value("map.page_bytes", page, domain));
     }
     let divides = chip_page.is_multiple_of(page);
     let spans = page.is_multiple_of(chip_page) && (row.is_multiple_of(page) || page.is_multiple_of(row));
     if spans && !chips.pages_per_block.is_multiple_of(page.div_ceil(row)) {
-        return Err(format!(
-            "nand.pages_per_block is {}: it takes a multiple of the {} rows that a page of map.page_bytes spans",
-            chips.pages_per_block,
-            page.div_ceil(row)
-        ));
+        let domain = Domain::MultipleOfRows { rows: page.div_ceil(row) };
+        return Err(FileError::wrong_value("nand.pages_per_block", chips.pages_per_block, domain));
     }
     if !divides && !spans {
-        return Err(format!(
-            "nand.page_bytes is {chip_page}: it takes a multiple of map.page_bytes, {page}, or planes and dies of a gang that divide into such pages or whose reads of {row} bytes fill them"
-        ));
+        let domain = Domain::ChipPage { map_page: page, row };
+        return Err(FileError::wrong_value("nand.page_bytes", chip_page, domain));
     }
     Ok(())
 }

@@ -1,17 +1,21 @@
 //! The translation layer of a flash drive as its file describes it.
 
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 
 use super::{FlashModel, Section, policies, span};
 use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::LayerBox;
+use crate::file_error::FileError;
 use crate::flash::compressing_parameters::CompressingParameters;
 use crate::flash::die_set::DIES_MAX;
 use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::layout_error::LayoutError;
 use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
 use crate::flash::page_map_parameters::PageMapParameters;
 use crate::flash::policies::Policies;
+use crate::wording::domain::Domain;
+use crate::wording::drive::{self as wording, LogBlocks};
 
 /// Which translation layer a drive has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,15 +65,14 @@ impl Layer {
 
     /// What is particular to a map of clusters of pages with so many bytes, in words.
     pub(crate) fn summary(&self, page_bytes: u64) -> Option<String> {
-        let (name, logs, clusters) = match self {
+        let (name, clusters, logs) = match self {
             Self::Page(_) | Self::Compressing(_) => return None,
-            Self::Block(clusters) => ("block map", "replacement blocks", clusters),
-            Self::Bast(bast) => ("BAST", "log blocks", &bast.clusters),
-            Self::Fast(clusters) => ("FAST", "log blocks", clusters),
+            Self::Block(clusters) => ("block map", clusters, LogBlocks::Replacement(clusters.log_blocks)),
+            Self::Bast(bast) => ("BAST", &bast.clusters, LogBlocks::Log(bast.clusters.log_blocks)),
+            Self::Fast(clusters) => ("FAST", clusters, LogBlocks::Log(clusters.log_blocks)),
         };
-        let cluster = amount(u64::from(clusters.cluster_pages()) * page_bytes);
-        let (count, groups) = (clusters.log_blocks, clusters.groups());
-        Some(format!("{name}: clusters of {cluster}; groups of dies: {groups}; {logs} of each: {count}"))
+        let cluster_bytes = u64::from(clusters.cluster_pages()) * page_bytes;
+        Some(wording::cluster_map(name, cluster_bytes, clusters.groups(), logs))
     }
 }
 
@@ -155,9 +158,8 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<Clusters,
     let stripe_bytes = section.integer_or_none("stripe_bytes", 512..=1 << 32)?;
     let page = u64::from(page_bytes);
     if let Some(odd) = stripe_bytes.filter(|bytes| !bytes.is_multiple_of(page)) {
-        let reason =
-            format!("map.stripe_bytes is {odd}: it takes a multiple of map.page_bytes, {page_bytes}");
-        return Err(section.error(reason));
+        let domain = Domain::MultipleOf { key: "map.page_bytes", value: page };
+        return Err(section.error(FileError::wrong_value("map.stripe_bytes", odd, domain)));
     }
     Ok(Clusters {
         cluster_dies: section.count("cluster_dies", 1..=DIES_MAX)?,
@@ -169,7 +171,7 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<Clusters,
 }
 
 impl Clusters {
-    fn build(&self, flash: FlashGeometry) -> Result<ClusterParameters, String> {
+    fn build(&self, flash: FlashGeometry) -> Result<ClusterParameters, LayoutError> {
         flash.check()?;
         let cluster_pages = u64::from(self.cluster_dies) * u64::from(flash.pages_per_block);
         let cluster_pages = u32::try_from(cluster_pages).expect("at most 256 blocks of 65535 pages");
@@ -188,8 +190,8 @@ impl Family {
     /// The translation layer of this family over this flash.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub(super) fn build(&self, flash: FlashGeometry) -> Result<Layer, String> {
+    /// What does not fit.
+    pub(super) fn build(&self, flash: FlashGeometry) -> Result<Layer, LayoutError> {
         match self {
             Self::Page { free_blocks_min, idle_free_blocks, policies } => {
                 let (free_blocks_min, idle_free_blocks, policies) =

@@ -5,6 +5,7 @@ use likenew_core::units::Nanos;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::error::SimError;
 use crate::faults::drive_faults::DriveFaults;
+use crate::file_error::FileError;
 use crate::file_text::Text;
 use crate::flash::map_cache::HostShare;
 use crate::host_link::LinkParameters;
@@ -12,6 +13,7 @@ use crate::section::{Section, SourceEntry};
 use crate::situations::Situations;
 use crate::situations::link_standard::LinkStandard;
 use crate::volume::volume_parameters::VolumeParameters;
+use crate::wording::domain::Domain;
 
 mod disk;
 mod extras;
@@ -239,12 +241,14 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
         sector_bytes: section.count("sector_bytes", 512..=4096)?,
     };
     if !identity.sector_bytes.is_power_of_two() {
-        let found = identity.sector_bytes;
-        return Err(section.error(format!("identity.sector_bytes is {found}: it takes a power of two")));
+        let (found, domain) = (identity.sector_bytes, Domain::PowerOfTwo);
+        return Err(section.error(FileError::wrong_value("identity.sector_bytes", found, domain)));
     }
-    if !identity.capacity_bytes.is_multiple_of(u64::from(identity.sector_bytes)) {
-        let reason = "identity.capacity_bytes is no multiple of identity.sector_bytes";
-        return Err(section.error(reason));
+    let sector = u64::from(identity.sector_bytes);
+    if !identity.capacity_bytes.is_multiple_of(sector) {
+        let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
+        let found = identity.capacity_bytes;
+        return Err(section.error(FileError::wrong_value("identity.capacity_bytes", found, domain)));
     }
     Ok(identity)
 }
@@ -265,7 +269,7 @@ fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkSt
         duplex: section.truth("duplex")?,
         command_slots: section.count("command_slots", 1..=65_535)?,
     };
-    Ok((link, section.parsed_or_none("standard", LinkStandard::LINK_STANDARDS_HELP, LinkStandard::by_name)?))
+    Ok((link, section.parsed_or_none("standard", Domain::LinkStandard, LinkStandard::by_name)?))
 }
 
 fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {

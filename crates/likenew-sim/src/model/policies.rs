@@ -2,6 +2,7 @@
 
 use super::Section;
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::flash::policies::{Collection, ErasedBlocks, Policies, Streams};
 
 const COLLECTIONS: [&str; 4] = ["greedy", "fifo", "choices", "cost-benefit"];
@@ -33,10 +34,8 @@ fn read_collection(section: &mut Section<'_>) -> Result<Collection, SimError> {
     let choices = count_or_none(section, "collection_choices", 1..=1000)?;
     match (collection, choices) {
         (Some(2), Some(count)) => Ok(Collection::Choices(count)),
-        (Some(2), None) => Err(section.error(
-            "map.collection_choices is missing: \"choices\" takes how many blocks are drawn, a whole number from 1 to 1000",
-        )),
-        (_, Some(_)) => Err(section.error("map.collection_choices is for map.collection \"choices\" only")),
+        (Some(2), None) => Err(section.error(FileError::NoCollectionChoices)),
+        (_, Some(_)) => Err(section.error(FileError::NeedlessCollectionChoices)),
         (None, None) => Ok(Collection::default()),
         (Some(0), None) => Ok(Collection::Greedy),
         (Some(1), None) => Ok(Collection::Fifo),

@@ -1,6 +1,7 @@
 //! How a drive that was sold identifies itself: the models that it reports, and how many bytes.
 
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::section::Section;
 
 /// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a
@@ -29,16 +30,10 @@ impl ReportedModels {
         let is_open =
             |pattern: &String| pattern.chars().take_while(|of| !matches!(of, '*' | '?')).count() < 5;
         if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {
-            return Err(section.error(format!(
-                "sold.models takes 1 to {PATTERNS_MAX} patterns with a comma between them, each of which begins with five characters of the model"
-            )));
+            return Err(section.error(FileError::Patterns { most: PATTERNS_MAX }));
         }
         if !reported_models.patterns.iter().any(|pattern| is_like(pattern, &reported_models.example)) {
-            let reason = format!(
-                "sold.example is \"{}\", which none of sold.models stands for",
-                reported_models.example
-            );
-            return Err(section.error(reason));
+            return Err(section.error(FileError::OtherExample(reported_models.example)));
         }
         Ok(reported_models)
     }

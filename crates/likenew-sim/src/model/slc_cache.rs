@@ -6,6 +6,7 @@ use super::flash::FlashModel;
 use super::layer::Layer;
 use super::{finish, span};
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::flash::nand_parameters::CellTimes;
 use crate::flash::page_map::{SlcCacheParameters, WhenFull};
 use crate::section::{Section, Site, SourceEntry};
@@ -56,9 +57,7 @@ impl SlcCacheTable<'_> {
                 page.check().map_err(|reason| self.site.error(reason))?;
             }
             Layer::Compressing(_) | Layer::Block(_) | Layer::Bast(_) | Layer::Fast(_) => {
-                return Err(self
-                    .site
-                    .error("[slc_cache] goes with map.family \"page\" only: leave one of them out"));
+                return Err(self.site.error(FileError::SlcCacheWithoutPageMap));
             }
         }
         model.parameters.nand.slc = self.times;

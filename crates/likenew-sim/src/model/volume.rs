@@ -4,11 +4,13 @@ use likenew_core::units::Nanos;
 
 use super::{Identity, RATE, SECOND_NS, finish};
 use crate::error::SimError;
+use crate::file_error::FileError;
 use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
 use crate::volume::volume_parameters::{
     CountingParameters, CreditParameters, LatencyParameters, VolumeParameters,
 };
+use crate::wording::domain::Domain;
 
 const IOPS: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 const IO_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
@@ -31,8 +33,8 @@ fn read_credits(section: &mut Section<'_>, identity: &Identity) -> Result<Credit
     let iops_per_gib = section.integer("iops_per_gib", 0..=1_000_000)?;
     let (iops_min, iops_max) = (section.integer("iops_min", IOPS)?, section.integer("iops_max", IOPS)?);
     if iops_min > iops_max {
-        let reason = format!("credits.iops_min is {iops_min}: it takes at most credits.iops_max, {iops_max}");
-        return Err(section.error(reason));
+        let domain = Domain::AtMost { key: "credits.iops_max", value: iops_max };
+        return Err(section.error(FileError::wrong_value("credits.iops_min", iops_min, domain)));
     }
     let by_size = (u128::from(identity.capacity_bytes) * u128::from(iops_per_gib)) >> 30;
     let by_size = u64::try_from(by_size).expect("at most 2⁴⁴ bytes and 10⁶ I/Os for a GiB");
@@ -51,9 +53,8 @@ fn read_counting(section: &mut Section<'_>) -> Result<CountingParameters, SimErr
     };
     let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = counting;
     if small_io_bytes.max(small_merge_bytes) > io_bytes {
-        return Err(section.error(format!(
-            "counting.small_io_bytes is {small_io_bytes} and counting.small_merge_bytes {small_merge_bytes}: both take at most counting.io_bytes, {io_bytes}"
-        )));
+        let (small_io, small_merge, io) = (small_io_bytes, small_merge_bytes, io_bytes);
+        return Err(section.error(FileError::LargeSmallIos { small_io, small_merge, io }));
     }
     Ok(counting)
 }
@@ -71,10 +72,8 @@ fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), Si
     let p99 = Nanos(section.integer("latency_ns_p99", latency)?);
     // A wider spread would make single I/Os last for years.
     if p99 < median || p99.0 / median.0 > 100 {
-        return Err(section.error(format!(
-            "store.latency_ns_p99 is {}: it takes from 1 to 100 times store.latency_ns_median, {}",
-            p99.0, median.0
-        )));
+        let domain = Domain::Times { most: 100, key: "store.latency_ns_median", value: median.0 };
+        return Err(section.error(FileError::wrong_value("store.latency_ns_p99", p99.0, domain)));
     }
     Ok((LatencyParameters { median, p99 }, section.truth("trim")?))
 }

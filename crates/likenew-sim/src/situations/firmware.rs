@@ -4,9 +4,6 @@ use likenew_core::units::Nanos;
 
 use crate::faults::drive_faults::{DriveFaults, StallParameters};
 
-/// What a database of drives says of it.
-pub(crate) const WARNING: &str = "This firmware can stop answering for moments. An update is available.";
-
 /// How often it stalls, unless set otherwise (assumed).
 pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
 

@@ -87,9 +87,6 @@ impl LinkStandard {
         usb("usb3.1-bot", 10 * GT, true),
     ];
 
-    /// The valid names, for messages.
-    pub(crate) const LINK_STANDARDS_HELP: &str = "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)";
-
     /// The standard of this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|standard| standard.name == name)

@@ -23,6 +23,8 @@ pub mod snapshot_restore;
 mod stack;
 pub mod wake;
 pub mod wear;
+mod wording;
 
 pub use settings::Situations;
 pub(crate) use stack::{wrap_above, wrap_below};
+pub(crate) use wording::{FIRMWARE_WARNING, known_settings};

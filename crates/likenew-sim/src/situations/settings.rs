@@ -1,15 +1,19 @@
 //! The situations of a drive, from its file or a target's settings.
 
-use likenew_core::units::{Nanos, parse_duration, parse_size, rate};
+use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use super::crypt::{self, CryptParameters};
 use super::link_standard::{Bus, LinkStandard};
 use super::wake::{self, WakeParameters};
+use super::wording::{self, SETTINGS};
 use super::{firmware, host_memory, read_cache, slow_region, wear};
 use crate::error::SimError;
 use crate::faults::drive_faults::StallParameters;
 use crate::model::{Mechanism, Model};
 use crate::section::Section;
+use crate::setting_error::SettingError;
+use crate::situation_error::SituationError;
+use crate::wording::domain::Domain;
 
 /// The situations of a drive; none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,34 +46,12 @@ pub struct Situations {
     pub array_bytes_per_s: Option<u64>,
 }
 
-/// Settings with what they take, in the order of messages.
-const SETTINGS: [(&str, &str); 13] = [
-    ("link", "sata3g (a slower link)"),
-    ("crypt", "300MB/s,40us (encryption above it, and its queueing delay)"),
-    ("shift", "512 (bytes by which a partition is misaligned)"),
-    ("wake", "2ms,100us (time to wake up, after so long without I/O)"),
-    ("hmb", "off or 16MiB (host memory buffer for the mapping table)"),
-    ("lazy", "on (a volume restored from a snapshot)"),
-    ("fragments", "64KiB (pieces of a file)"),
-    ("wear", "0.9 (of its rated life)"),
-    ("slow_region", "0.01 (of a disk's addresses)"),
-    ("crc", "500 (one of so many commands fails on the link and is sent again)"),
-    ("firmware", "500ms,4s (stalls for so long, so often)"),
-    ("readcache", "4GiB (a hidden read cache in front of it)"),
-    ("array", "100MB/s (read to rebuild the other member of an array)"),
-];
-
 impl Situations {
-    /// All settings, for messages.
-    pub(crate) fn known_settings() -> String {
-        SETTINGS.map(|(key, example)| format!("{key}={example}")).join(", ")
-    }
-
     /// Takes a setting; `None` if it is none of these.
     ///
     /// # Errors
-    /// A sentence, if its value is not what it takes.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), String>> {
+    /// Its value is not what it takes.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), SettingError>> {
         let taken = match key {
             "link" => link(value).map(|link| self.link = Some(link)),
             "crypt" => crypt(value).map(|crypt| self.crypt = Some(crypt)),
@@ -93,13 +75,14 @@ impl Situations {
     /// Reads the table `[situations]`, whose values are spelled as the settings are.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
         let mut situations = Self::default();
-        for (key, example) in SETTINGS {
+        for setting in &SETTINGS {
+            let (key, example) = (setting.key, setting.example());
             let parse = |text: &str| {
                 let mut one = Self::default();
                 one.set(key, text)?.ok().map(|()| one)
             };
-            let allowed = format!("a text such as \"{}\"", example.split(' ').next().unwrap_or(example));
-            if let Some(one) = section.parsed_or_none(key, &allowed, parse)? {
+            let domain = Domain::TextSuchAs(example.to_owned());
+            if let Some(one) = section.parsed_or_none(key, domain, parse)? {
                 situations = one.merge_with(&situations);
             }
         }
@@ -128,52 +111,47 @@ impl Situations {
     /// Whether such a drive can have them.
     ///
     /// # Errors
-    /// A sentence that says which not, and what to do.
-    pub(crate) fn check(&self, model: &Model) -> Result<(), String> {
-        let name = &model.model;
-        let only = |key: &str, what: &str| Err(format!("the {name} {what}: leave {key}= out"));
-        let (is_flash, is_disk, is_volume) = match &model.mechanism {
+    /// Which not, and what to do.
+    pub(crate) fn check(&self, of: &Model) -> Result<(), SituationError> {
+        let model = || of.model.clone();
+        let (is_flash, is_disk, is_volume) = match &of.mechanism {
             Mechanism::Flash(_) => (true, false, false),
             Mechanism::Disk(_) => (false, true, false),
             Mechanism::Volume(_) => (false, false, true),
         };
         if let Some(link) = self.link {
             if is_volume {
-                return only("link", "is a network volume, which has no such link");
+                return Err(SituationError::VolumeWithoutLink { model: model() });
             }
-            if let Some(own) = model.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
-                return only("link", &format!("is connected by {}; {link} is another bus", own.bus.name()));
+            if let Some(own) = of.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
+                let (own_bus, link) = (own.bus.name(), link.to_string());
+                return Err(SituationError::OtherBus { model: model(), own_bus, link });
             }
         }
-        let bus = self.link.or(model.link_standard).map(|link| link.bus);
+        let bus = self.link.or(of.link_standard).map(|link| link.bus);
         if self.damaged_every_ios.is_some() && (is_volume || bus == Some(Bus::Pcie)) {
-            return only("crc", "is connected by a link that corrects errors itself within microseconds");
+            return Err(SituationError::CorrectingLink { model: model() });
         }
         if self.firmware.is_some() && is_volume {
-            return only("firmware", "has none of its own");
+            return Err(SituationError::NoFirmware { model: model() });
         }
-        let sector = u64::from(model.sector_bytes);
+        let (sector, capacity) = (u64::from(of.sector_bytes), of.capacity_bytes);
         for (key, bytes) in [("shift", self.shift_bytes), ("fragments", self.fragment_bytes)] {
-            if let Some(bytes) =
-                bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= model.capacity_bytes)
-            {
-                return Err(format!(
-                    "{key} is {bytes}: of the {name} it takes a multiple of its sectors, {sector} bytes, below its {} bytes",
-                    model.capacity_bytes
-                ));
+            if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= capacity) {
+                return Err(SituationError::OddBytes { key, bytes, model: model(), sector, capacity });
             }
         }
-        if self.host_memory_bytes.is_some() && model.mechanism.host_share().is_none() {
-            return only("hmb", "keeps no part of its mapping table in host memory");
+        if self.host_memory_bytes.is_some() && of.mechanism.host_share().is_none() {
+            return Err(SituationError::NoHostMemory { model: model() });
         }
         if self.from_snapshot.is_some() && !is_volume {
-            return only("lazy", "is not a volume that could be restored from a snapshot");
+            return Err(SituationError::NotAVolume { model: model() });
         }
         if self.wear.is_some() && !is_flash {
-            return only("wear", "has no flash that wears out");
+            return Err(SituationError::NoWear { model: model() });
         }
         if self.weak.is_some() && !is_disk {
-            return only("slow_region", "is not a hard disk, so it has no slow region");
+            return Err(SituationError::NoSlowRegion { model: model() });
         }
         Ok(())
     }
@@ -208,66 +186,33 @@ impl Situations {
 
     /// The situations for people, as name and value.
     pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
-        let mut facts = Vec::new();
-        facts
-            .extend(self.link.map(|link| {
-                ("link", format!("{link}: {} at most", rate(link.payload_bytes_per_s() as f64)))
-            }));
-        facts.extend(self.crypt.map(|CryptParameters { bytes_per_s, hand_over }| {
-            let what =
-                format!("{} on one processor, {hand_over} to hand an I/O over", rate(bytes_per_s as f64));
-            ("encryption", what)
-        }));
-        facts.extend(
-            self.shift_bytes.map(|bytes| ("partition", format!("starts {bytes} bytes off alignment"))),
-        );
-        facts.extend(self.wake.map(|WakeParameters { time, after }| {
-            ("power saving", format!("sleeps after {after} without I/O and takes {time} to wake up"))
-        }));
-        facts.extend(self.host_memory_bytes.map(|bytes| {
-            let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
-            ("host memory for the mapping table", what)
-        }));
-        if self.from_snapshot == Some(true) {
-            facts.push(("volume", "restored from a snapshot: blocks are fetched on first access".to_owned()));
-        }
-        facts.extend(self.fragment_bytes.map(|bytes| ("files", format!("in fragments of {bytes} bytes"))));
-        facts.extend(
-            self.wear.map(|share| ("wear", format!("{:.0}% of the rated life is used", share * 100.0))),
-        );
-        facts.extend(
-            self.weak.map(|share| ("slow region", format!("{:.2}% of the addresses", share * 100.0))),
-        );
-        facts.extend(
-            self.damaged_every_ios
-                .map(|ios| ("damaged link", format!("one of {ios} commands has to be sent again"))),
-        );
-        facts.extend(self.firmware.map(|_| ("firmware", "known to stall now and then".to_owned())));
-        facts.extend(
-            self.read_cache_bytes.map(|bytes| ("cache in front of it", format!("{bytes} bytes of memory"))),
-        );
-        facts.extend(self.array_bytes_per_s.map(|bytes_per_s| {
-            (
-                "array",
-                format!("its other member is being rebuilt, with {} of reads", rate(bytes_per_s as f64)),
-            )
-        }));
-        facts
+        let described = [
+            self.link.map(wording::link),
+            self.crypt.map(wording::encryption),
+            self.shift_bytes.map(wording::shifted_partition),
+            self.wake.map(wording::power_saving),
+            self.host_memory_bytes.map(wording::host_memory),
+            self.from_snapshot.filter(|is_restored| *is_restored).map(|_| wording::restored_volume()),
+            self.fragment_bytes.map(wording::fragments),
+            self.wear.map(wording::wear),
+            self.weak.map(wording::slow_region),
+            self.damaged_every_ios.map(wording::damaged_link),
+            self.firmware.map(|_| wording::stalling_firmware()),
+            self.read_cache_bytes.map(wording::read_cache),
+            self.array_bytes_per_s.map(wording::rebuilt_array),
+        ];
+        described.into_iter().flatten().collect()
     }
 }
 
-fn link(name: &str) -> Result<LinkStandard, String> {
-    LinkStandard::by_name(name)
-        .ok_or_else(|| format!("link is \"{name}\": it takes {}", LinkStandard::LINK_STANDARDS_HELP))
+fn link(name: &str) -> Result<LinkStandard, SettingError> {
+    let named = LinkStandard::by_name(name);
+    named.ok_or_else(|| SettingError::wrong_value("link", name, Domain::LinkStandard))
 }
 
 /// `RATE` or `RATE,DELAY`.
-fn crypt(text: &str) -> Result<CryptParameters, String> {
-    let bad = || {
-        format!(
-            "crypt is \"{text}\": it takes a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us"
-        )
-    };
+fn crypt(text: &str) -> Result<CryptParameters, SettingError> {
+    let bad = || SettingError::wrong_value("crypt", text, Domain::Encryption);
     let (speed, delay) = text.split_once(',').map_or((text, None), |(speed, delay)| (speed, Some(delay)));
     let bytes = parse_size(speed.strip_suffix("/s").ok_or_else(bad)?).map_err(|_| bad())?;
     let hand_over = delay.map_or(Ok(crypt::HAND_OVER), parse_duration).map_err(|_| bad())?;
@@ -278,12 +223,8 @@ fn crypt(text: &str) -> Result<CryptParameters, String> {
 }
 
 /// `TIME` or `TIME,AFTER`.
-fn wake(text: &str) -> Result<WakeParameters, String> {
-    let bad = || {
-        format!(
-            "wake is \"{text}\": it takes a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us"
-        )
-    };
+fn wake(text: &str) -> Result<WakeParameters, SettingError> {
+    let bad = || SettingError::wrong_value("wake", text, Domain::Wake);
     let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
     let time = parse_duration(time).map_err(|_| bad())?;
     let after = after.map_or(Ok(wake::SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
@@ -295,18 +236,14 @@ fn wake(text: &str) -> Result<WakeParameters, String> {
     Ok(WakeParameters { time, after })
 }
 
-fn damage(text: &str) -> Result<u64, String> {
+fn damage(text: &str) -> Result<u64, SettingError> {
     let ios = text.parse::<u64>().ok().filter(|ios| (2..=u64::MAX >> 1).contains(ios));
-    ios.ok_or_else(|| format!("crc is \"{text}\": it takes a whole number of commands from 2, such as 500"))
+    ios.ok_or_else(|| SettingError::wrong_value("crc", text, Domain::Commands))
 }
 
 /// `SPAN` or `SPAN,EVERY`.
-fn firmware(text: &str) -> Result<StallParameters, String> {
-    let bad = || {
-        format!(
-            "firmware is \"{text}\": it takes how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s"
-        )
-    };
+fn firmware(text: &str) -> Result<StallParameters, SettingError> {
+    let bad = || SettingError::wrong_value("firmware", text, Domain::Stalls);
     let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));
     let span = parse_duration(span).map_err(|_| bad())?;
     let every =
@@ -317,32 +254,32 @@ fn firmware(text: &str) -> Result<StallParameters, String> {
     (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)
 }
 
-fn array(text: &str) -> Result<u64, String> {
-    let bad = || format!("array is \"{text}\": it takes a rate from 1MB/s to 10GB/s, such as 100MB/s");
+fn array(text: &str) -> Result<u64, SettingError> {
+    let bad = || SettingError::wrong_value("array", text, Domain::ReadRate);
     let rate = text.strip_suffix("/s").and_then(|rate| parse_size(rate).ok()).ok_or_else(bad)?;
     (1_000_000..=10_000_000_000).contains(&rate).then_some(rate).ok_or_else(bad)
 }
 
-fn host_memory(text: &str) -> Result<u64, String> {
+fn host_memory(text: &str) -> Result<u64, SettingError> {
     if text == "off" { Ok(0) } else { size("hmb", text, 1 << 12, 1 << 40) }
 }
 
-fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let bytes = parse_size(text).map_err(|error| format!("{key} is {error}"))?;
+fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, SettingError> {
+    let bytes = parse_size(text).map_err(|reason| SettingError::unreadable(key, reason))?;
     let fits = (least..=most).contains(&bytes).then_some(bytes);
-    fits.ok_or_else(|| format!("{key} is \"{text}\": it takes a size from {least} to {most} bytes"))
+    fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Bytes { least, most }))
 }
 
-fn share(key: &str, text: &str, most: f64) -> Result<f64, String> {
+fn share(key: &str, text: &str, most: f64) -> Result<f64, SettingError> {
     let fits = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= most);
-    fits.ok_or_else(|| format!("{key} is \"{text}\": it takes a share above 0, up to {most}"))
+    fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::ShareAboveZero { most }))
 }
 
-fn truth(key: &str, text: &str) -> Result<bool, String> {
+fn truth(key: &str, text: &str) -> Result<bool, SettingError> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("{key} is \"{text}\": it takes on or off")),
+        _ => Err(SettingError::wrong_value(key, text, Domain::OnOff)),
     }
 }
 
@@ -352,8 +289,8 @@ mod tests {
 
     #[test]
     fn every_setting_takes_its_example_and_no_nonsense() {
-        for (key, example) in SETTINGS {
-            let value = example.split(' ').next().unwrap();
+        for setting in &SETTINGS {
+            let (key, value) = (setting.key, setting.example());
             let mut one = Situations::default();
             one.set(key, value).expect(key).expect(value);
             assert_ne!(one, Situations::default());
@@ -362,7 +299,7 @@ mod tests {
             assert_eq!(Situations::default().merge_with(&one), one);
             for nonsense in ["", "-1", "much", "0", "1e99"] {
                 let error = Situations::default().set(key, nonsense).expect(key).expect_err(nonsense);
-                assert!(error.starts_with(&format!("{key} is ")), "{error}");
+                assert!(error.to_string().starts_with(key), "{error}");
             }
         }
         assert!(Situations::default().set("warp", "9").is_none());

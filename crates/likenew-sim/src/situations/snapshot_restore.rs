@@ -14,6 +14,7 @@ use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::io_hook::IoHook;
+use crate::snapshot_error::SnapshotError;
 use crate::timeline::{Timeline, transfer_time};
 
 /// Bytes that are fetched together.
@@ -47,10 +48,9 @@ impl SnapshotRestore {
     /// What was saved.
     ///
     /// # Errors
-    /// A sentence, if these bytes are not such a volume.
-    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, String> {
-        postcard::from_bytes(state)
-            .map_err(|error| format!("it holds no such drive ({error}): save it again"))
+    /// These bytes are not such a volume.
+    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
+        Ok(postcard::from_bytes(state)?)
     }
 
     fn fetch(&mut self, chunk: u64, now: Nanos) -> Nanos {

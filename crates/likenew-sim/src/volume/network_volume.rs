@@ -23,6 +23,7 @@ use crate::device::{Device, NO_IO, SelfCounts, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
+use crate::snapshot_error::SnapshotError;
 use crate::timeline::{Timeline, transfer_time};
 
 /// The union of spans that begin one after the other.
@@ -114,14 +115,13 @@ impl NetworkVolume {
     /// A volume as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are not such a volume.
+    /// These bytes are not such a volume.
     pub(crate) fn restore(
         parameters: VolumeParameters,
         sector_bytes: u32,
         state: &[u8],
-    ) -> Result<Self, String> {
-        let saved: SavedState = postcard::from_bytes(state)
-            .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
+    ) -> Result<Self, SnapshotError> {
+        let saved: SavedState = postcard::from_bytes(state)?;
         let mut volume = Self::new(parameters, true, sector_bytes);
         volume.bucket = CreditBucket::with_level(parameters.credits, saved.credits);
         if let Some(sectors) = saved.contents {

@@ -155,7 +155,7 @@ fn what_is_unknown_incomplete_or_unsourced_is_refused() {
             "[map]\nfamily = { value = \"page\", source = \"invented\" }\npage_bytes = { value = 12288",
             "nand.pages_per_block is 128: it takes a multiple of the 3 rows",
         ),
-        ("kind", "kind kind", "this is no TOML"),
+        ("kind", "kind kind", "this is not TOML"),
     ] {
         let error = refusal(from, to);
         assert!(error.contains(word) && error.starts_with("my.toml:"), "{error} does not say {word}");

@@ -321,7 +321,7 @@ fn a_map_that_can_not_work_is_refused_with_what_to_do() {
         (
             EVERY,
             &format!("{EVERY}\nstripe_bytes = {{ value = 12288, source = \"x\" }}"),
-            "no divisor of a cluster",
+            "not a divisor of a cluster",
         ),
         (
             EVERY,

@@ -222,7 +222,7 @@ fn faulty_firmware_stands_still_as_often_as_was_reported() {
     let share = rates.iops / reads("sim:tiny-flash", 4096, 1, 120_000).iops;
     assert!((0.65..0.78).contains(&share), "seven tenths of the time are left: {share}");
     assert!(refused("sim:tiny-flash?firmware=2s,1s").contains("how long it stalls"));
-    assert!(refused("sim:cloud-gp2-100gib?firmware=1s").contains("has none of its own"));
+    assert!(refused("sim:cloud-gp2-100gib?firmware=1s").contains("has no firmware of its own"));
 }
 
 #[test]

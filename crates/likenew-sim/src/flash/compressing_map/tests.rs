@@ -243,7 +243,7 @@ fn a_shape_that_can_not_work_is_refused() {
     let refuse = |change: &dyn Fn(&mut CompressingParameters), word: &str| {
         let mut parameters = fits;
         change(&mut parameters);
-        let error = parameters.check().unwrap_err();
+        let error = parameters.check().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refuse(&|p| p.flash.user_pages = 2044 * 32, "too little spare");

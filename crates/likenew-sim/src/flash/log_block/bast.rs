@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
+use crate::flash::layout_error::LayoutError;
 use crate::flash::translation_layer::PendingWork;
 
 /// Which log block makes room for another cluster.
@@ -44,8 +45,8 @@ impl BastParameters {
     /// Whether a translation layer of this shape can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), LayoutError> {
         // One more for the result of a full merge.
         self.clusters.check(self.clusters.log_blocks + 1)
     }

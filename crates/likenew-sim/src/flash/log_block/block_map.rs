@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
+use crate::flash::layout_error::LayoutError;
 use crate::flash::translation_layer::PendingWork;
 
 /// A translation layer that maps whole blocks.
@@ -18,8 +19,8 @@ impl ClusterParameters {
     /// Whether a block map of this shape can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check_block_map(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check_block_map(&self) -> Result<(), LayoutError> {
         // The cluster that a replacement is closed for gives its old block back before the next is opened.
         self.check(self.log_blocks)
     }

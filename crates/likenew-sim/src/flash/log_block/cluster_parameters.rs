@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::layout_error::LayoutError;
 
 /// What a merge copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,42 +63,31 @@ impl ClusterParameters {
     /// Whether a layer of this shape can work that needs `spare_blocks` on each die beside those of the clusters.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub(crate) fn check(&self, spare_blocks: u32) -> Result<(), String> {
+    /// What does not fit.
+    pub(crate) fn check(&self, spare_blocks: u32) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
         if flash.row_pages != 1 || flash.unit_pages != 1 {
-            return Err(format!(
-                "a cluster map reads and programs one mapping unit at a time, not {} and {}: set map.page_bytes to the size of a page over all planes",
-                flash.row_pages, flash.unit_pages
-            ));
+            return Err(LayoutError::SeveralUnits { row: flash.row_pages, unit: flash.unit_pages });
         }
         if self.cluster_dies == 0 || !flash.dies.is_multiple_of(self.cluster_dies) {
-            return Err(format!(
-                "map.cluster_dies is {}: it takes a divisor of the {} dies",
-                self.cluster_dies, flash.dies
-            ));
+            return Err(LayoutError::ClusterDies { cluster_dies: self.cluster_dies, dies: flash.dies });
         }
         let pages = u64::from(self.cluster_dies) * u64::from(flash.pages_per_block);
         if pages >= u64::from(u16::MAX) {
-            return Err(format!("a cluster of {pages} pages is larger than the 65534 that are supported"));
+            return Err(LayoutError::LargeCluster { pages });
         }
         if self.stripe_pages == 0 || !pages.is_multiple_of(u64::from(self.stripe_pages)) {
-            return Err(format!(
-                "a stripe of {} pages is no divisor of a cluster of {pages} pages",
-                self.stripe_pages
-            ));
+            return Err(LayoutError::OddStripe { stripe: self.stripe_pages, pages });
         }
         if self.log_blocks == 0 {
-            return Err("a group of dies takes at least 1 log block".into());
+            return Err(LayoutError::NoLogBlock);
         }
         let clusters = self.clusters_per_group();
         let needed = u64::from(clusters) + u64::from(spare_blocks);
         if needed > u64::from(flash.blocks_per_die) {
-            return Err(format!(
-                "{} blocks on each die are too few: {clusters} hold clusters, and {spare_blocks} more are needed for logs and merges",
-                flash.blocks_per_die
-            ));
+            let (blocks, spare) = (flash.blocks_per_die, spare_blocks);
+            return Err(LayoutError::FewBlocks { blocks, clusters, spare });
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
+use crate::flash::layout_error::LayoutError;
 use crate::flash::translation_layer::PendingWork;
 
 /// A translation layer with log blocks that all clusters share.
@@ -22,8 +23,8 @@ impl ClusterParameters {
     /// Whether a [`Fast`] of this shape can work.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check_fast(&self) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check_fast(&self) -> Result<(), LayoutError> {
         // One more for the sequential stream, and one for the result of a full merge.
         self.check(self.log_blocks + 2)
     }

@@ -226,7 +226,7 @@ fn a_shape_that_can_not_work_is_refused() {
     let refuse = |change: &dyn Fn(&mut ClusterParameters), word: &str| {
         let mut shape = fits;
         change(&mut shape);
-        let error = shape.check_block_map().unwrap_err();
+        let error = shape.check_block_map().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refuse(&|shape| shape.flash.row_pages = 2, "a page over all planes");

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Frontier, PageMap, PageMapParameters};
 use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::layout_error::LayoutError;
 use crate::flash::translation_layer::{Cell, PendingWork, Work};
 
 /// What happens to a host write when no SLC block is left.
@@ -49,22 +50,23 @@ impl SlcCacheParameters {
     /// Whether there can be such a cache over this flash.
     ///
     /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self, flash: &FlashGeometry) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self, flash: &FlashGeometry) -> Result<(), LayoutError> {
         if !(2..=5).contains(&self.bits_per_cell) {
-            return Err(format!("{} bits in a cell: 2 to 5 are supported", self.bits_per_cell));
+            return Err(LayoutError::BitsPerCell { bits: self.bits_per_cell });
         }
         if self.static_blocks == 0 && self.dynamic_percent_max == 0 {
-            return Err("an SLC cache has a static part, a dynamic part or both".into());
+            return Err(LayoutError::EmptySlcCache);
         }
         if self.dynamic_percent_max > 100 {
-            return Err(format!("{} percent of the free space: it takes 0 to 100", self.dynamic_percent_max));
+            return Err(LayoutError::DynamicShare { percent: self.dynamic_percent_max });
         }
         if self.pages_per_block(flash) == 0 {
-            return Err(format!(
-                "a block of {} pages in rows of {} holds no row with one of {} bits in a cell",
-                flash.pages_per_block, flash.row_pages, self.bits_per_cell
-            ));
+            return Err(LayoutError::NoSlcRow {
+                pages_per_block: flash.pages_per_block,
+                row: flash.row_pages,
+                bits: self.bits_per_cell,
+            });
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ fn a_shape_that_can_not_work_is_refused() {
     let refuse = |change: &dyn Fn(&mut PageMapParameters), word: &str| {
         let mut geometry = fits;
         change(&mut geometry);
-        let error = geometry.check().unwrap_err();
+        let error = geometry.check().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refuse(&|g| g.flash.user_pages = 4092 * 32, "too little spare");

@@ -195,7 +195,7 @@ fn trim_gives_the_cache_back_what_it_frees() {
 #[test]
 fn a_cache_that_can_not_be_is_refused() {
     let refuse = |slc: SlcCacheParameters, word: &str| {
-        let error = shape(slc).check().unwrap_err();
+        let error = shape(slc).check().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     assert_eq!(shape(DYNAMIC).check(), Ok(()));
@@ -206,7 +206,7 @@ fn a_cache_that_can_not_be_is_refused() {
     refuse(SlcCacheParameters { static_blocks: u32::MAX, ..DYNAMIC }, "too little spare");
     let mut coarse = shape(DYNAMIC);
     coarse.flash.row_pages = 24;
-    assert!(coarse.check().unwrap_err().contains("holds no row"));
+    assert!(coarse.check().unwrap_err().to_string().contains("holds no row"));
 }
 
 fn caches() -> impl Strategy<Value = SlcCacheParameters> {

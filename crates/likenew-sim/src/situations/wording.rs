@@ -1,0 +1,114 @@
+//! Every sentence about the situations of a drive.
+
+use likenew_core::units::rate;
+
+use super::crypt::CryptParameters;
+use super::link_standard::LinkStandard;
+use super::wake::WakeParameters;
+
+/// What a database of drives says of firmware that stalls.
+pub(crate) const FIRMWARE_WARNING: &str =
+    "This firmware can stop answering for moments. An update is available.";
+
+/// A setting of a target, for messages.
+pub(super) struct Setting {
+    pub(super) key: &'static str,
+    /// What it takes; the first word is an example.
+    forms: &'static str,
+    meaning: &'static str,
+}
+
+impl Setting {
+    /// A value that it takes.
+    pub(super) fn example(&self) -> &'static str {
+        self.forms.split(' ').next().unwrap_or(self.forms)
+    }
+}
+
+const fn setting(key: &'static str, forms: &'static str, meaning: &'static str) -> Setting {
+    Setting { key, forms, meaning }
+}
+
+/// All of them, in the order of messages.
+pub(super) const SETTINGS: [Setting; 13] = [
+    setting("link", "sata3g", "a slower link"),
+    setting("crypt", "300MB/s,40us", "encryption above it, and its queueing delay"),
+    setting("shift", "512", "bytes by which a partition is misaligned"),
+    setting("wake", "2ms,100us", "time to wake up, after so long without I/O"),
+    setting("hmb", "off or 16MiB", "host memory buffer for the mapping table"),
+    setting("lazy", "on", "a volume restored from a snapshot"),
+    setting("fragments", "64KiB", "pieces of a file"),
+    setting("wear", "0.9", "of its rated life"),
+    setting("slow_region", "0.01", "of a disk's addresses"),
+    setting("crc", "500", "one of so many commands fails on the link and is sent again"),
+    setting("firmware", "500ms,4s", "stalls for so long, so often"),
+    setting("readcache", "4GiB", "a hidden read cache in front of it"),
+    setting("array", "100MB/s", "read to rebuild the other member of an array"),
+];
+
+/// `link=sata3g (a slower link), …`
+pub(crate) fn known_settings() -> String {
+    let settings = SETTINGS.iter();
+    let listed = settings.map(|Setting { key, forms, meaning }| format!("{key}={forms} ({meaning})"));
+    listed.collect::<Vec<_>>().join(", ")
+}
+
+// Situations, as name and value
+
+type Described = (&'static str, String);
+
+pub(super) fn link(link: LinkStandard) -> Described {
+    ("link", format!("{link}: {} at most", rate(link.payload_bytes_per_s() as f64)))
+}
+
+pub(super) fn encryption(crypt: CryptParameters) -> Described {
+    let CryptParameters { bytes_per_s, hand_over } = crypt;
+    let what = format!("{} on one processor, {hand_over} to hand an I/O over", rate(bytes_per_s as f64));
+    ("encryption", what)
+}
+
+pub(super) fn shifted_partition(bytes: u64) -> Described {
+    ("partition", format!("starts {bytes} bytes off alignment"))
+}
+
+pub(super) fn power_saving(wake: WakeParameters) -> Described {
+    let WakeParameters { time, after } = wake;
+    ("power saving", format!("sleeps after {after} without I/O and takes {time} to wake up"))
+}
+
+pub(super) fn host_memory(bytes: u64) -> Described {
+    let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
+    ("host memory for the mapping table", what)
+}
+
+pub(super) fn restored_volume() -> Described {
+    ("volume", "restored from a snapshot: blocks are fetched on first access".to_owned())
+}
+
+pub(super) fn fragments(bytes: u64) -> Described {
+    ("files", format!("in fragments of {bytes} bytes"))
+}
+
+pub(super) fn wear(share: f64) -> Described {
+    ("wear", format!("{:.0}% of the rated life is used", share * 100.0))
+}
+
+pub(super) fn slow_region(share: f64) -> Described {
+    ("slow region", format!("{:.2}% of the addresses", share * 100.0))
+}
+
+pub(super) fn damaged_link(every_ios: u64) -> Described {
+    ("damaged link", format!("one of {every_ios} commands has to be sent again"))
+}
+
+pub(super) fn stalling_firmware() -> Described {
+    ("firmware", "known to stall now and then".to_owned())
+}
+
+pub(super) fn read_cache(bytes: u64) -> Described {
+    ("cache in front of it", format!("{bytes} bytes of memory"))
+}
+
+pub(super) fn rebuilt_array(bytes_per_s: u64) -> Described {
+    ("array", format!("its other member is being rebuilt, with {} of reads", rate(bytes_per_s as f64)))
+}
