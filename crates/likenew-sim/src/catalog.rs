@@ -64,6 +64,11 @@ pub fn catalog() -> &'static [Entry] {
     &CATALOG
 }
 
+/// The names of those whose model is like this.
+pub(crate) fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
+    catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
+}
+
 /// The entry of a real drive by what it reports of itself; `None` if no entry has that model and size, or
 /// more than one has.
 pub fn by_reported_model(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {

@@ -5,9 +5,9 @@ use likenew_core::units::{amount, rate};
 use crate::disk::disk_parameters::DiskParameters;
 use crate::flash::flash_parameters::Trim;
 use crate::flash::page_map_parameters::PageMapParameters;
-use crate::make::{self, OVERWRITE_BYTES, past, with_cache, with_trim};
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;
+use crate::spec::parameters::{OVERWRITE_BYTES, faults, past, with_cache, with_trim};
 use crate::state::{DriveTreatment, State};
 use crate::volume::volume_parameters::VolumeParameters;
 use crate::wording::drive::{self as wording, FlashPast, percent};
@@ -28,7 +28,7 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
     facts.extend(spec.memory.map(|bytes| fact("host memory", amount(bytes))));
     let met = model.situations.describe().into_iter();
     facts.extend(met.map(|(name, value)| fact(&format!("situation: {name}"), value)));
-    if let Some(faults) = make::faults(spec, model) {
+    if let Some(faults) = faults(spec, model) {
         let described = faults.describe().into_iter();
         facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));
     }

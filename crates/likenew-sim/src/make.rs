@@ -2,39 +2,34 @@
 
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::trim::{Layer as TrimLayer, TrimPath};
-use likenew_core::units::Nanos;
 
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::facts;
-use crate::faults::drive_faults::{
-    DriveFaults, NeighborParameters, OutlierParameters, ThrottleParameters, TrimDefect,
-};
+use crate::faults::drive_faults::{DriveFaults, TrimDefect};
 use crate::faults::faulty_device::FaultyDevice;
 use crate::faults::neighbor::Neighbor;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
-use crate::flash::flash_parameters::{FlashParameters, Trim};
+use crate::flash::flash_parameters::FlashParameters;
 use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::machine_facts::StaticFacts;
-use crate::model::{FlashModel, Layer, Mechanism, Model};
+use crate::model::{Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::situations;
 use crate::situations::snapshot_restore::SnapshotRestore;
 use crate::snapshot_error::SnapshotError;
 use crate::spec::Spec;
+use crate::spec::parameters::{OVERWRITE_BYTES, faults, past, with_cache, with_trim};
 use crate::stamps::stamp_keeper::StampKeeper;
 use crate::state::{self, DriveTreatment, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
 use crate::wording::host as wording;
-
-/// Bytes of the writes that made a shingled disk used.
-pub(crate) const OVERWRITE_BYTES: u64 = 4096;
 
 /// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
 ///
@@ -89,38 +84,6 @@ pub(crate) fn drive(
     let drive = SimDrive::new(identity, trim_path, static_facts, carries_data, device, host, origin);
     Ok(drive.with_free(spec.free(model.capacity_bytes)))
 }
-
-/// The faults of the drive of a spec: those of its file, replaced by those of the spec.
-pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
-    let says_any = spec.busy.is_some() || spec.outliers.is_some() || spec.throttle.is_some();
-    if !says_any {
-        return model.faults.clone();
-    }
-    let mut faults = model.faults.clone().unwrap_or_default();
-    if let Some(ios_per_s) = spec.busy {
-        let io_bytes = BUSY_IO_BYTES.max(model.sector_bytes);
-        faults.neighbor = Some(NeighborParameters { ios_per_s, io_bytes, write_percent: BUSY_WRITE_PERCENT });
-    }
-    if let Some(every_ios) = spec.outliers {
-        faults.outliers = Some(OutlierParameters { every_ios, span: OUTLIER });
-    }
-    if let Some(share) = spec.throttle {
-        let bytes_per_s = (model.mechanism.link().bytes_per_s as f64 * share).max(1.0) as u64;
-        faults.throttle = Some(ThrottleParameters { interval: THROTTLE_EVERY, span: THROTTLE, bytes_per_s });
-    }
-    Some(faults)
-}
-
-/// Bytes of an I/O by the other program of `?busy=`. Assumed: what a desktop in use does.
-const BUSY_IO_BYTES: u32 = 16_384;
-/// Share of writes in its I/Os, in percent. Assumed, for the same desktop.
-const BUSY_WRITE_PERCENT: u32 = 40;
-/// How much later an outlier of `?outliers=` ends. Assumed: a few retries of the link or the medium.
-const OUTLIER: Nanos = Nanos::from_millis(50);
-/// How often the drive of `?throttle=` slows down. Assumed.
-const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
-/// For how long it does each time. Assumed.
-const THROTTLE: Nanos = Nanos::from_secs(1);
 
 /// A mechanism that also serves another program, if that is one of the faults.
 fn with_neighbor(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
@@ -211,21 +174,6 @@ fn mechanism(
     })
 }
 
-/// What TRIM does to the drive that a spec asks for.
-pub(crate) fn with_trim(spec: &Spec, parameters: FlashParameters) -> FlashParameters {
-    let trim = match spec.trim {
-        None => parameters.trim,
-        Some(true) => Trim::Immediate,
-        Some(false) => Trim::Ignored,
-    };
-    FlashParameters { trim, ..parameters }
-}
-
-/// A disk with its write cache as a spec asks for it.
-pub(crate) fn with_cache(spec: &Spec, parameters: DiskParameters) -> DiskParameters {
-    if spec.cache == Some(false) { parameters.without_write_cache() } else { parameters }
-}
-
 /// A flash drive around its translation layer, with its past or as it was saved.
 fn flash_device(
     layer: Layer,
@@ -252,17 +200,6 @@ fn wrap_mechanism<L: TranslationLayer + 'static>(
         None => Box::new(FlashDrive::new(parameters, state::make(new(), parameters.nand.dies(), past))),
         Some(state) => Box::new(FlashDrive::<L>::restore(parameters, state)?),
     })
-}
-
-/// The past of a flash drive before it is opened.
-pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> DriveTreatment {
-    let (fill, overwritten_share) = match spec.state {
-        State::New => (0.0, 0.0),
-        State::Used => (1.0, flash.overwritten_share),
-    };
-    let fill = spec.fill.unwrap_or(fill);
-    let writes_per_unit = flash.parameters.writes_per_unit;
-    DriveTreatment { fill, overwritten_share, age: spec.age, writes_per_unit }
 }
 
 fn disk_with_past(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {

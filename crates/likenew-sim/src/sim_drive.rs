@@ -1,5 +1,10 @@
 //! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
 
+mod current_facts;
+mod fixing;
+mod host;
+mod probing;
+
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -19,7 +24,6 @@ use crate::host::counting_device::CountingDevice;
 use crate::host::page_cache::PageCache;
 use crate::host::page_cache_parameters::PageCacheParameters;
 use crate::machine_facts::StaticFacts;
-use crate::probing;
 use crate::snapshot::{self, Header, VERSION};
 use crate::wording::host as wording;
 

@@ -1,27 +1,20 @@
 //! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or
 //! `sim:FILE.toml?…`.
 
-use std::io;
+pub(crate) mod parameters;
+
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use likenew_core::suggest::{SIMILARITY_MIN, nearest};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use crate::catalog::{Entry, catalog};
+use crate::catalog::{catalog, names_of};
 use crate::error::SimError;
-use crate::explain;
-use crate::explain::explanation::Explanation;
-use crate::file_error::FileError;
 use crate::generator::{self, generate};
-use crate::make;
-use crate::model::{Mechanism, Model};
-use crate::parameter_range::replace_values;
+use crate::model::Model;
 use crate::setting_error::SettingError;
-use crate::sim_drive::SimDrive;
 use crate::situations::{Situations, known_settings};
-use crate::snapshot;
-use crate::snapshot_error::SnapshotError;
 use crate::state::State;
 use crate::wording::domain::Domain;
 use crate::wording::settings as wording;
@@ -204,147 +197,9 @@ impl Spec {
         Ok(key)
     }
 
-    /// The model in the drive's file. `read_file` reads a file that is not in the catalog.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not as it has to be.
-    pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
-        match &self.drive {
-            SpecName::Catalog(name) => Ok(entry(name).model.clone()),
-            SpecName::Generated(seed) => generate(*seed).model(),
-            SpecName::File(path) => Ok(read_text(path, read_file)?.1),
-            SpecName::Snapshot(path) => {
-                let bytes = read(path, read_file)?;
-                let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-                Model::parse(&path.display().to_string(), &header.text)
-            }
-        }
-    }
-
-    /// Explains the drive without making it.
-    ///
-    /// # Errors
-    /// The same as for [`model`](Self::model).
-    pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
-        let SpecName::Snapshot(path) = &self.drive else {
-            let model = self.model(read_file)?;
-            self.check_settings(&model)?;
-            return Ok(explain::explain(self, &model));
-        };
-        let bytes = read(path, read_file)?;
-        let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-        let model = Model::parse(&path.display().to_string(), &header.text)?;
-        // Its past is described by the spec that it was made by.
-        let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
-        Ok(explain::explain(&made, &model))
-    }
-
-    /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.
-    ///
-    /// # Errors
-    /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
-    pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
-        match &self.drive {
-            SpecName::Catalog(name) => {
-                let entry = entry(name);
-                self.new_drive(&entry.model, entry.text.to_owned())
-            }
-            SpecName::Generated(seed) => {
-                let drawn = generate(*seed);
-                self.new_drive(&drawn.model()?, drawn.file)
-            }
-            SpecName::File(path) => {
-                let (text, model) = read_text(path, read_file)?;
-                self.new_drive(&model, text)
-            }
-            SpecName::Snapshot(path) => {
-                let bytes = read(path, read_file)?;
-                let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-                let model = Model::parse(&path.display().to_string(), &header.text)?;
-                // Its past is described by the spec that it was made by.
-                let made = Self::parse(&header.spec)?;
-                // Where faults change bytes, the mechanism keeps them, too.
-                let keeps_data = made.data || make::faults(&made, &model).is_some();
-                let most = snapshot::state_bytes_max(&model, keeps_data);
-                let state = snapshot::read_state(state, most).map_err(read_error(path))?;
-                make::drive(&made, &model, header.text, Some(&state))
-                    .map_err(read_error(path))
-                    .map(|drive| drive.with_name(&self.text))
-            }
-        }
-    }
-
-    /// Makes the drive as [`open`](Self::open) does, with other values at some keys of its file, such as
-    /// `("nand.program_ns", "800000")`. Each value is checked as one of the file is, its range included.
-    ///
-    /// # Errors
-    /// The same as for [`open`](Self::open), the file has no such key, or the drive was saved and so is made already.
-    pub fn open_with(
-        &self,
-        values: &[(&str, &str)],
-        read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
-    ) -> Result<SimDrive, SimError> {
-        let (file, text) = match &self.drive {
-            SpecName::Catalog(name) => (format!("{name}.toml"), entry(name).text.to_owned()),
-            SpecName::Generated(seed) => (format!("generated-{seed}.toml"), generate(*seed).file),
-            SpecName::File(path) => (path.display().to_string(), read_text(path, read_file)?.0),
-            SpecName::Snapshot(_) => {
-                return Err(self.refuse(SettingError::ValueOfSavedDrive));
-            }
-        };
-        let text = replace_values(&file, &text, values)?;
-        let model = Model::parse(&file, &text)?;
-        self.new_drive(&model, text)
-    }
-
-    /// Refuses settings that would have no effect on this drive.
-    fn check_settings(&self, model: &Model) -> Result<(), SimError> {
-        self.situations.check(model).map_err(|error| self.refuse(error.into()))?;
-        self.impossible(model).map_or(Ok(()), |error| Err(self.refuse(error)))
-    }
-
-    fn refuse(&self, reason: SettingError) -> SimError {
-        SimError::Spec { text: self.text.clone(), reason: reason.to_string() }
-    }
-
-    /// Why a setting can do nothing on this drive, if one cannot.
-    fn impossible(&self, model: &Model) -> Option<SettingError> {
-        // Every field is named, so that a new setting is not forgotten here. Those with `_` work on every
-        // drive.
-        let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
-            self;
-        let Self { memory: _, busy: _, outliers: _, throttle: _, situations: _, facts: _, .. } = self;
-        let (model, mechanism) = (model.model.clone(), &model.mechanism);
-        let others = |which: fn(&Mechanism) -> bool| names_of(|model| which(&model.mechanism)).join(", ");
-        if cache.is_some() && !mechanism.can_switch_write_cache() {
-            let others = others(Mechanism::can_switch_write_cache);
-            return Some(SettingError::NoWriteCache { model, others });
-        }
-        if trim.is_some() && !mechanism.can_trim() {
-            return Some(SettingError::NoTrim { model });
-        }
-        if self.types("age") && !mechanism.ages() {
-            let others = others(Mechanism::ages);
-            return Some(SettingError::DoesNotAge { model, others });
-        }
-        (self.types("age") && self.filled_share() == 0.0).then_some(SettingError::AgeWithoutData)
-    }
-
-    /// Whether the user has typed this setting: a generated drive has settings of its own.
-    fn types(&self, key: &str) -> bool {
-        let query = self.text.split_once('?').map_or("", |(_, query)| query);
-        query.split('&').any(|setting| setting.split('=').next() == Some(key))
-    }
-
     /// The drive's model with the situations of this spec.
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
-        self.situations.merge_with(&model.situations).apply(model)
-    }
-
-    /// A drive whose past is made.
-    fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
-        self.check_settings(model)?;
-        Ok(make::drive(self, model, text, None).expect("only a saved state can be refused"))
+        model.in_situations(&self.situations.merge_with(&model.situations))
     }
 }
 
@@ -375,44 +230,6 @@ fn throttle(text: &str) -> Result<f64, SettingError> {
     share.ok_or_else(|| SettingError::wrong_value("throttle", text, domain))
 }
 
-fn entry(name: &str) -> &'static Entry {
-    let found = catalog().iter().find(|entry| entry.name == name);
-    found.expect("the name was looked up when the spec was read")
-}
-
-fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, SimError> {
-    read_file(path).map_err(|source| SimError::Read {
-        path: path.to_owned(),
-        source,
-        available: names().join(", "),
-    })
-}
-
-fn read_text(
-    path: &Path,
-    read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
-) -> Result<(String, Model), SimError> {
-    let text = String::from_utf8(read(path, read_file)?).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        SimError::Catalog { file: path.display().to_string(), line, reason: FileError::NotText.to_string() }
-    })?;
-    let model = Model::parse(&path.display().to_string(), &text)?;
-    Ok((text, model))
-}
-
-fn read_error(path: &Path) -> impl Fn(SnapshotError) -> SimError + '_ {
-    move |reason| SimError::Snapshot { path: path.to_owned(), reason: reason.to_string() }
-}
-
-fn names() -> Vec<&'static str> {
-    names_of(|_| true)
-}
-
-fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
-    catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
-}
-
 /// For a setting that does not exist, or one that takes words and got another.
 fn unknown_setting(key: &str, value: &str) -> SettingError {
     match key {
@@ -439,7 +256,7 @@ fn similar_word(what: &'static str, typed: &str, near: &str) -> SettingError {
 }
 
 fn unknown_name(name: &str) -> SettingError {
-    let known = names();
+    let known = names_of(|_| true);
     let drives = known.len();
     let mut near: Vec<(f64, &str)> = known
         .into_iter()

@@ -1,7 +1,7 @@
 //! The write amplification of translation layers compared with theory.
 
 use likenew_sim::flash::policies::{Collection, Streams};
-use likenew_sim::flash::write_amplification::{Setting, SteadyWriteAmplification, Traffic};
+use likenew_sim::theory::write_amplification::{Setting, SteadyWriteAmplification, Traffic};
 use likenew_sim::theory::log::{Cell, Family};
 
 const SEED: u64 = 1;

@@ -4,17 +4,10 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
+use super::access::Access;
 use super::disk_parameters::DiskParameters;
 use super::platters::{Platters, TrackPosition};
 use super::seek_curve::SeekCurve;
-
-/// What a head does with sectors. Before a write it has to settle more than before a read, so data sheets
-/// give separate seek times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    Write,
-}
 
 /// The arm over its platters.
 pub(super) struct Arm {

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
+use super::access::Access;
 use super::aging::Aging;
-use super::arm::{Access, Arm};
+use super::arm::Arm;
 use super::disk_parameters::DiskParameters;
 use super::shingles::Shingles;
 use super::write_cache::WriteCache;

@@ -13,8 +13,9 @@ use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::access::Access;
 use super::aging::Aging;
-use super::arm::{Access, Arm};
+use super::arm::Arm;
 use super::destager::{DestageDemand, Destager, Work};
 use super::disk_parameters::DiskParameters;
 use super::media_cache::MediaCache;

@@ -1,5 +1,6 @@
 //! A hard disk, layer by layer.
 
+mod access;
 mod aging;
 mod arm;
 mod destager;

@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::arm::Access;
+use super::access::Access;
 use super::layout_error::LayoutError;
 use super::media_cache::MediaCache;
 

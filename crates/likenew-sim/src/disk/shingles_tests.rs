@@ -6,7 +6,7 @@ use std::ops::Range;
 use likenew_core::units::Nanos;
 use proptest::prelude::*;
 
-use super::arm::Access;
+use super::access::Access;
 use super::shingles::{ShingleParameters, Shingles};
 
 const LOG: u64 = 64;

@@ -1,7 +1,7 @@
 //! Explains block maps, and what their merges cost.
 
 use super::explanation::LayerBox;
-use super::flash::work_time;
+use super::flash_times::work_time;
 use super::value::{Fact, Value};
 use super::wording;
 use crate::flash::log_block::{BastParameters, ClusterParameters};
@@ -9,19 +9,19 @@ use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 
 /// A block map.
-pub(crate) fn explain_block(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
+pub(super) fn explain_block(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
     let facts = facts(clusters, wording::REPLACEMENT_BLOCKS, model);
     LayerBox::new(wording::BLOCK_MAP_NAME, wording::BLOCK_MAP, facts)
 }
 
 /// BAST.
-pub(crate) fn explain_bast(bast: &BastParameters, model: &FlashModel) -> LayerBox {
+pub(super) fn explain_bast(bast: &BastParameters, model: &FlashModel) -> LayerBox {
     let facts = facts(&bast.clusters, wording::LOG_BLOCKS, model);
     LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
 }
 
 /// FAST.
-pub(crate) fn explain_fast(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
+pub(super) fn explain_fast(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
     let facts = facts(clusters, wording::LOG_BLOCKS, model);
     LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
 }

@@ -9,7 +9,7 @@ use crate::flash::compressing_parameters::CompressingParameters;
 use crate::model::FlashModel;
 
 /// The layer, with what pages of some data take.
-pub(crate) fn explain(map: &CompressingParameters, model: &FlashModel) -> LayerBox {
+pub(super) fn explain(map: &CompressingParameters, model: &FlashModel) -> LayerBox {
     let page = f64::from(model.parameters.page_bytes);
     let taken = |data: DataClass| {
         let share = f64::from(map.size(data)) / f64::from(map.granules_per_page);

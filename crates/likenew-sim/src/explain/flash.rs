@@ -3,15 +3,18 @@
 use likenew_core::units::{Nanos, amount};
 
 use super::explanation::{Bound, Ceiling, LayerBox, Picture};
+use super::flash_times::transfer;
 use super::value::{Fact, Value};
-use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, slc_cache, wording};
+use super::{
+    Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, cluster_map, compressing_map,
+    page_map, slc_cache, wording,
+};
 use crate::flash::flash_parameters::FlashParameters;
 use crate::flash::nand_parameters::NandParameters;
-use crate::flash::translation_layer::Work;
 use crate::host_link::LinkParameters;
-use crate::make;
-use crate::model::FlashModel;
+use crate::model::{FlashModel, Layer};
 use crate::spec::Spec;
+use crate::spec::parameters::with_trim;
 use crate::timeline::transfer_time;
 use crate::wording::drive;
 
@@ -20,10 +23,10 @@ const SEQUENTIAL_BYTES: u64 = 128 << 10;
 pub(super) const RANDOM_BYTES: u64 = 4096;
 
 pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
-    let parameters = make::with_trim(spec, model.parameters);
+    let parameters = with_trim(spec, model.parameters);
     let mut layers = vec![link(&parameters.link), firmware(&parameters), buffer(model)];
     layers.extend(slc_cache::explain(model));
-    layers.extend([model.layer.explain(model), dies(model)]);
+    layers.extend([translation_layer(model), dies(model)]);
     layers.extend(extras(&parameters));
     let reading = parameters.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
@@ -65,6 +68,16 @@ fn buffer(model: &FlashModel) -> LayerBox {
         facts.push(Fact::new(wording::WRITES_PER_UNIT, Value::Count(writes.into())));
     }
     LayerBox::new("write buffer", wording::WRITE_BUFFER, facts)
+}
+
+fn translation_layer(model: &FlashModel) -> LayerBox {
+    match &model.layer {
+        Layer::Page(page) => page_map::explain(page, model),
+        Layer::Compressing(map) => compressing_map::explain(map, model),
+        Layer::Block(clusters) => cluster_map::explain_block(clusters, model),
+        Layer::Bast(bast) => cluster_map::explain_bast(bast, model),
+        Layer::Fast(clusters) => cluster_map::explain_fast(clusters, model),
+    }
 }
 
 fn dies(model: &FlashModel) -> LayerBox {
@@ -223,14 +236,4 @@ fn bytes_per_s(many: u32, bytes: u64, span: Nanos) -> Value {
 
 fn programming(nand: &NandParameters) -> u32 {
     nand.dies().min(nand.programs_max)
-}
-
-/// Pages of the map over a channel.
-pub(super) fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
-    Nanos(nand.page_transfer.0 * u64::from(pages))
-}
-
-/// How long a die takes for undisturbed work.
-pub(super) fn work_time(nand: &NandParameters, work: &Work) -> Nanos {
-    nand.copying_time(work) + Nanos(nand.erase.0 * u64::from(work.erases))
 }

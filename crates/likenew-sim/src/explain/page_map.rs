@@ -1,7 +1,7 @@
 //! Explains a page map, and what its garbage collection costs.
 
 use super::explanation::LayerBox;
-use super::flash::work_time;
+use super::flash_times::work_time;
 use super::value::{Fact, Value};
 use super::wording;
 use crate::flash::page_map_parameters::PageMapParameters;
@@ -9,7 +9,7 @@ use crate::flash::translation_layer::Work;
 use crate::model::FlashModel;
 
 /// The layer, with the time of one collection.
-pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
+pub(super) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
     let flash = page_map.flash;
     let page_bytes = u64::from(model.parameters.page_bytes);
     let block_bytes = u64::from(flash.pages_per_block) * page_bytes;

@@ -3,11 +3,11 @@
 use likenew_core::units::amount;
 
 use super::explanation::{Bound, LayerBox};
-use super::flash::transfer;
+use super::flash_times::transfer;
 use super::value::{Fact, Value};
 use super::wording;
-use crate::flash::page_map::{SlcCacheParameters, WhenFull};
 use crate::flash::page_map_parameters::PageMapParameters;
+use crate::flash::slc_cache_parameters::{SlcCacheParameters, WhenFull};
 use crate::model::{FlashModel, Layer};
 
 fn cache(model: &FlashModel) -> Option<SlcCacheParameters> {

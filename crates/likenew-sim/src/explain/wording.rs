@@ -21,11 +21,6 @@ pub(super) fn link(is_duplex: bool) -> &'static str {
     }
 }
 
-/// A value of the drive that no measurement shows.
-pub(super) fn hidden(value: &str) -> String {
-    format!("{value}, which does not show")
-}
-
 // Flash drives
 
 pub(super) const READ_QD1: &str = "a 4 KiB read at QD1";

@@ -6,8 +6,8 @@ use super::aging::AgingParameters;
 use super::map_cache::MapCacheParameters;
 use super::nand_parameters::NandParameters;
 use super::thermal::ThermalParameters;
+use super::wear_retries::WearRetries;
 use crate::host_link::LinkParameters;
-use crate::situations::wear::WearRetries;
 
 /// How a flash drive is built.
 #[derive(Clone, Copy, Debug, PartialEq)]

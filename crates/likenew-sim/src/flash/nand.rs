@@ -13,38 +13,13 @@ use likenew_core::units::Nanos;
 
 use super::die_set::DieSet;
 use super::nand_parameters::NandParameters;
-use super::translation_layer::{Cell, Unit, Work};
+use super::read_job::ReadJob;
+use super::translation_layer::{Unit, Work};
 use crate::event_queue::EventQueue;
 use crate::timeline::times;
 
 /// So many reads of a die overtake a move or an erasure that waits for the same die.
 const READS_IN_A_ROW_MAX: u32 = 8;
-
-/// Who waits for a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// A request of the host.
-    Host(u32),
-    /// The missing part of a page in the write buffer.
-    Fill(u32),
-    /// A request of the host that needs this part of the map first.
-    Map(u32),
-    /// The map itself, for a change of it.
-    Nobody,
-}
-
-/// One array read and the pages of it that are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReadJob {
-    pub(crate) reader: Reader,
-    pub(crate) cell: Cell,
-    /// The array is read so many times.
-    pub(crate) senses: u32,
-    /// Size of what crosses the channel.
-    pub(crate) size: u32,
-    /// Bytes of it that the host wants.
-    pub(crate) bytes: u32,
-}
 
 /// A moment at which a die goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

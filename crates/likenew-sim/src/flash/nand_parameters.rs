@@ -2,7 +2,7 @@
 
 use likenew_core::units::Nanos;
 
-use super::nand::{ReadJob, Reader};
+use super::read_job::{ReadJob, Reader};
 use super::translation_layer::{Cell, Work};
 use crate::timeline::times;
 

@@ -4,7 +4,8 @@
 //!
 //! Placement: the caller chooses the die of every host write; collection stays within the die. Which block is collected,
 //! which pages share a block and how blocks wear is said by [`Policies`](super::policies::Policies).
-//! A pseudo-SLC cache may take the host writes first, see [`SlcCacheParameters`].
+//! A pseudo-SLC cache may take the host writes first, see
+//! [`SlcCacheParameters`](super::slc_cache_parameters::SlcCacheParameters).
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,6 @@ use super::victims::Victims;
 mod slc_cache;
 
 use slc_cache::SlcCache;
-pub use slc_cache::{SlcCacheParameters, WhenFull};
 
 /// Where the next page of an open block goes.
 #[derive(Clone, Copy, Serialize, Deserialize)]

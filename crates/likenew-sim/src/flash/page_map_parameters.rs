@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::flash_geometry::FlashGeometry;
 use super::layout_error::LayoutError;
-use super::page_map::SlcCacheParameters;
 use super::policies::Policies;
+use super::slc_cache_parameters::SlcCacheParameters;
 
 /// How a [`PageMap`](super::page_map::PageMap) is laid out and when it collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! several times in a second or two.
 //!
 //! A seed makes a file of the catalog's form and a state, the same on every machine; what whoever measures the drive
-//! should find is its [`Truth`], which follows from the file. Parameters are drawn each for itself from
+//! should find is its [`Truth`](crate::truth::Truth), which follows from the file. Parameters are drawn each for itself from
 //! ranges that data sheets show, and drawn again where they do not go together: flash that is faster than its link (but for some),
 //! too little spare for the size of an erase block, a buffer that does not hold two program units.
 
@@ -21,8 +21,6 @@ use dice::Dice;
 
 use crate::error::SimError;
 use crate::model::Model;
-use crate::spec::Spec;
-use crate::truth::Truth;
 
 /// A drive that was drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,13 +134,5 @@ impl GeneratedDrive {
     /// None, unless the rules by which drives are drawn are wrong.
     pub fn model(&self) -> Result<Model, SimError> {
         Model::parse(&format!("{}.toml", self.name), &self.file)
-    }
-
-    /// What whoever measures it should find.
-    ///
-    /// # Errors
-    /// The same as for [`model`](Self::model).
-    pub fn truth(&self) -> Result<Truth, SimError> {
-        Ok(Truth::from_spec(&Spec::parse(&self.target())?, &self.model()?))
     }
 }

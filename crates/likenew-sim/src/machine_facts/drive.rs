@@ -7,9 +7,9 @@ use likenew_core::facts::{
 use likenew_core::trim::TrimPath;
 
 use super::{DRIVE, fact, link, unknown};
-use crate::model::{Mechanism, Model};
+use crate::model::{Mechanism, Model, wear};
 use crate::situations::link_standard::Bus;
-use crate::situations::{FIRMWARE_WARNING, host_memory, wear};
+use crate::situations::{FIRMWARE_WARNING, host_memory};
 use crate::wording::host::{self as wording, NOT_REPORTED, ORIGIN};
 
 /// Drives warn below this (usual for NVMe).

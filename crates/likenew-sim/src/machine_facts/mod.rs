@@ -2,27 +2,24 @@
 //! of other I/O. What no machine could know stays hidden: a counterfeit reports the capacity that it
 //! pretends, a drive-managed shingled disk does not say that it is one, and nothing shows the internals.
 
-mod counters;
 mod drive;
 mod link;
 mod stack;
 
 use likenew_core::facts::{Fact, Facts, FileSystem, Files, Machine, Trimming};
-use likenew_core::probe::FACTS_WAIT;
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::model::{Mechanism, Model};
-use crate::sim_drive::SimDrive;
 use crate::spec::Spec;
 use crate::truth::trims_nothing;
 use crate::wording::host::{self as wording, ORIGIN};
 
 /// The drive itself is called so wherever it is spoken of.
 const DRIVE: &str = "drive";
-const SECOND_NS: u64 = 1_000_000_000;
 
-fn fact<T>(value: T) -> Fact<T> {
+/// Something that the drive reports.
+pub(crate) fn fact<T>(value: T) -> Fact<T> {
     Fact::new(value, ORIGIN)
 }
 
@@ -33,9 +30,9 @@ fn unknown<T>(reason: &str) -> Fact<T> {
 /// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in
 /// its situations.
 pub(crate) struct StaticFacts {
-    facts: Facts,
+    pub(crate) facts: Facts,
     /// How long ago the oldest of its data was written when it was opened.
-    age: Nanos,
+    pub(crate) age: Nanos,
 }
 
 impl StaticFacts {
@@ -48,34 +45,6 @@ impl StaticFacts {
             files: Some(files(model)),
         };
         Self { facts, age: spec.age }
-    }
-}
-
-/// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
-/// alone.
-pub(crate) fn machine_facts(drive: &mut SimDrive) -> Option<Facts> {
-    let StaticFacts { mut facts, age } = drive.static_facts().map(StaticFacts::copy)?;
-    let before = drive.self_counts().neighbor_io;
-    drive.rest(FACTS_WAIT);
-    counters::count(&mut facts.drives[0], drive, &before);
-    if let Some(files) = &mut facts.files {
-        let seconds = (age + drive.clock()).0 / SECOND_NS;
-        for entry in [
-            &mut files.content_age_s_p10,
-            &mut files.content_age_s_p50,
-            &mut files.content_age_s_p90,
-            &mut files.inode_age_s_p50,
-            &mut files.inode_age_s_p90,
-        ] {
-            *entry = fact(seconds);
-        }
-    }
-    Some(facts)
-}
-
-impl StaticFacts {
-    fn copy(&self) -> Self {
-        Self { facts: self.facts.clone(), age: self.age }
     }
 }
 

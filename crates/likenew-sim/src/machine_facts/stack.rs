@@ -4,11 +4,11 @@ use likenew_core::facts::{Fact, Layer, LayerKind};
 use likenew_core::trim::{self, TrimPath};
 
 use super::{DRIVE, fact};
-use crate::make;
 use crate::model::{Mechanism, Model};
 use crate::situations::array;
 use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
+use crate::spec::parameters::with_cache;
 use crate::wording::host::{NOT_REPORTED, ORIGIN};
 
 /// Start of a partition that is not shifted: usual since Advanced Format.
@@ -102,7 +102,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> L
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let (kind, write_cache, rotates) = match &model.mechanism {
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),
-        Mechanism::Disk(disk) => (LayerKind::Disk, make::with_cache(spec, *disk).write_cache_bytes > 0, true),
+        Mechanism::Disk(disk) => (LayerKind::Disk, with_cache(spec, *disk).write_cache_bytes > 0, true),
         Mechanism::Flash(flash) => (LayerKind::Disk, !flash.parameters.power_loss_protection, false),
     };
     let takes = announced.passes.unwrap_or(false);

@@ -3,7 +3,8 @@
 use likenew_core::units::Nanos;
 
 use super::extras::{read_aging, read_map_cache, read_thermal};
-use super::layer::{self, Layer, Map};
+use super::flash_model::FlashModel;
+use super::layer::{self, Map};
 use super::{Identity, RATE, finish, finish_optional, slc_cache, span};
 use crate::error::SimError;
 use crate::file_error::FileError;
@@ -15,21 +16,6 @@ use crate::host_link::LinkParameters;
 use crate::section::{Section, SourceEntry};
 use crate::timeline::times;
 use crate::wording::domain::Domain;
-
-/// The parameters of a flash drive, and how much use makes it a used one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlashModel {
-    /// The mechanism.
-    pub parameters: FlashParameters,
-    /// How its flash is divided.
-    pub flash: FlashGeometry,
-    /// The translation layer.
-    pub layer: Layer,
-    /// Bytes of flash for user data and spare together.
-    pub physical_bytes: u64,
-    /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
-    pub overwritten_share: f64,
-}
 
 /// Flash pages of the map that are supported: with more, the maps alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;

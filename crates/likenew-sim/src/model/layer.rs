@@ -2,10 +2,8 @@
 
 use likenew_core::units::Nanos;
 
-use super::{FlashModel, Section, policies, span};
+use super::{Section, policies, span};
 use crate::error::SimError;
-use crate::explain;
-use crate::explain::explanation::LayerBox;
 use crate::file_error::FileError;
 use crate::flash::compressing_parameters::CompressingParameters;
 use crate::flash::die_set::DIES_MAX;
@@ -33,17 +31,6 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// What it is, in words and numbers, as a part of a drive.
-    pub(crate) fn explain(&self, drive: &FlashModel) -> LayerBox {
-        match self {
-            Self::Page(page) => explain::page_map::explain(page, drive),
-            Self::Compressing(map) => explain::compressing_map::explain(map, drive),
-            Self::Block(clusters) => explain::cluster_map::explain_block(clusters, drive),
-            Self::Bast(bast) => explain::cluster_map::explain_bast(bast, drive),
-            Self::Fast(clusters) => explain::cluster_map::explain_fast(clusters, drive),
-        }
-    }
-
     /// The size of a page that is not compressed; see
     /// [`size_max`](crate::flash::translation_layer::TranslationLayer::size_max).
     pub(super) fn size_max(&self) -> u32 {

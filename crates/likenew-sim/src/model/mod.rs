@@ -19,13 +19,16 @@ mod disk;
 mod extras;
 mod faults;
 mod flash;
+mod flash_model;
 mod layer;
 mod policies;
 mod reported_models;
+mod situation_effects;
 mod slc_cache;
 mod volume;
+pub(crate) mod wear;
 
-pub use flash::FlashModel;
+pub use flash_model::FlashModel;
 pub use layer::Layer;
 pub use reported_models::ReportedModels;
 
@@ -201,7 +204,9 @@ impl Model {
         };
         match site {
             None => Ok(model),
-            Some(site) => model.situations.check(&model).map_err(|reason| site.error(reason)).map(|()| model),
+            Some(site) => {
+                model.check_situations(&model.situations).map_err(|reason| site.error(reason)).map(|()| model)
+            }
         }
     }
 }

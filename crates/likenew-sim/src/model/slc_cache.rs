@@ -2,13 +2,13 @@
 
 use likenew_core::units::Nanos;
 
-use super::flash::FlashModel;
+use super::flash_model::FlashModel;
 use super::layer::Layer;
 use super::{finish, span};
 use crate::error::SimError;
 use crate::file_error::FileError;
 use crate::flash::nand_parameters::CellTimes;
-use crate::flash::page_map::{SlcCacheParameters, WhenFull};
+use crate::flash::slc_cache_parameters::{SlcCacheParameters, WhenFull};
 use crate::section::{Section, Site, SourceEntry};
 
 /// The table `[slc_cache]`.

@@ -18,11 +18,10 @@ pub mod link_standard;
 mod read_cache;
 mod remapped_device;
 mod settings;
-mod slow_region;
+pub(crate) mod slow_region;
 pub mod snapshot_restore;
 mod stack;
 pub mod wake;
-pub mod wear;
 mod wording;
 
 pub use settings::Situations;

@@ -3,16 +3,14 @@
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use super::crypt::{self, CryptParameters};
-use super::link_standard::{Bus, LinkStandard};
+use super::link_standard::LinkStandard;
 use super::wake::{self, WakeParameters};
 use super::wording::{self, SETTINGS};
-use super::{firmware, host_memory, read_cache, slow_region, wear};
+use super::{firmware, read_cache};
 use crate::error::SimError;
 use crate::faults::drive_faults::StallParameters;
-use crate::model::{Mechanism, Model};
 use crate::section::Section;
 use crate::setting_error::SettingError;
-use crate::situation_error::SituationError;
 use crate::wording::domain::Domain;
 
 /// The situations of a drive; none by default.
@@ -106,82 +104,6 @@ impl Situations {
             read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
             array_bytes_per_s: self.array_bytes_per_s.or(other.array_bytes_per_s),
         }
-    }
-
-    /// Whether such a drive can have them.
-    ///
-    /// # Errors
-    /// Which not, and what to do.
-    pub(crate) fn check(&self, of: &Model) -> Result<(), SituationError> {
-        let model = || of.model.clone();
-        let (is_flash, is_disk, is_volume) = match &of.mechanism {
-            Mechanism::Flash(_) => (true, false, false),
-            Mechanism::Disk(_) => (false, true, false),
-            Mechanism::Volume(_) => (false, false, true),
-        };
-        if let Some(link) = self.link {
-            if is_volume {
-                return Err(SituationError::VolumeWithoutLink { model: model() });
-            }
-            if let Some(own) = of.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
-                let (own_bus, link) = (own.bus.name(), link.to_string());
-                return Err(SituationError::OtherBus { model: model(), own_bus, link });
-            }
-        }
-        let bus = self.link.or(of.link_standard).map(|link| link.bus);
-        if self.damaged_every_ios.is_some() && (is_volume || bus == Some(Bus::Pcie)) {
-            return Err(SituationError::CorrectingLink { model: model() });
-        }
-        if self.firmware.is_some() && is_volume {
-            return Err(SituationError::NoFirmware { model: model() });
-        }
-        let (sector, capacity) = (u64::from(of.sector_bytes), of.capacity_bytes);
-        for (key, bytes) in [("shift", self.shift_bytes), ("fragments", self.fragment_bytes)] {
-            if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= capacity) {
-                return Err(SituationError::OddBytes { key, bytes, model: model(), sector, capacity });
-            }
-        }
-        if self.host_memory_bytes.is_some() && of.mechanism.host_share().is_none() {
-            return Err(SituationError::NoHostMemory { model: model() });
-        }
-        if self.from_snapshot.is_some() && !is_volume {
-            return Err(SituationError::NotAVolume { model: model() });
-        }
-        if self.wear.is_some() && !is_flash {
-            return Err(SituationError::NoWear { model: model() });
-        }
-        if self.weak.is_some() && !is_disk {
-            return Err(SituationError::NoSlowRegion { model: model() });
-        }
-        Ok(())
-    }
-
-    /// The drive in these situations, as far as they change its parameters. Layers around it come in
-    /// addition.
-    pub(crate) fn apply(&self, model: &Model) -> Model {
-        let mut model = Model { situations: self.clone(), ..model.clone() };
-        if let Some(link) = self.link {
-            let own = model.mechanism.link_mut();
-            *own = link.narrow(*own);
-        }
-        if let Mechanism::Flash(flash) = &mut model.mechanism {
-            if let (Some(offered), Some(cache)) = (self.host_memory_bytes, &mut flash.parameters.map_cache)
-                && let Some(host) = cache.host
-            {
-                *cache = host_memory::granted_cache(*cache, host, offered);
-            }
-            if let Some(share) = self.wear {
-                *flash = wear::apply_wear(*flash, share);
-            }
-        }
-        if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, self.weak) {
-            model.faults =
-                Some(slow_region::with_slow_region(model.faults.take(), disk, model.capacity_bytes, share));
-        }
-        if let Some(stall) = self.firmware {
-            model.faults = Some(firmware::with_stalls(model.faults.take(), stall));
-        }
-        model
     }
 
     /// The situations for people, as name and value.

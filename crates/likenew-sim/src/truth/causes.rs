@@ -3,10 +3,9 @@
 
 use crate::explain;
 use crate::flash::page_map_parameters::PageMapParameters;
-use crate::make;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::situations::link_standard::Bus;
-use crate::spec::Spec;
+use crate::spec::{Spec, parameters};
 use crate::state::State;
 
 /// Share of data from which on a drive has too little free space left. Chosen: a drive this full
@@ -77,7 +76,7 @@ fn is_overwritten(spec: &Spec, flash: &FlashModel) -> bool {
 /// Causes outside of the drive, and those that hide what it is.
 fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let met = &model.situations;
-    let faults = make::faults(spec, model).unwrap_or_default();
+    let faults = parameters::faults(spec, model).unwrap_or_default();
     let mut causes = Vec::new();
     causes.extend(faults.neighbor.map(|_| "background_io"));
     // A volume has no temperature: its provider slows it down.
@@ -102,7 +101,7 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
 }
 
 fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
-    let past = make::past(spec, flash);
+    let past = parameters::past(spec, flash);
     let parameters = &flash.parameters;
     let mut causes = Vec::new();
     if spec.fill.is_some() && spec.in_use() >= NEARLY_FULL {

@@ -1,13 +1,14 @@
 //! The true internals of a flash drive.
 
+use super::native_speed::native_bytes_per_s;
 use super::slc_cache;
 use super::{TrueValue, Truth};
 use crate::faults::drive_faults::{DriveFaults, TrimDefect};
 use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::log_block::ClusterParameters;
-use crate::make::{past, with_trim};
 use crate::model::{FlashModel, Layer};
 use crate::spec::Spec;
+use crate::spec::parameters::{past, with_trim};
 use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
@@ -81,27 +82,6 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
         }
         layer => f64::from(clusters(layer).expect("the rest map clusters").cluster_pages()),
     }
-}
-
-/// Bytes a second that are programmed into native cells without any collection: the least of what link,
-/// channels and dies do, of which only as many program as the buffer feeds.
-pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
-    let FlashParameters { link, nand, page_bytes, buffer_pages, .. } = flash.parameters;
-    let unit_pages = flash.flash.unit_pages;
-    let dies = nand.dies().min(nand.programs_max).min((buffer_pages / unit_pages).max(1));
-    let bytes = f64::from(unit_pages) * f64::from(page_bytes);
-    let transfer = times(nand.page_transfer, unit_pages);
-    let programs = f64::from(dies) * bytes / (transfer + nand.native.program).as_secs_f64();
-    let channels = f64::from(nand.channels) * bytes / transfer.as_secs_f64();
-    // Parity takes its share of the programs.
-    let data_share = match &flash.layer {
-        Layer::Compressing(map) => {
-            let all = f64::from(map.flash.pages_per_block) * f64::from(map.granules_per_page);
-            f64::from(map.block_granules()) / all
-        }
-        _ => 1.0,
-    };
-    (programs.min(channels) * data_share).min(link.bytes_per_s as f64)
 }
 
 /// Reads of one page each, as many as the drive takes at once, show all dies only if nothing else bounds them first.

@@ -3,12 +3,17 @@
 
 mod causes;
 mod flash;
+mod inside;
+mod native_speed;
 mod slc_cache;
 
 pub use causes::causes;
 pub(crate) use causes::trims_nothing;
+pub(crate) use inside::inside;
 
 use crate::disk::disk_parameters::DiskParameters;
+use crate::error::SimError;
+use crate::generator::GeneratedDrive;
 use crate::model::{Mechanism, Model};
 use crate::spec::Spec;
 use crate::state::State;
@@ -169,6 +174,16 @@ impl Truth {
             ("bytes", self.map_cache_bytes),
         ];
         std::array::from_fn(|index| (Self::KEYS[index], values[index].0, values[index].1))
+    }
+}
+
+impl GeneratedDrive {
+    /// What whoever measures it should find.
+    ///
+    /// # Errors
+    /// The same as for [`model`](Self::model).
+    pub fn truth(&self) -> Result<Truth, SimError> {
+        Ok(Truth::from_spec(&Spec::parse(&self.target())?, &self.model()?))
     }
 }
 

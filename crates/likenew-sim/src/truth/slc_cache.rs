@@ -1,8 +1,8 @@
 //! A pseudo-SLC cache as seen from outside: how much it takes, what comes after, and when it is back.
 
 use super::TrueValue;
-use super::flash::native_bytes_per_s;
-use crate::flash::page_map::{SlcCacheParameters, WhenFull};
+use super::native_speed::native_bytes_per_s;
+use crate::flash::slc_cache_parameters::{SlcCacheParameters, WhenFull};
 use crate::flash::translation_layer::Work;
 use crate::model::{FlashModel, Layer};
 use crate::timeline::times;

@@ -119,6 +119,11 @@ pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: Log
     }
 }
 
+/// A value of the drive that no measurement shows.
+pub(crate) fn hidden(value: &str) -> String {
+    format!("{value}, which does not show")
+}
+
 /// With one digit after the point.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)

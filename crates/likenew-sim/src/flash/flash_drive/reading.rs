@@ -4,7 +4,7 @@
 use likenew_core::units::Nanos;
 
 use super::{Event, FlashDrive, SECOND_NS, part_of_io, part_of_page};
-use crate::flash::nand::{ReadJob, Reader};
+use crate::flash::read_job::{ReadJob, Reader};
 use crate::flash::translation_layer::{Cell, PhysicalPage, TranslationLayer};
 
 impl<L: TranslationLayer> FlashDrive<L> {

@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 
 use super::{Event, FlashDrive, RESTING, Request, part_of_io};
 use crate::flash::map_cache::MapAccess;
-use crate::flash::nand::Reader;
+use crate::flash::read_job::Reader;
 use crate::flash::translation_layer::{TranslationLayer, Work};
 use crate::flash::write_buffer::sector_mask;
 

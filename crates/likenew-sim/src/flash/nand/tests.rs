@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::flash::nand_parameters::{CellTimes, ReadPart};
+use crate::flash::read_job::Reader;
+use crate::flash::translation_layer::Cell;
 
 fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
     Nand::new(NandParameters {

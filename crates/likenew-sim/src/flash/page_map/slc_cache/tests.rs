@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
 use crate::flash::policies::Policies;
 use crate::flash::translation_layer::TranslationLayer as _;

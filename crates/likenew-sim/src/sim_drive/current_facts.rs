@@ -1,19 +1,45 @@
-//! What changes while a simulated drive is open: its counters and its temperature.
+//! Facts of a simulated drive as they are now: what changes while it is open are its counters, its temperature and the age
+//! of its data.
 
 use likenew_core::counters::Counters;
 use likenew_core::drive::Drive as _;
-use likenew_core::facts::Fact;
 use likenew_core::facts::drive::Drive;
+use likenew_core::facts::{Fact, Facts};
 use likenew_core::probe::FACTS_WAIT;
 use likenew_core::units::Nanos;
 
-use super::{SECOND_NS, fact};
+use super::SimDrive;
 use crate::device::SelfCounts;
-use crate::sim_drive::SimDrive;
+use crate::machine_facts::{StaticFacts, fact};
 use crate::wording::host::{NOT_REPORTED, ORIGIN};
 
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
+/// alone.
+pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
+    let StaticFacts { facts, age } = drive.static_facts()?;
+    let (mut facts, age) = (facts.clone(), *age);
+    let before = drive.self_counts().neighbor_io;
+    drive.rest(FACTS_WAIT);
+    count(&mut facts.drives[0], drive, &before);
+    if let Some(files) = &mut facts.files {
+        let seconds = (age + drive.clock()).0 / SECOND_NS;
+        for entry in [
+            &mut files.content_age_s_p10,
+            &mut files.content_age_s_p50,
+            &mut files.content_age_s_p90,
+            &mut files.inode_age_s_p50,
+            &mut files.inode_age_s_p90,
+        ] {
+            *entry = fact(seconds);
+        }
+    }
+    Some(facts)
+}
+
 /// Puts down what is counted now; `before` is what others had done before they were watched.
-pub(super) fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
+fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     let (own, health) = (drive.self_counts(), drive.device_health());
     let SelfCounts { throttled, neighbor_io, exceeded, media_errors, link_errors, kernel: _ } = own;
     let host = drive.counters().unwrap_or_default();

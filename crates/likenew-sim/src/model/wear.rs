@@ -6,38 +6,17 @@
 //! MICRO 2009; Park and others, "Reducing Solid-State Drive Latency by Optimizing Read-Retry", ASPLOS 2021).
 //! The figures here are assumed.
 
-use crate::flash::translation_layer::PhysicalPage;
-use crate::model::{FlashModel, Layer};
 use likenew_core::units::Nanos;
 
-/// Retries of an average page at the end of the rated life (assumed); they grow with the square of wear.
-const RETRIES_AT_END: f64 = 4.0;
+use super::{FlashModel, Layer};
+use crate::flash::wear_retries::WearRetries;
+
 /// How much longer an erasure takes at the end of the rated life (assumed).
 const ERASE_GROWTH: f64 = 1.0;
 /// How much longer a program takes then, as firmware goes in finer steps (assumed; the cells alone become faster).
 const PROGRAM_GROWTH: f64 = 0.25;
 /// The share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
 const FAILED_SPARE_SHARE: f64 = 0.75;
-
-/// The effect of wear on reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WearRetries {
-    /// Share of the rated life that is used.
-    pub share: f64,
-}
-
-impl WearRetries {
-    /// Retries of a row on average.
-    pub fn retries_mean(&self) -> f64 {
-        RETRIES_AT_END * self.share * self.share
-    }
-
-    /// Retries of the row at a place: always the same number, the whole part of the mean or one more.
-    pub(crate) fn retries(&self, place: &PhysicalPage) -> u32 {
-        let draw = (place.row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
-        (self.retries_mean() + draw) as u32
-    }
-}
 
 /// Spare blocks that are left, in whole percent of the original ones, as drives report it.
 pub(crate) fn spare_percent(share: f64) -> f64 {
@@ -91,26 +70,5 @@ mod tests {
         page.check().unwrap();
         assert_eq!(apply_wear(new, 0.0).flash, new.flash);
         assert_eq!((spare_percent(0.0), spare_percent(1.0), spare_percent(3.0)), (100.0, 25.0, 25.0));
-    }
-
-    #[test]
-    fn a_page_always_takes_as_many_retries_and_all_of_them_the_mean() {
-        let reads = WearRetries { share: 0.75 };
-        assert_eq!(reads.retries_mean(), 2.25);
-        let entry = crate::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
-        let Mechanism::Flash(new) = entry.model.mechanism else { panic!("it is flash") };
-        let Layer::Page(page) = new.layer else { panic!("it maps pages") };
-        let past = crate::state::DriveTreatment {
-            fill: 0.2,
-            overwritten_share: 0.0,
-            age: Nanos::ZERO,
-            writes_per_unit: None,
-        };
-        let map = crate::state::make(crate::flash::page_map::PageMap::new(page), new.flash.dies, past);
-        use crate::flash::translation_layer::TranslationLayer as _;
-        let retries: Vec<u32> =
-            (0..10_000).filter_map(|page| map.find(page)).map(|place| reads.retries(&place)).collect();
-        let mean = f64::from(retries.iter().sum::<u32>()) / retries.len() as f64;
-        assert!((mean - 2.25).abs() < 0.05 && retries.iter().all(|count| (2..=3).contains(count)), "{mean}");
     }
 }

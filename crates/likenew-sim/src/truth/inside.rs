@@ -2,14 +2,14 @@
 
 use likenew_core::units::{Nanos, three_digits};
 
-use super::value::{Fact, Value};
-use super::wording;
+use super::{TrueValue, Truth};
+use crate::explain::value::{Fact, Value};
 use crate::model::Model;
 use crate::spec::{Spec, SpecName};
-use crate::truth::{TrueValue, Truth};
+use crate::wording::drive as wording;
 
 /// One fact for each property of a generated drive; nothing for others.
-pub(super) fn explain(spec: &Spec, model: &Model) -> Vec<Fact> {
+pub(crate) fn inside(spec: &Spec, model: &Model) -> Vec<Fact> {
     if !matches!(spec.drive, SpecName::Generated(_)) {
         return Vec::new();
     }

@@ -3,12 +3,12 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::flash_geometry::FlashGeometry;
-use super::page_map::PageMap;
-use super::page_map_parameters::PageMapParameters;
-use super::policies::{Collection, Policies, Streams};
-use super::translation_layer::{Counts, PendingWork, TranslationLayer as _};
-use crate::theory::page;
+use super::page;
+use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::page_map::PageMap;
+use crate::flash::page_map_parameters::PageMapParameters;
+use crate::flash::policies::{Collection, Policies, Streams};
+use crate::flash::translation_layer::{Counts, PendingWork, TranslationLayer as _};
 
 /// A step through pages that meets each of them once.
 const SCATTER_PRIME: u64 = 4_294_967_291;

@@ -8,12 +8,12 @@ use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_core::units::Nanos;
 
-use crate::probing::Host;
-use crate::sim_drive::SimDrive;
+use super::SimDrive;
+use super::host::Host;
 use crate::wording::host as wording;
 
 /// Applies it, as far as that works on such a drive.
-pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
+pub(super) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
     let geometry = drive.geometry();
     let free = drive.free();
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
