@@ -29,7 +29,7 @@ pub(crate) fn listen() -> anyhow::Result<()> {
         }
         eprintln!("{}", crate::wording::STOPPING);
     })
-    .context("could not listen for Ctrl-C")
+    .context(crate::wording::COULD_NOT_LISTEN)
 }
 
 /// Like [`listen`], without a message when it is stopped: for commands that are meant to be stopped, and end

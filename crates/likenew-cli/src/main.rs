@@ -17,7 +17,6 @@ mod folder_fixes;
 mod interrupt;
 mod locking;
 mod measure;
-mod mix_only;
 mod nested_run;
 mod output;
 mod plan_file;

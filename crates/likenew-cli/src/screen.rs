@@ -15,6 +15,8 @@ use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui_crossterm::crossterm::{cursor, execute, terminal};
 
+use crate::wording;
+
 static UP: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
@@ -66,7 +68,7 @@ impl Screen {
             let area = frame.area();
             draw(view, drives, area, frame.buffer_mut());
         });
-        drawn.map(drop).context("could not draw on the terminal")
+        drawn.map(drop).context(wording::COULD_NOT_DRAW)
     }
 
     /// Waits for an event, at most `most`.
@@ -75,7 +77,7 @@ impl Screen {
             true => event::read().map(Some),
             false => Ok(None),
         });
-        Ok(match heard.context("could not read keys from the terminal")? {
+        Ok(match heard.context(wording::COULD_NOT_READ_KEYS)? {
             Some(Event::Key(key)) if key.kind != KeyEventKind::Release => input_event(key),
             Some(_) => InputEvent::Changed,
             None => InputEvent::Nothing,

@@ -10,6 +10,7 @@ use crate::exit::Failure;
 use crate::measure::options;
 use crate::nested_run::run_nested;
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// Runs the same check on the new simulated drive; empty metrics if there is none. `None` if the user stopped
 /// it.
@@ -19,13 +20,12 @@ pub(crate) fn measure(
 ) -> Result<Option<CheckMetrics>, Failure> {
     let ResolvedTarget::Simulated(spec) = resolved_target else { return Ok(Some(CheckMetrics::default())) };
     let Some(simulation) = spec.as_new() else { return Ok(Some(CheckMetrics::default())) };
-    Ok(ask(&simulation, asked)
-        .with_context(|| format!("the new drive that {} is compared with", spec.text))?)
+    Ok(ask(&simulation, asked).with_context(|| wording::on_new_drive(&spec.text))?)
 }
 
 /// Runs the same check on a simulated new drive of a real one's model. `None` if the user stopped it.
 pub(crate) fn of_model(simulation: &Spec, asked: &CheckOptions) -> Result<Option<CheckMetrics>, Failure> {
-    Ok(ask(simulation, asked).with_context(|| format!("the simulated drive {}", simulation.text))?)
+    Ok(ask(simulation, asked).with_context(|| wording::on_simulated_drive(&simulation.text))?)
 }
 
 fn ask(simulation: &Spec, asked: &CheckOptions) -> anyhow::Result<Option<CheckMetrics>> {

@@ -2,12 +2,14 @@
 //! the check; their results become a part of its plan.
 
 use anyhow::Context as _;
+use likenew_core::findings::Findings;
 use likenew_core::plan::Plan;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::replay_record::ReplayRecord;
 use likenew_core::replay_spec::Fit;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::check::{
-    CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
+    self, CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
 };
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_real::open::PathKind;
@@ -17,7 +19,6 @@ use crate::applications::applications;
 use crate::arguments::Check;
 use crate::exit::Failure;
 use crate::measure::options as settings;
-use crate::mix_only::MixOnly;
 use crate::nested_run::run_nested;
 use crate::recordings::scan;
 use crate::resolved_target::{ResolvedTarget, read_file};
@@ -88,7 +89,7 @@ fn on_mix(
         let plan =
             Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() };
         let evidence =
-            run_nested(&spec, &alone, plan).with_context(|| format!("the applications on {}", spec.text))?;
+            run_nested(&spec, &alone, plan).with_context(|| wording::applications_on(&spec.text))?;
         let Some(evidence) = evidence else { return Ok(None) };
         drives.push(drive(&spec, role, mix.waits(&evidence.segments)));
     }
@@ -185,7 +186,7 @@ impl RecordedTrace {
 
     /// The result on such a drive; `None` if the user stopped it.
     fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>, Failure> {
-        Ok(self.replay(spec, role).with_context(|| format!("the recorded day on {}", spec.text))?)
+        Ok(self.replay(spec, role).with_context(|| wording::recorded_day_on(&spec.text))?)
     }
 
     fn replay(&self, spec: &Spec, role: Role) -> anyhow::Result<Option<(DriveOption, ReplayRecord)>> {
@@ -203,8 +204,33 @@ impl RecordedTrace {
         let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
         let Some(evidence) = run_nested(spec, &*procedure, plan)? else { return Ok(None) };
         let replay_record = evidence.segments.into_iter().find_map(|segment| segment.replay_record);
-        let replay_record = replay_record.context("no I/O came to its end")?;
+        let replay_record = replay_record.context(wording::NO_COMPLETED_IO)?;
         let drive = DriveOption { is_scaled, ..drive(spec, role, Some(Waits::from_replay(&replay_record))) };
         Ok(Some((drive, replay_record)))
+    }
+}
+
+/// The run on a candidate: the last part of a check, and nothing else of it.
+struct MixOnly(MixOption);
+
+impl Procedure for MixOnly {
+    fn descriptor(&self) -> &'static Descriptor {
+        &check::DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.0.span }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        Ok(self.0.next(0, evidence).map_or(Step::Done, |mut workload| {
+            workload.seed = evidence.plan.seed_of(evidence.segments.len());
+            Step::Run(workload)
+        }))
+    }
+
+    /// Its result comes from [`MixOption::waits`].
+    fn judge(&self, _: &Evidence) -> Findings {
+        Findings::default()
     }
 }

@@ -100,7 +100,7 @@ impl WholeDevice {
         }
     }
 
-    /// Rewrites what lies there, and keeps it.
+    /// Rewrites these addresses with the data that they hold.
     fn rewrite(
         &mut self,
         action: ActionKind,
@@ -109,7 +109,7 @@ impl WholeDevice {
     ) -> Result<ProbeResult, LabError> {
         self.with_exclusive_access(action, |permission, consent| match permission {
             Permission::Rewrite(refresh) => refresh.refresh(consent, pieces, settings),
-            Permission::Lose(_) => unreachable!("it was just looked at"),
+            Permission::Lose(_) => unreachable!("only a device that may be rewritten gets here"),
         })
     }
 

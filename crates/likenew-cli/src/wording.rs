@@ -414,6 +414,32 @@ pub(crate) fn going_on(workloads: usize, probes: usize) -> String {
     format!("Going on after {workloads} workloads{probes}; first restoring the drive to that state.")
 }
 
+/// What failed while references were collected: the context of an error.
+pub(crate) fn on_new_drive(target: &str) -> String {
+    format!("the new drive that {target} is compared with")
+}
+
+pub(crate) fn on_simulated_drive(target: &str) -> String {
+    format!("the simulated drive {target}")
+}
+
+pub(crate) fn recorded_day_on(target: &str) -> String {
+    format!("the recorded day on {target}")
+}
+
+pub(crate) fn applications_on(target: &str) -> String {
+    format!("the applications on {target}")
+}
+
+pub(crate) const NO_COMPLETED_IO: &str = "no I/O came to its end";
+
+pub(crate) const COULD_NOT_LISTEN: &str = "could not listen for Ctrl-C";
+
+// ---- requests, as the audit log keeps them ----
+
+pub(crate) const GENTLEST_STEP: &str = "the gentlest step that can help";
+pub(crate) const REST_OF_RUN: &str = "the rest of a run that was stopped";
+
 // ---- reports and kept runs ----
 
 pub(crate) fn page_written(path: &Path) -> String {
@@ -671,6 +697,8 @@ pub(crate) fn cannot_be_watched(drive: &str) -> String {
     )
 }
 
+pub(crate) const COULD_NOT_DRAW: &str = "could not draw on the terminal";
+pub(crate) const COULD_NOT_READ_KEYS: &str = "could not read keys from the terminal";
 pub(crate) const WATCH_DUMB: &str = "this terminal cannot be drawn on (TERM)";
 pub(crate) const WATCH_STDOUT: &str = "standard output is no terminal";
 pub(crate) const WATCH_STDIN: &str = "standard input is no terminal";

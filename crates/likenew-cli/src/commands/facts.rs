@@ -68,7 +68,7 @@ fn open(target: Option<&str>) -> Result<Box<dyn Drive>, Failure> {
         Some(target) => {
             // A relative path in a report would mean nothing later.
             let path = std::path::absolute(target)
-                .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+                .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
             Ok(Box::new(FactsDrive::at(&path)?))
         }
     }

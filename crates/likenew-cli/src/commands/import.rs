@@ -3,6 +3,7 @@
 mod fio;
 mod survey_text;
 mod trace;
+mod wording;
 
 use std::path::Path;
 

@@ -46,7 +46,7 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     if command.dry_run {
         return measure(plan, &resolved_target, &command.run_arguments);
     }
-    let asked = command.step.map_or("the gentlest step that can help", StepName::text);
+    let asked = command.step.map_or(wording::GENTLEST_STEP, StepName::text);
     let run_arguments = &command.run_arguments;
     let details = output::details_command(&run_arguments.archive_arguments, 1);
     let shown = (&run_arguments.output, &*details);

@@ -13,7 +13,6 @@ use likenew_core::answer::Standing;
 use likenew_core::findings::standing;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
-use likenew_core::shell::shell_quote;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size};
 use likenew_real::clock::wall_date;
@@ -205,12 +204,7 @@ fn with_larger_buffer(command: &Record) -> String {
     /// Four times the default of one processor.
     const BUFFER_BYTES: u64 = 64 << 20;
     let buffer = command.buffer.map_or(BUFFER_BYTES, |bytes| bytes.saturating_mul(4));
-    let targets: Vec<String> = command.targets.iter().map(|target| shell_quote(target)).collect();
-    let mut text = format!("likenew record {} --out FILE --buffer {}", targets.join(" "), exact_size(buffer));
-    if let Some(time) = command.time {
-        text += &format!(" --time {}", exact_duration(time));
-    }
-    text
+    wording::record_with_buffer(&command.targets, buffer, command.time)
 }
 
 fn document(

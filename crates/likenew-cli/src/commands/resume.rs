@@ -64,7 +64,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
         carry_out(rest, &command.run_arguments, show)
     };
     if is_recondition {
-        run_audited(&resolved_target, recondition::NAME, "the rest of a run that was stopped", shown, go_on)
+        run_audited(&resolved_target, recondition::NAME, wording::REST_OF_RUN, shown, go_on)
     } else {
         go_on(&mut |document| output::put_with(vec![document], shown.0, shown.1))
     }

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
 
 use anyhow::anyhow;
-use likenew_core::units::amount;
 use likenew_sim::Spec;
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
 use textwrap::core::display_width;
@@ -91,19 +90,12 @@ fn spec(target: &str) -> Result<Spec, Failure> {
 }
 
 fn text(drive: &Explanation, sources: bool, width: usize) -> String {
-    let mut lines = vec![format!("{} ({})", drive.model, drive.technology)];
-    lines.push(format!(
-        "{}: {} in sectors of {}; {}",
-        drive.target,
-        amount(drive.capacity_bytes),
-        amount(drive.sector_bytes.into()),
-        drive.state
-    ));
+    let lines = [format!("{} ({})", drive.model, drive.technology), wording::simulated_drive(drive)];
     let mut lines = wrap_line(&lines, "", width);
     lines.push(String::new());
     lines.extend(diagram::draw(&drive.layers, width));
     lines.push(String::new());
-    lines.push("Speed limits when new".into());
+    lines.push(wording::SPEED_LIMITS.into());
     drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, width)));
     lines.push(String::new());
     lines.push("Times".into());
@@ -111,18 +103,15 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.extend(columns(&times, width));
     lines.push(String::new());
     if !drive.inside.is_empty() {
-        lines.push("What xray should find".into());
+        lines.push(wording::XRAY_SHOULD_FIND.into());
         let inside: Vec<_> =
             drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
         lines.extend(columns(&inside, width));
         lines.push(String::new());
     }
-    let causes = if drive.causes.is_empty() { "none".to_owned() } else { drive.causes.join(", ") };
-    lines.extend(wrap_line(&[format!("Causes of slowness: {causes}")], "", width));
+    lines.extend(wrap_line(&[wording::causes(&drive.causes)], "", width));
     lines.push(String::new());
-    let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
-    let hint = if sources { ":" } else { "; --sources lists them." };
-    lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));
+    lines.push(wording::parameters(drive.sources.len(), drive.parameters_assumed, sources));
     if sources {
         for sourced in &drive.sources {
             let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
@@ -136,13 +125,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
 /// The limit, then every bound, with that one marked.
 fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
-    let advertised = match (&ceiling.advertised, ceiling.advertised_share()) {
-        (Some(value), Some(share)) => format!(" (rated {value}, {:.0}% of the limit)", share * 100.0),
-        _ => String::new(),
-    };
-    let summary =
-        format!("{}: {}, limited by {}{advertised}", ceiling.rate_name, limit.value, limit.bottleneck);
-    let mut lines = wrap_line(&[summary], "  ", width);
+    let mut lines = wrap_line(&[wording::ceiling(ceiling)], "  ", width);
     let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
     let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
     let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));

@@ -221,10 +221,7 @@ impl FileChanges {
             return Some(wording::WRITTEN_SINCE);
         }
         if !self.has_lost_power {
-            return Some(
-                "differs in parts from what was saved, and this machine has not lost power since: another program has written there, or the drive \
-                 alone was without power",
-            );
+            return Some(wording::DIFFERS_WITHOUT_POWER_LOSS);
         }
         let is_in_ranges = |place: &Range<u64>| {
             ranges.iter().any(|range| range.start <= place.start && place.end <= range.end)

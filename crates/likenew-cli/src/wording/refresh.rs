@@ -58,6 +58,8 @@ pub(crate) fn compare_with_backup(path: impl Display, reason: &str) -> String {
 }
 
 pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it differ from what was saved";
+pub(crate) const DIFFERS_WITHOUT_POWER_LOSS: &str = "differs in parts from what was saved, and this machine has not lost power since: another program has written there, or the drive \
+     alone was without power";
 pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from what was saved";
 
 pub(crate) const NO_OLD_FILES: &str = "no file here is 1 MiB or more and unchanged for 30 days";

@@ -5,8 +5,45 @@ use std::path::Path;
 
 use likenew_core::flash_counters::FlashCounters;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Size};
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, amount};
 use likenew_nbd::serve_stats::{Lag, ServeStats};
+use likenew_sim::explain::explanation::{Ceiling, Explanation};
+
+// ---- show ----
+
+pub(crate) const SPEED_LIMITS: &str = "Speed limits when new";
+pub(crate) const XRAY_SHOULD_FIND: &str = "What xray should find";
+
+pub(crate) fn simulated_drive(drive: &Explanation) -> String {
+    format!(
+        "{}: {} in sectors of {}; {}",
+        drive.target,
+        amount(drive.capacity_bytes),
+        amount(drive.sector_bytes.into()),
+        drive.state
+    )
+}
+
+pub(crate) fn ceiling(ceiling: &Ceiling) -> String {
+    let limit = ceiling.limit();
+    let rated = match (&ceiling.advertised, ceiling.advertised_share()) {
+        (Some(value), Some(share)) => format!(" (rated {value}, {:.0}% of the limit)", share * 100.0),
+        _ => String::new(),
+    };
+    format!("{}: {}, limited by {}{rated}", ceiling.rate_name, limit.value, limit.bottleneck)
+}
+
+pub(crate) fn causes(names: &[&str]) -> String {
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!("Causes of slowness: {names}")
+}
+
+pub(crate) fn parameters(count: usize, assumed: usize, are_listed: bool) -> String {
+    let hint = if are_listed { ":" } else { "; --sources lists them." };
+    format!("{count} parameters, {assumed} of them assumed{hint}")
+}
+
+// ---- save and serve ----
 
 pub(crate) fn not_a_simulated_drive(target: &str) -> String {
     format!(

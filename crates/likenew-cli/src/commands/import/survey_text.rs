@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use likenew_core::quantity::{Number, Share, Size};
+use likenew_core::quantity::{Number, Size};
 use likenew_core::units::Nanos;
 use likenew_trace::{Amount, Survey};
 use serde::Serialize;
+
+use super::wording;
 
 /// Most applications shown; the JSON has more.
 const APPLICATIONS: usize = 8;
@@ -32,42 +34,23 @@ pub(super) struct ImportReport {
 /// The survey as lines.
 pub(super) fn text(report: &ImportReport) -> String {
     let ImportReport { file, format, compression, volume, survey, notes, output, .. } = report;
-    let packed = compression.map_or_else(String::new, |name| format!(", {name}"));
-    let volume = volume.as_ref().map_or_else(String::new, |name| format!(", volume {name}"));
-    let mut lines = vec![
-        format!(
-            "{file}: {} I/Os in {} ({format}{packed}{volume})",
-            Number(survey.records as f64),
-            survey.span_ns
-        ),
-        String::new(),
-    ];
+    let mut lines =
+        vec![wording::title(file, survey, format, *compression, volume.as_deref()), String::new()];
     lines.extend(align_columns(&operations(survey)));
     lines.push(String::new());
-    lines.push(format!(
-        "Addresses up to {}; largest I/O {}; {} sequential.",
-        Size(survey.end_max_bytes),
-        Size(survey.length_max_bytes),
-        Share(survey.sequential_share)
-    ));
-    match &survey.latency {
-        Some(latency) => lines.push(format!(
-            "Busy for {}, waits of {} in all; queue depth {:.1} on average while busy, {} at most.",
-            latency.busy_ns, latency.waiting_ns, latency.depth_mean, latency.depth_max
-        )),
-        None => lines.push("The trace has no latencies.".to_owned()),
-    }
-    lines.push(format!("Digest of all records: {}", survey.digest));
+    lines.push(wording::addresses(survey));
+    lines.push(wording::latencies(survey));
+    lines.push(wording::digest(&survey.digest));
     if survey.applications.iter().any(|share| !share.application.is_empty()) {
         lines.push(String::new());
         lines.extend(align_columns(&applications(survey)));
         let more = survey.applications.len().saturating_sub(APPLICATIONS);
         if more > 0 {
-            lines.push(format!("… and {more} more: --json has them"));
+            lines.push(wording::more_applications(more));
         }
     }
-    lines.extend(notes.iter().map(|note| format!("Note: {note}.")));
-    lines.extend(output.iter().map(|path| format!("Written to {}.", path.display())));
+    lines.extend(notes.iter().map(|note| wording::note(note)));
+    lines.extend(output.iter().map(|path| wording::written_to(path)));
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 

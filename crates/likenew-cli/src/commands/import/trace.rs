@@ -15,6 +15,7 @@ use likenew_trace::{
 
 use super::display_name;
 use super::survey_text::{self, ImportReport};
+use super::wording as trace_wording;
 use crate::arguments::ImportTrace;
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output, wording};
@@ -67,8 +68,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
             let error = InputError::NotAFile { actual: "a folder", kind: input::TRACE };
             return Err(Failure::unreadable(&name, error));
         }
-        let style = "{bar:24} {percent:>3}%  {bytes} read  {bytes_per_sec}  {eta} left";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
+        bar.set_style(ProgressStyle::with_template(trace_wording::PROGRESS).expect("the template is valid"));
         bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
         Box::new(bar.wrap_read(file))

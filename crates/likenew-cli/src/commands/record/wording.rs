@@ -4,10 +4,18 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::quantity::{Latency, Number, Rate, Share, Size};
-use likenew_core::units::Nanos;
+use likenew_core::shell::shell_quote;
+use likenew_core::units::{Nanos, exact_duration, exact_size};
 use likenew_real::tracefs::RecordingCounts;
 
 use super::account::Account;
+
+/// A command to paste.
+pub(super) fn record_with_buffer(targets: &[String], buffer: u64, time: Option<Nanos>) -> String {
+    let targets: Vec<String> = targets.iter().map(|target| shell_quote(target)).collect();
+    let time = time.map_or_else(String::new, |time| format!(" --time {}", exact_duration(time)));
+    format!("likenew record {} --out FILE --buffer {}{time}", targets.join(" "), exact_size(buffer))
+}
 
 pub(super) fn exists(path: &Path) -> String {
     format!("{} exists, and nothing was recorded: give another name, or move it away", path.display())
