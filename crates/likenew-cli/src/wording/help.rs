@@ -58,125 +58,181 @@ Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
             10 done and found a problem, 130 interrupted
 ";
 
-/// Three ways to use each command.
-pub(crate) fn examples(command: &str) -> String {
-    let lines: &[&str] = match command {
-        "check" => &[
+/// Ways to use each command.
+const EXAMPLES: [(&str, [&str; 3]); 27] = [
+    (
+        "check",
+        [
             "likenew check ~/data",
             "likenew check /dev/sda --advertised read=550MB/s,write=520MB/s",
             "likenew check 'sim:intel-x25-m-80gb?state=used&trim=off' --details",
         ],
-        "recondition" => &[
+    ),
+    (
+        "recondition",
+        [
             "likenew recondition ~/data --dry-run",
             "likenew recondition ~/data",
             "likenew recondition 'sim:intel-x25-m-80gb?state=used&fill=0.5'",
         ],
-        "bench" => &[
+    ),
+    (
+        "bench",
+        [
             "likenew bench ~/data",
             "likenew bench /dev/nvme0n1 --op read --json bench.json",
             "likenew bench ~/data --rwmixread 70 --runtime 10s -o bench.html",
         ],
-        "sweep" => &[
+    ),
+    (
+        "sweep",
+        [
             "likenew sweep ~/data",
             "likenew sweep ~/data --bs 512..1M --iodepth 1..256 --pattern random",
             "likenew sweep sim:tlc-nvme-1tb --op read -o sweep.html",
         ],
-        "surface" => &[
+    ),
+    (
+        "surface",
+        [
             "likenew surface /dev/sda",
             "likenew surface /dev/sda --whole",
             "likenew surface sim:wd6400aaks --points 200 --details",
         ],
-        "fill" => &[
+    ),
+    (
+        "fill",
+        [
             "likenew fill ~/data",
             "likenew fill ~/data --one-file --read-back",
             "likenew fill sim:tlc-nvme-1tb --passes until-steady",
         ],
-        "endure" => &[
+    ),
+    (
+        "endure",
+        [
             "likenew endure ~/data --area 25%",
             "likenew endure sim:intel-x25-m-80gb --test snia-wsat",
             "likenew endure sim:tiny-flash --op write --fills 4",
         ],
-        "age" => &[
+    ),
+    (
+        "age",
+        [
             "likenew age sim:intel-x25-m-80gb",
             "likenew age ~/data --recipe overwrite --space 20GiB",
             "likenew age sim:tiny-flash --recipe churn --rest 10min",
         ],
-        "data" => &[
+    ),
+    (
+        "data",
+        [
             "likenew data ~/data",
             "likenew data ~/data --files ~/Documents",
             "likenew data ~/data --files ~/Documents --scan-only",
         ],
-        "cache" => &[
+    ),
+    (
+        "cache",
+        [
             "likenew cache ~/data",
             "likenew cache ~/data --pattern random --bs 4k --iodepth 1",
             "likenew cache sim:wd6400aaks --details",
         ],
-        "trim" => &[
+    ),
+    (
+        "trim",
+        [
             "likenew trim ~/data",
             "likenew trim ~/data --no-worth",
             "likenew trim 'sim:tlc-nvme-1tb?state=used'",
         ],
-        "xray" => &[
+    ),
+    (
+        "xray",
+        [
             "likenew xray ~/data",
             "likenew xray 'sim:intel-x25-m-80gb?state=used'",
             "likenew xray sim:generated-17 --only medium,mapping",
         ],
-        "verify" => &[
+    ),
+    (
+        "verify",
+        [
             "likenew verify /media/stick",
             "likenew verify sim:fake-stick-512gb --quick",
             "likenew verify /dev/sdb --consent ID",
         ],
-        "model" => &[
+    ),
+    (
+        "model",
+        [
             "likenew model /dev/sda",
             "likenew model ~/data --op read --runtime 2min",
             "likenew model sim:wd6400aaks --details",
         ],
-        "replay" => &[
+    ),
+    (
+        "replay",
+        [
             "likenew replay ~/data --trace day.csv.zst",
             "likenew replay sim:wd6400aaks sim:tlc-nvme-1tb --trace day.csv.zst --idle-max 1s",
             "likenew replay /dev/sda --trace day.csv.zst --reads-only --mode fast",
         ],
-        "apps" => &[
+    ),
+    (
+        "apps",
+        [
             "likenew apps ~/data",
             "likenew apps sim:tlc-nvme-1tb --app pcmark8 --passes 1",
             "likenew apps sim:intel-x25-m-80gb --consistency --minutes 0.1",
         ],
-        "run" => &[
+    ),
+    (
+        "run",
+        [
             "likenew bench ~/data --plan > plan.toml && likenew run plan.toml",
             "likenew run plan.toml ~/other",
             "likenew run plan.toml --export fio > plan.fio",
         ],
-        "record" => &[
+    ),
+    (
+        "record",
+        [
             "sudo likenew record / --out day.csv.zst --time 8h",
             "sudo likenew record /dev/nvme0n1 /dev/sda --out day.csv.zst",
             "sudo likenew record ~/data --out hour.csv --bytes 10GiB",
         ],
-        "facts" => &["likenew facts ~/data", "likenew facts --all", "likenew facts /dev/nvme0n1 --origins"],
-        "watch" => &["likenew watch", "likenew watch sda nvme0n1 --interval 500ms", "likenew watch --once"],
-        "drives" => &["likenew drives", "likenew drives --json -", "likenew drives --json drives.json"],
-        "sim" => &[
+    ),
+    ("facts", ["likenew facts ~/data", "likenew facts --all", "likenew facts /dev/nvme0n1 --origins"]),
+    ("watch", ["likenew watch", "likenew watch sda nvme0n1 --interval 500ms", "likenew watch --once"]),
+    ("drives", ["likenew drives", "likenew drives --json -", "likenew drives --json drives.json"]),
+    (
+        "sim",
+        [
             "likenew sim show intel-x25-m-80gb",
             "likenew sim serve 'tlc-nvme-1tb?state=used'",
             "likenew sim save 'intel-x25-m-80gb?state=used' used.snapshot",
         ],
-        "report" => &["likenew report --details", "likenew report --last 2", "likenew report --list"],
-        "judge" => &["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"],
-        "import" => &[
+    ),
+    ("report", ["likenew report --details", "likenew report --last 2", "likenew report --list"]),
+    ("judge", ["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"]),
+    (
+        "import",
+        [
             "likenew import fio result.json",
             "likenew import trace day.csv.zst",
             "likenew import trace msr.csv.gz --to day.iolog",
         ],
-        "resume" => {
-            &["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]
-        }
-        "help" => &["likenew help check", "likenew help slc_cache", "likenew help sim"],
-        _ => &[],
-    };
-    if lines.is_empty() {
-        return String::new();
-    }
-    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!("Examples:\n{}", lines.trim_end())
+    ),
+    ("resume", ["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]),
+    ("help", ["likenew help check", "likenew help slc_cache", "likenew help sim"]),
+];
+
+/// The end of a command's help: three ways to use it.
+pub(crate) fn examples(command: &str) -> String {
+    let Some((_, lines)) = EXAMPLES.iter().find(|(name, _)| *name == command) else { return String::new() };
+    format!("Examples:\n  {}", lines.join("\n  "))
 }
 
 /// The end of the page of `likenew sim`: names and settings of simulated drives.
