@@ -32,7 +32,7 @@ mod xray;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use likenew_archive::Settings;
 use likenew_core::mix::Mix;
@@ -334,6 +334,19 @@ pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Argumen
     Arguments::from_arg_matches(&matches)
 }
 
+/// The sentence for a command that does not exist; `None` for clap's other errors. `first` is the first word of
+/// the command line.
+pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let near = match error.get(ContextKind::SuggestedSubcommand) {
+        // The most similar is the last.
+        Some(ContextValue::Strings(names)) => names.last().map(String::as_str),
+        _ => None,
+    };
+    let parent = first.filter(|first| first != typed);
+    Some(wording::unknown_command(parent.as_deref(), typed, near))
+}
+
 /// Something that can be left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
@@ -394,6 +407,28 @@ fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_command_gets_the_nearest_and_the_next_step() {
+        let sentence = |typed: &[&str]| {
+            let words = [&["likenew"], typed].concat();
+            let error = parse(words.iter().map(OsString::from)).unwrap_err();
+            unknown_command(&error, typed.first().map(|first| (*first).to_owned()))
+        };
+        assert_eq!(
+            sentence(&["chekc", "sim:tiny-flash"]).as_deref(),
+            Some("unknown command \"chekc\"; did you mean \"check\"? likenew --help lists all commands")
+        );
+        assert_eq!(
+            sentence(&["xyzzy"]).as_deref(),
+            Some("unknown command \"xyzzy\"; likenew --help lists all commands")
+        );
+        assert_eq!(
+            sentence(&["sim", "shwo"]).as_deref(),
+            Some("unknown command \"shwo\"; did you mean \"show\"? likenew sim --help lists all commands")
+        );
+        assert_eq!(sentence(&["check"]), None, "what else is wrong is said by clap");
+    }
 
     #[test]
     fn the_grammar_is_consistent() {

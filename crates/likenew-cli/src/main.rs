@@ -61,8 +61,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows clap's message, and how to quote a target if one is missing, because a shell may have expanded it.
+/// Shows clap's message, and how to quote a target if one is missing, because a shell may have expanded it. An
+/// unknown command has a sentence of ours.
 fn refuse(error: &clap::Error) -> ! {
+    if let Some(sentence) = arguments::unknown_command(error, std::env::args().nth(1)) {
+        anstream::eprintln!("{}", wording::error(sentence));
+        std::process::exit(error.exit_code());
+    }
     let is_target_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument
         && error.to_string().contains("TARGET");
     // If this fails there is no other output to report to.

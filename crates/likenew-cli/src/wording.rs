@@ -62,6 +62,19 @@ pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
+/// `parent` is the command that has such commands itself, as `sim` has.
+pub(crate) fn unknown_command(parent: Option<&str>, typed: &str, near: Option<&str>) -> String {
+    let parent = parent.map_or_else(String::new, |parent| format!(" {parent}"));
+    match near {
+        Some(near) => {
+            format!(
+                "unknown command \"{typed}\"; did you mean \"{near}\"? likenew{parent} --help lists all commands"
+            )
+        }
+        None => format!("unknown command \"{typed}\"; likenew{parent} --help lists all commands"),
+    }
+}
+
 pub(crate) fn not_a_percentage(typed: &str) -> String {
     format!("\"{typed}\" is not a percentage from 0 to 100")
 }
