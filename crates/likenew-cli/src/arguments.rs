@@ -191,6 +191,14 @@ impl std::ops::Deref for RunArguments {
     }
 }
 
+impl From<ExecutionArguments> for RunArguments {
+    /// For a run that is in an archive already.
+    fn from(execution: ExecutionArguments) -> Self {
+        let archive_arguments = ArchiveArguments { archive: None, no_archive: false };
+        Self { execution, archive_arguments, export: None }
+    }
+}
+
 /// Where a run is kept.
 #[derive(Debug, Args)]
 #[command(next_help_heading = ARCHIVE)]
@@ -233,6 +241,20 @@ pub(crate) struct ExecutionArguments {
 }
 
 impl ExecutionArguments {
+    /// The defaults, for a command that lets nothing else be chosen.
+    pub(crate) fn with_output(output: Output) -> Self {
+        Self {
+            output,
+            engine: EngineName::Auto,
+            reserve: None,
+            samples: false,
+            consent: None,
+            destroy: Vec::new(),
+            wait_for_drive: false,
+            yes: false,
+        }
+    }
+
     /// The settings with which an interrupted run is resumed.
     pub(crate) fn settings(&self) -> Settings {
         let engine = self.engine.to_possible_value().expect("every engine has a name");

@@ -3,65 +3,53 @@
 use std::path::Path;
 
 use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
+use likenew_core::findings::Findings;
 use likenew_real::clock::wall_date;
 use likenew_real::consent::{Loss, UnusedSpace};
 use likenew_real::open::PathKind;
-use likenew_report::document::Document;
 
-use crate::arguments::Output;
 use crate::exit::{Exit, Failure};
-use crate::measure::ReportSink;
-use crate::output;
 use crate::resolved_target::ResolvedTarget;
 
-/// Does something to drives that the caller has locked. Logs it first, `action` as data and `request` in
-/// words; does it; shows the report; and logs how it ended. For a simulated drive nothing is logged.
+/// A step in the log.
+pub(crate) struct AnnouncedStep {
+    log: AuditLog,
+    step: AuditStep,
+}
+
+/// Logs what will be done to a drive that the caller has locked, `action` as data and `request` in words. For a
+/// simulated drive nothing is logged.
 ///
 /// # Errors
-/// The log cannot be written; or the errors of the step itself.
-pub(crate) fn run_audited(
+/// The log cannot be written.
+pub(crate) fn begin(
     resolved_target: &ResolvedTarget,
     action: &str,
     request: &str,
-    (shown, details_command): (&Output, &str),
-    act: impl FnOnce(&mut ReportSink<'_>) -> Result<Exit, Failure>,
-) -> Result<Exit, Failure> {
-    let begun =
-        resolved_target.path().map(|path| begin(resolved_target, path, action, request)).transpose()?;
-    let mut done = StepProgress::default();
-    let ended = act(&mut |document| {
-        done = StepProgress::from_document(&document);
-        output::put_with(vec![document], shown, details_command)
-    });
-    if let Some(AnnouncedStep { mut log, step }) = begun {
-        let exit = ended.as_ref().map_or_else(Failure::exit, |exit| *exit);
+) -> Result<Option<AnnouncedStep>, Failure> {
+    let Some(path) = resolved_target.path() else { return Ok(None) };
+    let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
+    let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
+    let step = log.begin(entry(resolved_target, path, action, request)?).map_err(anyhow::Error::new)?;
+    Ok(Some(AnnouncedStep { log, step }))
+}
+
+impl AnnouncedStep {
+    /// Logs how it ended.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub(crate) fn end(self, exit: Exit, findings: Option<&Findings>) -> Result<(), Failure> {
+        let Self { mut log, step } = self;
+        let done = findings.map_or_else(StepProgress::default, StepProgress::from_findings);
         let outcome = AuditOutcome {
             complete: matches!(exit, Exit::Fine | Exit::Problem),
             message: format!("exit code {}", exit as i32),
             bytes_asked: done.bytes_asked,
             bytes_done: done.bytes,
         };
-        log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?;
+        Ok(log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?)
     }
-    ended
-}
-
-/// A step in the log.
-struct AnnouncedStep {
-    log: AuditLog,
-    step: AuditStep,
-}
-
-fn begin(
-    resolved_target: &ResolvedTarget,
-    path: &Path,
-    action: &str,
-    request: &str,
-) -> Result<AnnouncedStep, Failure> {
-    let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
-    let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
-    let step = log.begin(entry(resolved_target, path, action, request)?).map_err(anyhow::Error::new)?;
-    Ok(AnnouncedStep { log, step })
 }
 
 /// The work done, and the work announced.
@@ -72,9 +60,9 @@ struct StepProgress {
 }
 
 impl StepProgress {
-    /// The sum of all steps in a report.
-    fn from_document(document: &Document) -> Self {
-        let rows = document.tables.get("steps");
+    /// The sum of all steps.
+    fn from_findings(findings: &Findings) -> Self {
+        let rows = findings.tables.get("steps");
         let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
         Self { bytes_asked: sum("bytes") + sum("skipped_bytes"), bytes: sum("bytes") }
     }

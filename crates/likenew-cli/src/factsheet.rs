@@ -6,50 +6,14 @@ use std::fmt;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::findings::Findings;
-use likenew_core::instrument::Instrument;
-use likenew_core::plan::Plan;
-use likenew_core::probe::ProbeResult;
-use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Size, digits};
 use likenew_core::units::Nanos;
 use serde_json::Value;
-
-use crate::arguments::Output;
-use crate::exit::Failure;
-use crate::measure::document;
-use crate::output;
 
 /// Width of the names of facts, in columns.
 const NAMES: usize = 26;
 /// Most lines of the kernel's log, the newest.
 const LINES_MAX: usize = 8;
-
-/// Whether a run is shown as a sheet of facts.
-pub(crate) fn is_facts(plan: &Plan) -> bool {
-    plan.procedure == "facts"
-}
-
-/// Shows the facts in all requested forms. The sheet is only shown with details; without them, or without
-/// facts, it is a screen like that of any other procedure.
-pub(crate) fn put(
-    evidence: &Evidence,
-    findings: Findings,
-    instrument: Instrument,
-    origins: bool,
-    output: &Output,
-) -> Result<(), Failure> {
-    let latest_facts = evidence.observations.iter().rev().find_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => Some(facts),
-        _ => None,
-    });
-    let shows_sheet = output.details && !output.takes_standard_output();
-    let Some(facts) = latest_facts.filter(|_| shows_sheet) else {
-        return output::put(vec![document(evidence, findings, instrument)], output);
-    };
-    let sheet = Factsheet { facts, findings: &findings, width: output::width().min(100), origins };
-    output::print(&sheet.to_string())?;
-    output::write_beside(document(evidence, findings, instrument), output)
-}
 
 /// A sheet of facts.
 pub(crate) struct Factsheet<'a> {
@@ -86,6 +50,9 @@ impl fmt::Display for Factsheet<'_> {
 }
 
 impl Factsheet<'_> {
+    /// Widest sheet, in columns. Chosen: longer lines are hard to read.
+    pub(crate) const WIDTH_MAX: usize = 100;
+
     fn group(&self, f: &mut fmt::Formatter<'_>, group: &[&FactRow]) -> fmt::Result {
         let section = match &*group[0].section {
             "drives" => "activity".to_owned(),

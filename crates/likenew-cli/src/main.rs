@@ -1,5 +1,6 @@
 //! The `likenew` binary: parses the command line, runs one command, and turns its end into an exit code.
 
+mod access;
 #[cfg(test)]
 mod advice_tests;
 mod applications;
@@ -28,6 +29,7 @@ mod reference_sources;
 mod refreshing;
 mod resolved_target;
 mod run_observer;
+mod run_report;
 mod saved_baseline;
 mod scanning;
 mod screen;

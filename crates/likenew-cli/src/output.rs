@@ -54,7 +54,7 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
 }
 
 /// The command line, with details.
-fn same_command() -> String {
+pub(crate) fn same_command() -> String {
     let words = std::env::args().skip(1).map(|word| shell_quote(&word)).collect::<Vec<_>>().join(" ");
     wording::with_details(&format!("likenew {words}"))
 }

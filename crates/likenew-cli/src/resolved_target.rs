@@ -6,7 +6,6 @@ use likenew_core::drive::Drive;
 use likenew_core::input;
 use likenew_core::procedure::{Layout, Procedure};
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
-use likenew_real::drive_lock::DriveLock;
 use likenew_real::facts_drive::FactsDrive;
 use likenew_real::leftover::Leftover;
 use likenew_real::open::{Options, PathKind, examine};
@@ -17,7 +16,6 @@ use likenew_sim::{Spec, SpecName, State};
 use crate::arguments::{EngineName, ExecutionArguments};
 use crate::exit::Failure;
 use crate::folder_fixes::FolderFixes;
-use crate::locking::lock;
 use crate::refreshing::DeviceRefresh;
 use crate::whole_device::{Permission, WholeDevice};
 use crate::{prompt, refreshing, wording};
@@ -35,12 +33,25 @@ pub(crate) enum ResolvedTarget {
     /// A folder or block device that loses nothing, and whose drive may be changed with the owner's consent;
     /// with the path of the journal, if one was named.
     Preserve(PathBuf, PathKind, Agreement, Option<PathBuf>),
+    /// A path of which only facts are read, so it may belong to anyone; without one, every drive of this
+    /// machine.
+    Facts(Option<PathBuf>),
 }
 
 impl ResolvedTarget {
     /// Classifies a target and examines it without changing anything.
     pub(crate) fn resolve(target: &str, run_arguments: &ExecutionArguments) -> Result<Self, Failure> {
-        Self::classify(target, run_arguments, Self::for_overwrite)
+        Self::classify(target, run_arguments, |path| {
+            Self::examine_with(path, run_arguments, Self::for_overwrite)
+        })
+    }
+
+    /// The same for a command that opens nothing; a path is not even examined.
+    pub(crate) fn resolve_for_facts(
+        target: &str,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<Self, Failure> {
+        Self::classify(target, run_arguments, |path| Ok(Self::Facts(Some(path))))
     }
 
     /// The same for a step of which nothing is lost, but which is done to a drive as a whole.
@@ -49,15 +60,17 @@ impl ResolvedTarget {
         run_arguments: &ExecutionArguments,
         journal: Option<&Path>,
     ) -> Result<Self, Failure> {
-        Self::classify(target, run_arguments, |path, place, agreement| {
-            Self::for_preserve(path, place, agreement, journal.map(Path::to_owned))
+        Self::classify(target, run_arguments, |path| {
+            Self::examine_with(path, run_arguments, |path, place, agreement| {
+                Self::for_preserve(path, place, agreement, journal.map(Path::to_owned))
+            })
         })
     }
 
     fn classify(
         target: &str,
         run_arguments: &ExecutionArguments,
-        with_consent: impl FnOnce(PathBuf, PathKind, Agreement) -> Result<Self, Failure>,
+        at_path: impl FnOnce(PathBuf) -> Result<Self, Failure>,
     ) -> Result<Self, Failure> {
         if run_arguments.consent.is_some() && (target == "nop:" || target.starts_with("sim:")) {
             return Err(Failure::Usage(wording::consent_for_simulated(target)));
@@ -73,6 +86,14 @@ impl ResolvedTarget {
         // A relative path in a report would mean nothing later.
         let path = std::path::absolute(target)
             .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
+        at_path(path)
+    }
+
+    fn examine_with(
+        path: PathBuf,
+        run_arguments: &ExecutionArguments,
+        with_consent: impl FnOnce(PathBuf, PathKind, Agreement) -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
         let place = examine(&path, run_arguments.reserve)?;
         match &run_arguments.consent {
             Some(id) => with_consent(
@@ -175,23 +196,11 @@ impl ResolvedTarget {
         !matches!(self, Self::Simulated(_))
     }
 
-    /// The path of a real target.
+    /// The path of a real target that is opened.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Real(path, _) | Self::Overwrite(path, ..) | Self::Preserve(path, ..) => Some(path),
-            Self::Simulated(_) | Self::Nop => None,
-        }
-    }
-
-    /// Locks the drives below it, against other runs; simulated ones need no lock. `None` if the user stopped
-    /// the wait.
-    ///
-    /// # Errors
-    /// A refusal that names the other run.
-    pub(crate) fn lock(&self, run_arguments: &ExecutionArguments) -> Result<Option<DriveLock>, Failure> {
-        match self.path() {
-            Some(path) => lock(&[path], run_arguments.wait_for_drive),
-            None => Ok(Some(DriveLock::default())),
+            Self::Simulated(_) | Self::Nop | Self::Facts(_) => None,
         }
     }
 
@@ -208,6 +217,7 @@ impl ResolvedTarget {
         match self {
             Self::Real(..) | Self::Preserve(..) => self.is_folder(),
             Self::Simulated(_) | Self::Nop | Self::Overwrite(..) => true,
+            Self::Facts(_) => false,
         }
     }
 
@@ -219,7 +229,7 @@ impl ResolvedTarget {
                     && spec.fill.is_none()
                     && !matches!(spec.drive, SpecName::Snapshot(_))
             }
-            Self::Nop | Self::Overwrite(..) => false,
+            Self::Nop | Self::Overwrite(..) | Self::Facts(_) => false,
             Self::Real(..) | Self::Preserve(..) => self.is_folder(),
         }
     }
@@ -237,6 +247,7 @@ impl ResolvedTarget {
                 spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
             }
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
+            Self::Facts(_) => 0,
             Self::Real(path, place) | Self::Overwrite(path, place, _) | Self::Preserve(path, place, ..) => {
                 match place {
                     PathKind::Folder { space, .. } => space.writable_bytes(path)?,
@@ -270,28 +281,12 @@ impl ResolvedTarget {
         Err(Failure::Refused(wording::would_destroy(path, what, instead, &consent)))
     }
 
-    /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one. Locks the
-    /// drive for that.
-    pub(crate) fn clear_leftover(&mut self, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
-        let Some(what) = self.agree_to_clear(run_arguments)? else { return Ok(()) };
-        // A user who stopped the wait is noticed when the run locks the drive.
-        let Some(_lock) = self.lock(run_arguments)? else { return Ok(()) };
-        self.remove_leftover(&what, run_arguments)
-    }
-
-    /// The same for a caller that has locked the drive.
-    pub(crate) fn clear_leftover_locked(
-        &mut self,
+    /// The leftovers of an earlier run in a folder, in a sentence, once the user agrees to remove them, if
+    /// there is one.
+    pub(crate) fn agree_to_clear(
+        &self,
         run_arguments: &ExecutionArguments,
-    ) -> Result<(), Failure> {
-        match self.agree_to_clear(run_arguments)? {
-            Some(what) => self.remove_leftover(&what, run_arguments),
-            None => Ok(()),
-        }
-    }
-
-    /// The leftovers in a sentence, once the user agrees to remove them.
-    fn agree_to_clear(&self, run_arguments: &ExecutionArguments) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, Failure> {
         let (Self::Real(_, place) | Self::Preserve(_, place, ..)) = self else { return Ok(None) };
         let PathKind::Folder { leftover: Some(leftover), .. } = place else { return Ok(None) };
         let what = describe(leftover);
@@ -304,7 +299,12 @@ impl ResolvedTarget {
         Ok(Some(what))
     }
 
-    fn remove_leftover(&mut self, what: &str, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
+    /// Removes the leftovers that [`Self::agree_to_clear`] named. The caller has locked the drive.
+    pub(crate) fn remove_leftover(
+        &mut self,
+        what: &str,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<(), Failure> {
         let (Self::Real(path, place) | Self::Preserve(path, place, ..)) = self else { return Ok(()) };
         let PathKind::Folder { leftover, .. } = place else { return Ok(()) };
         let Some(leftover) = leftover.take() else { return Ok(()) };
@@ -318,11 +318,11 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Resumes an interrupted refresh of this target, and reports it.
+    /// Finishes an interrupted refresh of this target, and reports that.
     ///
     /// # Errors
     /// Why it cannot continue, and what to do.
-    pub(crate) fn resume(&self) -> Result<(), Failure> {
+    pub(crate) fn finish_refresh(&self) -> Result<(), Failure> {
         match self {
             Self::Real(folder, PathKind::Folder { .. })
             | Self::Preserve(folder, PathKind::Folder { .. }, ..) => {
@@ -354,6 +354,8 @@ impl ResolvedTarget {
         match self {
             Self::Simulated(spec) => open_simulated(spec),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
+            Self::Facts(None) => Ok(Box::new(FactsDrive::at_all())),
+            Self::Facts(Some(path)) => Ok(Box::new(FactsDrive::at(path)?)),
             Self::Real(path, PathKind::Folder { .. }) => open_folder(path, layout, run_arguments, None),
             Self::Real(path, _) => {
                 let options = Options {

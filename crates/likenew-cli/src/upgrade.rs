@@ -103,7 +103,8 @@ fn current_spec(resolved_target: &ResolvedTarget) -> Option<Spec> {
         ResolvedTarget::Nop
         | ResolvedTarget::Real(..)
         | ResolvedTarget::Overwrite(..)
-        | ResolvedTarget::Preserve(..) => None,
+        | ResolvedTarget::Preserve(..)
+        | ResolvedTarget::Facts(_) => None,
     }
 }
 
@@ -139,7 +140,8 @@ fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> 
         ResolvedTarget::Nop
         | ResolvedTarget::Real(..)
         | ResolvedTarget::Overwrite(..)
-        | ResolvedTarget::Preserve(..) => None,
+        | ResolvedTarget::Preserve(..)
+        | ResolvedTarget::Facts(_) => None,
     })
 }
 

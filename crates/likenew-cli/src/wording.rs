@@ -480,6 +480,11 @@ pub(crate) fn with_details(command: &str) -> String {
     format!("{command} --details")
 }
 
+/// The command that shows everything about a kept run.
+pub(crate) fn details_of_run(path: &Path) -> String {
+    with_details(&format!("likenew report {}", shell_quote(&path.display().to_string())))
+}
+
 // ---- sizes that do not fit ----
 
 pub(crate) fn too_small_for(what: &str, bytes: u64, least: u64) -> String {

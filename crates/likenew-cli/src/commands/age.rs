@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::age::{AgeOptions, FILE_BYTES, Recipe, SPAN_STEP};
 
+use crate::access::Access;
 use crate::arguments::{Age, Switch};
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -19,9 +20,8 @@ const FILE_STEP: u64 = 1 << 20;
 const SMALL_FILES_USUAL: u64 = 16_384;
 
 pub(crate) fn run(command: Age) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Write, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Age, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -5,10 +5,11 @@ use likenew_procedures::apps::application::Application;
 use likenew_procedures::apps::library::by_name;
 use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
 
+use crate::access::Access;
 use crate::applications::applications;
 use crate::arguments::Apps;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -21,9 +22,8 @@ const FILES_USUAL: u64 = 1000;
 const FILE_STEP: u64 = 1 << 20;
 
 pub(crate) fn run(command: Apps) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Write, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -5,18 +5,18 @@ use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_procedures::bench::{BenchOptions, SPAN_MIN};
 
+use crate::access::Access;
 use crate::arguments::Bench;
 use crate::defaults;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 
 const SPAN_USUAL: u64 = 1 << 30;
 
 pub(crate) fn run(command: Bench) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Read, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Bench, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -4,16 +4,16 @@ use likenew_core::plan::Plan;
 use likenew_procedures::cache::{CacheOptions, SPAN_STEP};
 use likenew_procedures::data::Test;
 
+use crate::access::Access;
 use crate::arguments::Cache;
 use crate::defaults;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 
 pub(crate) fn run(command: Cache) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Read, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Cache, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -6,15 +6,16 @@ use likenew_core::units::Nanos;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
-use likenew_real::scan::Request;
+use likenew_real::scan::Request as ScanRequest;
 
+use crate::access::Access;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure_each, options, print_plan};
+use crate::measure::{OnFailure, Request, Target, measure, options};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
-use crate::{interrupt, upgrade, wording};
+use crate::{upgrade, wording};
 
 /// Most bytes to read of the user's files.
 const SAMPLE: u64 = 64 << 20;
@@ -27,27 +28,12 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     if targets.len() > 1 && !command.upgrade.is_empty() {
         return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
     }
-    interrupt::listen()?;
-    if targets.len() > 1 && (command.plan || command.run_arguments.export.is_some()) {
-        return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
-    }
-    let mut exit = Exit::Fine;
-    let mut plans = Vec::new();
-    for target in &targets {
-        match plan(&command, target) {
-            Ok(Some(planned)) => plans.push(planned),
-            Ok(None) => return Ok(Exit::Interrupted),
-            Err(failure) if targets.len() > 1 => {
-                anstream::eprintln!("{target}:\n{}", failure.message());
-                exit = exit.worse(failure.exit());
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    match plans.first() {
-        Some((plan, _)) if command.plan => print_plan(plan),
-        _ => Ok(exit.worse(measure_each(plans, &command.run_arguments)?)),
-    }
+    let request = Request {
+        prints_plan: command.plan,
+        on_failure: OnFailure::LeaveOut,
+        ..Request::new(targets, Access::Read, &command.run_arguments)
+    };
+    measure(request, |target| plan(&command, target))
 }
 
 /// The drives at the bottom, by their device names.
@@ -61,14 +47,11 @@ fn drives() -> Result<Vec<String>, Failure> {
 }
 
 /// The plan with its references; `None` if the user stopped it.
-fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>, Failure> {
-    let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
-    if !command.plan {
-        resolved_target.clear_leftover(&command.run_arguments)?;
-    }
+fn plan(command: &Check, target: &Target) -> Result<Option<Plan>, Failure> {
+    let Target { typed, resolved: resolved_target, .. } = target;
     if !resolved_target.is_folder() && resolved_target.usable_bytes()? < CheckOptions::READABLE_LEAST {
         let (bytes, least) = (resolved_target.usable_bytes()?, CheckOptions::READABLE_LEAST);
-        return Err(Failure::Usage(wording::too_small_to_check(target, bytes, least)));
+        return Err(Failure::Usage(wording::too_small_to_check(typed, bytes, least)));
     }
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
@@ -76,7 +59,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
         // Applications write one part more, as large as the others.
         asked.bytes = Some(asked.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
     }
-    if let ResolvedTarget::Simulated(spec) = &resolved_target {
+    if let ResolvedTarget::Simulated(spec) = resolved_target {
         let free = spec.free(resolved_target.usable_bytes()?);
         asked.free = (!free.is_empty()).then(|| Region::bytes(free));
     }
@@ -89,7 +72,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
         &mut asked,
         &command.references,
         &command.run_arguments.archive_arguments,
-        &resolved_target,
+        resolved_target,
     )? {
         return Ok(None);
     }
@@ -98,7 +81,7 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
         asked.files = Some(files);
     }
     if !command.upgrade.is_empty() {
-        let Some(upgrade) = upgrade::collect(command, &asked, &resolved_target)? else { return Ok(None) };
+        let Some(upgrade) = upgrade::collect(command, &asked, resolved_target)? else { return Ok(None) };
         asked.upgrade = Some(upgrade);
     }
     let seed = match command.seed {
@@ -107,13 +90,13 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>,
         None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
-    let (procedure, target) = ("check".to_owned(), Some(target.to_owned()));
-    Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, resolved_target)))
+    let (procedure, target) = ("check".to_owned(), Some(typed.clone()));
+    Ok(Some(Plan { schema: 1, procedure, target, seed, options: options(&asked) }))
 }
 
 /// The user's files; `None` if the user stopped the scan.
 fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
-    let request = Request {
+    let request = ScanRequest {
         folders: command.files.clone(),
         sample_bytes: SAMPLE,
         time: SCAN_TIME,

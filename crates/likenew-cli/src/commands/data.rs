@@ -1,15 +1,17 @@
 //! `likenew data`.
 
+use likenew_core::plan::Plan;
 use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 use likenew_procedures::data::files::FileScan;
 use likenew_procedures::data::{DataOptions, PART_MIN, Test};
-use likenew_real::scan::Request;
+use likenew_real::scan::Request as ScanRequest;
 
+use crate::access::Access;
 use crate::arguments::Data;
 use crate::defaults;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, options as settings, print_plan};
+use crate::measure::{Request, measure, options as settings};
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
 use crate::wording;
@@ -20,28 +22,22 @@ const SAMPLE_MIN: u64 = 1 << 20;
 const SAMPLE_MAX: u64 = 64 << 30;
 
 pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
-    let mut resolved_target =
-        ResolvedTarget::resolve(&command.target_arguments.target, &command.run_arguments)?;
-    if !command.scan_only {
-        resolved_target.ask_for_consent(&command.run_arguments)?;
-        resolved_target.refuse_writing()?;
-    }
-    if !command.target_arguments.plan {
-        resolved_target.clear_leftover(&command.run_arguments)?;
-    }
-    let mut options = measurement(&command, &resolved_target)?;
+    let access = Access::writing(!command.scan_only);
+    let request = Request::for_target(&command.target_arguments, access, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved))
+}
+
+/// The plan; `None` if the user stopped the scan of files.
+fn plan(command: &Data, resolved_target: &ResolvedTarget) -> Result<Option<Plan>, Failure> {
+    let mut options = measurement(command, resolved_target)?;
     if !command.files.is_empty() {
-        let Some(files) = files(&command)? else {
+        let Some(files) = files(command)? else {
             anstream::eprintln!("{}", wording::STOPPED_BEFORE_MEASURING);
-            return Ok(Exit::Interrupted);
+            return Ok(None);
         };
         options.files = Some(files);
     }
-    let plan = command.target_arguments.plan_of("data", settings(&options));
-    if command.target_arguments.plan {
-        return print_plan(&plan);
-    }
-    measure(plan, &resolved_target, &command.run_arguments)
+    Ok(Some(command.target_arguments.plan_of("data", settings(&options))))
 }
 
 fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
@@ -52,7 +48,7 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
     if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&scan_time) {
         return Err(Failure::Usage(wording::option_outside("scan-time", scan_time, "1ms..24h")));
     }
-    let request = Request {
+    let request = ScanRequest {
         folders: command.files.clone(),
         sample_bytes: sample,
         time: scan_time,

@@ -6,9 +6,10 @@ use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::endure::loop_test::{LoopOptions, SPAN_MIN};
 use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
 
+use crate::access::Access;
 use crate::arguments::{Endure, EndureTest, Switch};
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -20,9 +21,8 @@ const SPANS_MIN: u64 = 100;
 const SPANS_MAX: u64 = 256;
 
 pub(crate) fn run(command: Endure) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Write, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::fill::FillOptions;
 
+use crate::access::Access;
 use crate::arguments::Fill;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -15,9 +16,8 @@ const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
 
 pub(crate) fn run(command: Fill) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Write, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -5,8 +5,8 @@ use likenew_procedures::all;
 
 use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
-use crate::measure::document;
-use crate::{factsheet, output, watch_session, wording};
+use crate::run_report::RunReport;
+use crate::{output, watch_session, wording};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let mut record = Record::open(&command.run)?;
@@ -20,10 +20,7 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     let instrument = record.header.machine.instrument;
-    if factsheet::is_facts(&evidence.plan) {
-        factsheet::put(&evidence, findings, instrument, false, &command.output)?;
-    } else {
-        output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
-    }
+    let report = RunReport { evidence, findings, instrument };
+    RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
     Ok(exit)
 }

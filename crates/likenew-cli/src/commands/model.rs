@@ -4,19 +4,20 @@ use likenew_core::io::Op;
 use likenew_core::plan::Plan;
 use likenew_procedures::model::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 
+use crate::access::Access;
 use crate::arguments::{Model, ModelOps};
 use crate::defaults;
 use crate::doublings::values;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
 pub(crate) fn run(command: Model) -> Result<Exit, Failure> {
     let writes = matches!(command.op, Some(ModelOps::Write | ModelOps::Both));
-    ask(&command.target_arguments, &command.run_arguments, writes, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request =
+        Request::for_target(&command.target_arguments, Access::writing(writes), &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Model, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -1,19 +1,17 @@
 //! `likenew recondition`.
 
-use std::path::Path;
-
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::recondition::{ReconditionOptions, StepName};
 
-use crate::arguments::{ExecutionArguments, Recondition};
-use crate::audit_step::run_audited;
+use crate::access::Access;
+use crate::arguments::Recondition;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure, measure_locked, options, print_plan};
+use crate::measure::{Request, measure, options};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
-use crate::{interrupt, output, wording};
+use crate::wording;
 
 /// Name of the procedure in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -22,95 +20,15 @@ pub(crate) const NAME: &str = "recondition";
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
-    let (step, journal) = (command.step, command.journal.as_deref());
-    let mut resolved_target =
-        resolve_target(step, journal, &command.target_arguments.target, &command.run_arguments)?;
-    let only_says = command.dry_run || command.target_arguments.plan;
-    if !only_says {
-        ask(&mut resolved_target, step, journal, &command.run_arguments)?;
-    }
-    interrupt::listen()?;
-    let mut lock = None;
-    if !only_says {
-        lock = resolved_target.lock(&command.run_arguments)?;
-        if lock.is_none() {
-            return Ok(Exit::Interrupted);
-        }
-        resolved_target.clear_leftover_locked(&command.run_arguments)?;
-        resolved_target.resume()?;
-    }
-    let Some(plan) = plan(&command, &resolved_target)? else { return Ok(Exit::Interrupted) };
-    if command.target_arguments.plan {
-        return print_plan(&plan);
-    }
-    if command.dry_run {
-        return measure(plan, &resolved_target, &command.run_arguments);
-    }
+    let is_dry_run = command.dry_run || command.target_arguments.plan;
+    let access = Access::Step { step: command.step, journal: command.journal.as_deref(), is_dry_run };
     let asked = command.step.map_or(wording::GENTLEST_STEP, StepName::text);
-    let run_arguments = &command.run_arguments;
-    let details = output::details_command(&run_arguments.archive_arguments, 1);
-    let shown = (&run_arguments.output, &*details);
-    let ended = run_audited(&resolved_target, NAME, asked, shown, |show| {
-        measure_locked(plan, &resolved_target, run_arguments, show)
-    });
-    drop(lock);
-    ended
-}
-
-/// Resolves TARGET for a step.
-pub(crate) fn resolve_target(
-    step: Option<StepName>,
-    journal: Option<&Path>,
-    target: &str,
-    run_arguments: &ExecutionArguments,
-) -> Result<ResolvedTarget, Failure> {
-    if keeps(step, target) {
-        ResolvedTarget::resolve_to_preserve(target, run_arguments, journal)
-    } else {
-        ResolvedTarget::resolve(target, run_arguments)
-    }
-}
-
-/// Whether a step works on a whole drive and loses nothing, so that it needs consent to work there, but not
-/// to a loss.
-fn keeps(step: Option<StepName>, target: &str) -> bool {
-    match step {
-        Some(StepName::DiscardUnused) => true,
-        Some(StepName::Refresh | StepName::Rewrite) => !Path::new(target).is_dir(),
-        _ => false,
-    }
-}
-
-/// Gets every consent that a step needs.
-///
-/// # Errors
-/// A refusal with the command to type.
-pub(crate) fn ask(
-    resolved_target: &mut ResolvedTarget,
-    step: Option<StepName>,
-    journal: Option<&Path>,
-    run_arguments: &ExecutionArguments,
-) -> Result<(), Failure> {
-    let Some(path) = resolved_target.path().filter(|_| !resolved_target.is_folder()).map(Path::display)
-    else {
-        return match step {
-            Some(StepName::DiscardUnused) => resolved_target.confirm_preserve(run_arguments, journal),
-            _ => Ok(()),
-        };
+    let request = Request {
+        keeps_leftovers: is_dry_run,
+        audited: (!is_dry_run).then_some(asked),
+        ..Request::for_target(&command.target_arguments, access, &command.run_arguments)
     };
-    match step {
-        Some(StepName::Refresh | StepName::Rewrite) => {
-            resolved_target.confirm_preserve(run_arguments, journal)
-        }
-        Some(step) if step.destroys() => {
-            resolved_target.ask_for_consent(run_arguments)?;
-            resolved_target.refuse_writing()
-        }
-        Some(StepName::DiscardUnused) => {
-            Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path)))
-        }
-        _ => Err(Failure::Refused(wording::not_a_folder_for_recondition(path))),
-    }
+    measure(request, |target| plan(&command, &target.resolved))
 }
 
 /// The plan; `None` if the user stopped it.

@@ -4,11 +4,11 @@ use likenew_core::plan::Plan;
 use likenew_core::units::Nanos;
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 
+use crate::access::Access;
 use crate::arguments::Replay;
 use crate::exit::{Exit, Failure};
-use crate::measure::{measure_each, options as settings, print_plan};
+use crate::measure::{Request, Target, measure, options as settings};
 use crate::recordings::scan;
-use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
 /// A folder's file is as long as the addresses of the trace reach, up to this.
@@ -18,42 +18,20 @@ const SPAN_STEP: u64 = 1 << 20;
 const PAUSES_LONG: Nanos = Nanos::from_secs(600);
 
 pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
-    let several = command.targets.len() > 1;
-    if several && (command.plan || command.run_arguments.export.is_some()) {
-        return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
-    }
-    let mut resolved_targets = Vec::new();
-    for target in &command.targets {
-        let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
-        if !command.reads_only {
-            resolved_target.ask_for_consent(&command.run_arguments)?;
-            resolved_target.refuse_writing().map_err(with_reads_only_hint)?;
-        }
-        if !command.plan {
-            resolved_target.clear_leftover(&command.run_arguments)?;
-        }
-        resolved_targets.push(resolved_target);
-    }
-    let asked = options(&command);
-    let Some(summary) = scan(&asked)? else { return Ok(Exit::Interrupted) };
-    let plan = |target: &String, resolved_target: &ResolvedTarget| {
-        plan(&command, target, resolved_target, &asked, &summary)
+    let access = if command.reads_only { Access::Read } else { Access::Replay };
+    let request = Request {
+        prints_plan: command.plan,
+        ..Request::new(command.targets.clone(), access, &command.run_arguments)
     };
-    if command.plan {
-        return print_plan(&plan(&command.targets[0], &resolved_targets[0])?);
-    }
-    let plans = command.targets.iter().zip(resolved_targets);
-    let plans = plans
-        .map(|(target, resolved_target)| Ok((plan(target, &resolved_target)?, resolved_target)))
-        .collect::<Result<_, Failure>>()?;
-    measure_each(plans, &command.run_arguments)
-}
-
-fn with_reads_only_hint(failure: Failure) -> Failure {
-    match failure {
-        Failure::Refused(text) => Failure::Refused(wording::with_reads_only_hint(&text)),
-        other => other,
-    }
+    let asked = options(&command);
+    let mut summary = None;
+    measure(request, |target| {
+        // The trace is read once for all targets, and not before they are resolved.
+        if summary.is_none() {
+            summary = scan(&asked)?;
+        }
+        summary.as_ref().map(|summary| plan(&command, target, &asked, summary)).transpose()
+    })
 }
 
 fn options(command: &Replay) -> ReplayOptions {
@@ -77,11 +55,11 @@ fn options(command: &Replay) -> ReplayOptions {
 
 fn plan(
     command: &Replay,
-    target: &str,
-    resolved_target: &ResolvedTarget,
+    target: &Target,
     asked: &ReplayOptions,
     summary: &TraceSummary,
 ) -> Result<Plan, Failure> {
+    let Target { typed, resolved: resolved_target, .. } = target;
     let mut options = ReplayOptions { summary: Some(summary.clone()), ..asked.clone() };
     if resolved_target.is_folder() && options.span.is_none() {
         let usable = resolved_target.usable_bytes()?;
@@ -95,7 +73,7 @@ fn plan(
     Ok(Plan {
         schema: 1,
         procedure: "replay".into(),
-        target: Some(target.to_owned()),
+        target: Some(typed.clone()),
         seed: command.seed,
         options: settings(&options),
     })

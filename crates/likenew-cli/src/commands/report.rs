@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{Archive, Record};
-use likenew_core::findings::Findings;
 use likenew_report::document::Document;
 
 use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
-use crate::measure::{archive_root, document};
-use crate::{factsheet, output, watch_session, wording};
+use crate::measure::archive_root;
+use crate::run_report::RunReport;
+use crate::{output, watch_session, wording};
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
@@ -25,15 +25,12 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
         return Err(Failure::Usage(wording::no_runs(archive.root())));
     }
     if let [path] = &runs[..] {
-        let mut record = open(path)?;
-        if factsheet::is_facts(&record.header.plan) {
-            let findings = findings(&mut record, path)?;
-            let instrument = record.header.machine.instrument.clone();
-            factsheet::put(&record.take_evidence(), findings, instrument, false, &command.output)?;
-        } else {
-            output::put(vec![stored_document(record, path)?], &command.output)?;
+        let record = open(path)?;
+        if !watch_session::is_log(&record) {
+            let report = stored_report(record, path)?;
+            RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
+            return Ok(Exit::Fine);
         }
-        return Ok(Exit::Fine);
     }
     let documents =
         runs.iter().map(|path| stored_document(open(path)?, path)).collect::<Result<Vec<_>, _>>()?;
@@ -53,18 +50,19 @@ fn open(path: &Path) -> Result<Record, Failure> {
     Ok(record)
 }
 
-fn stored_document(mut record: Record, path: &Path) -> Result<Document, Failure> {
+fn stored_document(record: Record, path: &Path) -> Result<Document, Failure> {
     if watch_session::is_log(&record) {
         return watch_session::judge(&record);
     }
-    let findings = findings(&mut record, path)?;
-    Ok(document(&record.take_evidence(), findings, record.header.machine.instrument))
+    Ok(stored_report(record, path)?.document())
 }
 
 /// `likenew judge` makes the findings of a run that was killed before it was judged.
-fn findings(record: &mut Record, path: &Path) -> Result<Findings, Failure> {
-    let path = path.display();
-    record.findings.take().ok_or_else(|| Failure::Usage(wording::never_judged(path)))
+fn stored_report(mut record: Record, path: &Path) -> Result<RunReport, Failure> {
+    let findings = record.findings.take();
+    let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(path.display())))?;
+    let evidence = record.take_evidence();
+    Ok(RunReport { evidence, findings, instrument: record.header.machine.instrument })
 }
 
 /// Lists the runs.

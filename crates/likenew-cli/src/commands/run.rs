@@ -2,12 +2,12 @@
 
 use likenew_procedures::all::from_plan;
 
+use crate::access::Access;
 use crate::arguments::Run;
 use crate::exit::{Exit, Failure};
-use crate::measure::measure;
+use crate::measure::{Request, measure};
 use crate::plan_file::read_plan;
 use crate::recordings;
-use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
 pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
@@ -21,9 +21,9 @@ pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let Some(target) = plan.target.clone() else {
         return Err(Failure::Usage(wording::plan_without_target(path)));
     };
-    let mut resolved_target = ResolvedTarget::resolve(&target, &command.run_arguments)?;
-    if !from_plan(&plan).map_err(Failure::Usage)?.only_probes() {
-        resolved_target.clear_leftover(&command.run_arguments)?;
-    }
-    measure(plan, &resolved_target, &command.run_arguments)
+    let request = Request {
+        keeps_leftovers: from_plan(&plan).map_err(Failure::Usage)?.only_probes(),
+        ..Request::new(vec![target], Access::Read, &command.run_arguments)
+    };
+    measure(request, |_| Ok(Some(plan.clone())))
 }

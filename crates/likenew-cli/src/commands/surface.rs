@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::surface::SurfaceOptions;
 
+use crate::access::Access;
 use crate::arguments::Surface;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -19,9 +20,12 @@ const POINTS_USUAL: u64 = 100;
 const IOS_LEAST: u64 = 4;
 
 pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, command.op().writes(), |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(
+        &command.target_arguments,
+        Access::writing(command.op().writes()),
+        &command.run_arguments,
+    );
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Surface, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::trim::{HALF_STEP, TrimOptions};
 
+use crate::access::Access;
 use crate::arguments::Trim;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -17,9 +18,8 @@ const SPACE_OF_DRIVE: u64 = 64 << 30;
 
 pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
     // A file or a device is only queried, which needs no permission to write.
-    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Read, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

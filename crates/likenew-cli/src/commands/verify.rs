@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::verify::VerifyOptions;
 
+use crate::access::Access;
 use crate::arguments::Verify;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
@@ -20,9 +21,12 @@ pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
         // Data of an earlier run is only told from this one's by its key, so each run has another.
         command.target_arguments.seed = Some(likenew_real::seed::new_seed().map_err(anyhow::Error::new)?);
     }
-    ask(&command.target_arguments, &command.run_arguments, !command.read_only, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(
+        &command.target_arguments,
+        Access::writing(!command.read_only),
+        &command.run_arguments,
+    );
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Verify, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -3,9 +3,10 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::xray::XrayOptions;
 
+use crate::access::Access;
 use crate::arguments::Xray;
 use crate::exit::{Exit, Failure};
-use crate::measure::{ask, options};
+use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 
 /// The span of a folder is a multiple of this, so that I/Os divide it.
@@ -13,9 +14,8 @@ const SPAN_STEP: u64 = 1 << 20;
 
 /// Read-only targets are only read, so nothing is refused here.
 pub(crate) fn run(command: Xray) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
-        plan(&command, resolved_target)
-    })
+    let request = Request::for_target(&command.target_arguments, Access::Read, &command.run_arguments);
+    measure(request, |target| plan(&command, &target.resolved).map(Some))
 }
 
 fn plan(command: &Xray, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {

@@ -15,8 +15,9 @@ use likenew_procedures::all::{from_plan, judge};
 use super::display_name;
 use crate::arguments::ImportFio;
 use crate::exit::{Exit, Failure};
-use crate::measure::{archive_root, document};
+use crate::measure::archive_root;
 use crate::plan_file::read_plan;
+use crate::run_report::RunReport;
 use crate::{output, wording};
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
@@ -51,7 +52,8 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
         false => Exit::Fine,
     };
     let details = wording::with_details("likenew report");
-    output::put_with(vec![document(&evidence, findings, instrument)], &command.output, &details)?;
+    let report = RunReport { evidence, findings, instrument };
+    output::put_with(vec![report.document()], &command.output, &details)?;
     Ok(exit)
 }
 

@@ -1,0 +1,95 @@
+//! The targets of a command, on their way through its steps.
+
+use crate::exit::{Exit, Failure};
+
+/// What a step leaves for the next one, if the way goes on, and the exit code up to there.
+pub(super) type StepEnd<T> = (Option<T>, Exit);
+
+/// What happens to a target of several if a step fails for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    /// The command ends.
+    End,
+    /// It is named and left out.
+    LeaveOut,
+}
+
+/// The exit code of all targets together.
+pub(super) struct Batch {
+    is_several: bool,
+    pub(super) exit: Exit,
+}
+
+impl Batch {
+    pub(super) fn new(is_several: bool) -> Self {
+        Self { is_several, exit: Exit::Fine }
+    }
+
+    /// Does a step for each target, before anything is measured.
+    ///
+    /// # Errors
+    /// Those of the step, unless another target is left.
+    pub(super) fn prepare_each<T, U>(
+        &mut self,
+        on_failure: OnFailure,
+        items: Vec<T>,
+        typed: fn(&T) -> &str,
+        mut step: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
+    ) -> Result<Vec<U>, Failure> {
+        let is_tolerant = self.is_several && on_failure == OnFailure::LeaveOut;
+        self.each(items, is_tolerant, |item| {
+            let name = is_tolerant.then(|| typed(&item).to_owned());
+            let ended = step(item);
+            if let (Some(name), Err(_)) = (name, &ended) {
+                anstream::eprintln!("{name}:");
+            }
+            ended
+        })
+    }
+
+    /// Measures each target; several are named before, and one that fails is left out.
+    ///
+    /// # Errors
+    /// Those of the only target.
+    pub(super) fn run_each<T, U>(
+        &mut self,
+        items: Vec<T>,
+        typed: fn(&T) -> &str,
+        mut run: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
+    ) -> Result<Vec<U>, Failure> {
+        let is_several = items.len() > 1;
+        self.each(items, is_several, |item| {
+            if is_several {
+                anstream::eprintln!("{}:", typed(&item));
+            }
+            run(item)
+        })
+    }
+
+    /// Until the user stops it.
+    fn each<T, U>(
+        &mut self,
+        items: Vec<T>,
+        is_tolerant: bool,
+        mut step: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
+    ) -> Result<Vec<U>, Failure> {
+        let mut done = Vec::new();
+        for item in items {
+            if self.exit == Exit::Interrupted {
+                break;
+            }
+            match step(item) {
+                Ok((next, exit)) => {
+                    done.extend(next);
+                    self.exit = self.exit.worse(exit);
+                }
+                Err(failure) if is_tolerant => {
+                    anstream::eprintln!("{}", failure.message());
+                    self.exit = self.exit.worse(failure.exit());
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(done)
+    }
+}

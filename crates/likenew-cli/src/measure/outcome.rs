@@ -1,0 +1,146 @@
+//! Runs what is open to its end, judges and keeps it, and says how it ended.
+
+use likenew_archive::Run;
+use likenew_core::drive::Drive;
+use likenew_core::dry_run::DryRun;
+use likenew_core::lab_error::LabError;
+use likenew_core::procedure::{Evidence, Procedure};
+use likenew_core::recorder::Stop;
+use likenew_procedures::all::judge;
+use likenew_run::runner::{End, run_procedure};
+
+use super::Request;
+use super::open_run::OpenRun;
+use super::target::Target;
+use super::writes::announce_text;
+use crate::arguments::ExecutionArguments;
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+use crate::recordings::Recordings;
+use crate::run_observer::RunObserver;
+use crate::run_report::RunReport;
+use crate::wording;
+
+/// A run that is over.
+pub(super) struct Outcome {
+    /// The target as typed.
+    pub(super) typed: String,
+    /// `None` if nothing was measured. A plan may measure nothing; then its findings follow from its settings.
+    pub(super) report: Option<RunReport>,
+    pub(super) exit: Exit,
+    end: Result<End, Failure>,
+    /// Results are shown even if they could not be kept.
+    unkept: Option<Failure>,
+    /// A drive that does not answer, and its lock: closing it may never end, so that comes last.
+    pub(super) hung: Option<(Box<dyn Drive>, Target)>,
+}
+
+/// Runs, judges and keeps.
+pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
+    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, dry_run } = open;
+    let run_arguments = &request.run_arguments.execution;
+    let is_silent = run_arguments.output.quiet || request.access.is_facts();
+    if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
+        anstream::eprintln!("{announcement}");
+    }
+    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
+    let typed = target.typed.clone();
+    // Temporary files are deleted before the report, so that their space is free at once.
+    let hung = if matches!(end, Ok(End::LabError(LabError::Hung(_)))) {
+        Some((drive, target))
+    } else {
+        drop(drive);
+        None
+    };
+    let findings = judge(&*procedure, &evidence);
+    let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
+    let is_complete = matches!(end, Ok(End::Complete));
+    if let (Some(run), Ok(())) = (&archive, &kept) {
+        if run_arguments.output.details {
+            anstream::eprintln!("{}", wording::run_kept(run.path()));
+        }
+        if !is_complete {
+            anstream::eprintln!("{}", wording::resume_hint(run.path()));
+        }
+    }
+    let unkept = kept.err().map(|error| Failure::Other(error.into()));
+    let ended = end.as_ref().map_or_else(Failure::exit, |end| exit_of(end, findings.found_problem()));
+    let exit = unkept.as_ref().map_or(ended, |failure| ended.worse(failure.exit()));
+    let is_shown = !evidence.is_empty() || is_complete;
+    let report = is_shown.then_some(RunReport { evidence, findings, instrument });
+    Outcome { typed, report, exit, end, unkept, hung }
+}
+
+/// How a run ended, for scripts.
+fn exit_of(end: &End, found_problem: bool) -> Exit {
+    match end {
+        End::Complete if found_problem => Exit::Problem,
+        End::Complete => Exit::Fine,
+        End::Interrupted => Exit::Interrupted,
+        End::Failed(_) | End::LabError(_) => Exit::Unfinished,
+    }
+}
+
+impl Outcome {
+    /// Prints why the run did not come to its end, or is not kept; of several runs, with the target.
+    pub(super) fn print_end(&self, is_alone: bool) {
+        let is_fine = matches!(self.end, Ok(End::Complete)) && self.unkept.is_none();
+        if !is_alone && !is_fine {
+            anstream::eprintln!("{}:", self.typed);
+        }
+        match &self.end {
+            Ok(end) => print_end(end),
+            Err(failure) => anstream::eprintln!("{}", failure.message()),
+        }
+        if let Some(failure) = &self.unkept {
+            anstream::eprintln!("{}", failure.message());
+        }
+    }
+}
+
+fn print_end(end: &End) {
+    match end {
+        End::Complete => {}
+        End::Interrupted => anstream::eprintln!("{}", wording::STOPPED_EARLY),
+        End::Failed(Stop::Failed { op, offset, errno }) => {
+            let error = std::io::Error::from_raw_os_error(*errno);
+            anstream::eprintln!("{}", wording::error(wording::io_failed(op, *offset, &error)));
+            if error.kind() == std::io::ErrorKind::StorageFull {
+                anstream::eprintln!("{}", wording::DISK_FULL);
+            }
+        }
+        End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
+            unreachable!("a run fails with an error")
+        }
+        End::LabError(lab_error) => {
+            anstream::eprintln!("{}", wording::error(wording::ended_early(lab_error)));
+        }
+    }
+}
+
+fn follow(
+    drive: &mut dyn Drive,
+    procedure: &dyn Procedure,
+    evidence: &mut Evidence,
+    archive: Option<&mut Run>,
+    dry_run: &DryRun,
+    run_arguments: &ExecutionArguments,
+) -> Result<End, Failure> {
+    let samples = match &archive {
+        Some(run) if run_arguments.samples => Some(run.samples().map_err(anyhow::Error::new)?),
+        _ => None,
+    };
+    let mut follow = RunObserver {
+        progress: Progress::for_steps(&dry_run.planned_steps, drive),
+        archive,
+        samples: samples.as_ref(),
+        recordings: Recordings::default(),
+        segments: evidence.segments.len(),
+    };
+    let end = run_procedure(drive, procedure, evidence, &mut follow);
+    follow.progress.finish();
+    if let Some(samples) = samples {
+        samples.close().map_err(anyhow::Error::new)?;
+    }
+    Ok(end?)
+}

@@ -1,0 +1,125 @@
+//! What a run will write: announced before it, and confirmed where that wears flash.
+
+use std::path::Path;
+
+use likenew_core::drive::{Drive, Kind, LaneRequirements};
+use likenew_core::dry_run::DryRun;
+use likenew_core::fix::Fix;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::Evidence;
+use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
+
+use crate::arguments::ExecutionArguments;
+use crate::exit::Failure;
+use crate::resolved_target::ResolvedTarget;
+use crate::{prompt, wording};
+
+/// More bytes than this are written to a real drive only after a question.
+const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
+/// Rate of the drive that a dry run assumes, in bytes a second.
+const ASSUMED_BYTES_PER_S: f64 = 500e6;
+
+/// The bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
+pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
+    let is_folder = match evidence.identity.kind {
+        Kind::Folder => true,
+        Kind::File | Kind::Device => false,
+        Kind::Simulated | Kind::Nop => return None,
+    };
+    let WriteEstimate { bytes, is_bounded, rewritten } =
+        WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
+    let written = wording::will_write(bytes, is_bounded, is_folder, dry_run.elapsed);
+    if rewritten == 0 {
+        return Some(written);
+    }
+    // Each byte is read, saved to the journal, and written.
+    let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
+    Some(format!("{written}\n{}", wording::will_rewrite(rewritten, more)))
+}
+
+/// The writes of a run.
+struct WriteEstimate {
+    bytes: u64,
+    /// Whether a faster drive than the assumed one cannot write more: a run that only time ends has no bound.
+    is_bounded: bool,
+    /// Bytes of the owner's files that may be rewritten in place: all that are in use, because it is unknown
+    /// beforehand what is slow.
+    rewritten: u64,
+}
+
+impl WriteEstimate {
+    /// From a dry run on this path.
+    fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
+        let writes =
+            dry_run.workloads.iter().filter(|workload| workload.writes() && workload.reaches_drive());
+        let bound = |workload: &Workload| {
+            let longest =
+                workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
+            let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(longest));
+            workload.until.bytes.into_iter().chain(by_ops).min()
+        };
+        let bounds: Vec<Option<u64>> = writes.map(bound).collect();
+        let probes: u64 = dry_run.probes.iter().map(Probe::bytes_written).sum();
+        let bounded = bounds.iter().flatten().fold(probes, |sum, bytes| sum.saturating_add(*bytes));
+        let rewrites_files =
+            |probe: &&Probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. }));
+        let times = dry_run.probes.iter().filter(rewrites_files).count() as u64;
+        let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
+        Self {
+            bytes: bounded.max(dry_run.bytes_written),
+            is_bounded: bounds.iter().all(Option::is_some),
+            rewritten: if times > 0 { used().saturating_mul(times) } else { 0 },
+        }
+    }
+
+    fn bytes_max(&self) -> u64 {
+        self.bytes.saturating_add(self.rewritten)
+    }
+}
+
+/// Flash wears out: asks the user before many bytes are written to a real drive, and before any amount that
+/// is meant to wear it.
+pub(super) fn ask_about_wear(
+    drive: &mut dyn Drive,
+    always: bool,
+    dry_run: &DryRun,
+    resolved_target: &ResolvedTarget,
+    run_arguments: &ExecutionArguments,
+) -> Result<(), Failure> {
+    let written = WriteEstimate::from_dry_run(dry_run, &drive.identity().name);
+    let most = written.bytes_max();
+    let asks = always || most > WRITE_CONFIRM_BYTES;
+    if !asks
+        || !resolved_target.is_real()
+        || !resolved_target.is_writable()
+        || most == 0
+        || matches!(resolved_target, ResolvedTarget::Nop)
+    {
+        return Ok(());
+    }
+    let what = match written {
+        _ if always => cost(drive, most)?,
+        WriteEstimate { rewritten: 0, is_bounded, .. } => wording::writes_wear_flash(most, is_bounded),
+        WriteEstimate { bytes, rewritten, .. } => wording::writes_and_rewrites_wear_flash(bytes, rewritten),
+    };
+    if run_arguments.yes {
+        if always {
+            anstream::eprintln!("{what}");
+        }
+        return Ok(());
+    }
+    if prompt::is_interactive() && prompt::confirm(&wording::confirm(&what)) {
+        return Ok(());
+    }
+    Err(Failure::Refused(wording::not_confirmed(&what)))
+}
+
+/// What intended writes cost the drive.
+fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
+    let identity = drive.identity();
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
+    let wear = drive.lanes(&need)?.first_mut().and_then(|lane| lane.health().wear_percent);
+    let times = bytes as f64 / identity.capacity_bytes.max(1) as f64;
+    Ok(wording::aging_wears_flash(bytes, &identity.name, times, identity.capacity_bytes, wear))
+}

@@ -1,0 +1,90 @@
+//! What a run found, and how it is shown.
+
+use likenew_core::findings::Findings;
+use likenew_core::instrument::Instrument;
+use likenew_core::io::Op;
+use likenew_core::probe::{Observation, ProbeResult};
+use likenew_core::procedure::{Evidence, PastStep};
+use likenew_core::units::Nanos;
+use likenew_report::document::Document;
+
+use crate::arguments::Output;
+use crate::exit::Failure;
+use crate::factsheet::Factsheet;
+use crate::{output, wording};
+
+/// Evidence, what a procedure concluded from it, and what measured it.
+pub(crate) struct RunReport {
+    pub(crate) evidence: Evidence,
+    pub(crate) findings: Findings,
+    pub(crate) instrument: Instrument,
+}
+
+impl RunReport {
+    /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
+    /// sheet, with their `origins` if asked to.
+    pub(crate) fn show(
+        reports: Vec<Self>,
+        output: &Output,
+        details_command: &str,
+        origins: bool,
+    ) -> Result<(), Failure> {
+        let sheet = match &reports[..] {
+            [] => return Ok(()),
+            [report] => report.factsheet(output, origins),
+            _ => None,
+        };
+        let mut documents: Vec<Document> = reports.into_iter().map(Self::document).collect();
+        match (sheet, documents.len()) {
+            (Some(sheet), 1) => {
+                output::print(&sheet)?;
+                output::write_beside(documents.remove(0), output)
+            }
+            _ => output::put_with(documents, output, details_command),
+        }
+    }
+
+    /// The facts by subject, if that is what was asked for. Without details, or without facts, a run of
+    /// `facts` is shown as any other.
+    fn factsheet(&self, output: &Output, origins: bool) -> Option<String> {
+        let is_of_facts = self.evidence.plan.procedure == "facts";
+        if !is_of_facts || !output.details || output.takes_standard_output() {
+            return None;
+        }
+        let facts = self.evidence.observations.iter().rev().find_map(|past| match &past.result {
+            ProbeResult::Facts(facts) => Some(facts),
+            _ => None,
+        })?;
+        let width = output::width().min(Factsheet::WIDTH_MAX);
+        Some(Factsheet { facts, findings: &self.findings, width, origins }.to_string())
+    }
+
+    /// The document of this report.
+    pub(crate) fn document(self) -> Document {
+        let Self { evidence, findings, instrument } = self;
+        let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
+        let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+        let written = written + evidence.observations.iter().map(Observation::bytes_written).sum::<u64>();
+        let elapsed = elapsed(&evidence);
+        let breaks = evidence.segments.iter().filter(|segment| segment.after_interruption).count();
+        let breaks = breaks
+            + evidence.observations.iter().filter(|observation| observation.after_interruption).count();
+        let Evidence { plan, mut identity, .. } = evidence;
+        if breaks > 0 {
+            identity.caveats.push(wording::interrupted_parts(breaks));
+        }
+        Document::new(plan, identity, findings, instrument, written, elapsed)
+    }
+}
+
+/// From the beginning of the first step to the end of the last.
+fn elapsed(evidence: &Evidence) -> Nanos {
+    let span = |step: PastStep<'_>| match step {
+        PastStep::Segment(segment) => (segment.started_at, segment.ended_at),
+        PastStep::Observation(observation) => (observation.started_at, observation.ended_at),
+    };
+    match (evidence.history().next(), evidence.history().last()) {
+        (Some(first), Some(last)) => span(last).1.since(span(first).0),
+        _ => Nanos::ZERO,
+    }
+}
