@@ -1,14 +1,9 @@
 //! Matches a real drive with the catalog.
 
-use likenew_core::drive::Drive as _;
 use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
-use likenew_core::probe::{Probe, ProbeResult};
 use likenew_procedures::check::{CatalogMatch, MetricName};
-use likenew_real::facts_drive::FactsDrive;
 use likenew_sim::model::Model;
 use likenew_sim::{Entry, Spec, by_reported_model};
-
-use crate::resolved_target::ResolvedTarget;
 
 /// The catalog entry of a real drive.
 pub(crate) struct CatalogDrive {
@@ -20,15 +15,6 @@ pub(crate) struct CatalogDrive {
     pub(crate) simulation: Spec,
     /// Whether small writes go through a file system, which the simulation does not model.
     pub(crate) is_in_a_file_system: bool,
-}
-
-/// Facts of a real target; `None` for other targets, or if it cannot be queried.
-pub(crate) fn facts_of(resolved_target: &ResolvedTarget) -> Option<Facts> {
-    let mut glance = FactsDrive::at(resolved_target.path()?).ok()?;
-    match glance.probe(&Probe::Facts) {
-        Ok(ProbeResult::Facts(facts)) => Some(*facts),
-        _ => None,
-    }
 }
 
 /// The entry of the drive at the bottom, if that is one whole drive of a model that was sold, without a layer

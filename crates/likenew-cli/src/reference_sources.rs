@@ -1,13 +1,12 @@
 //! Finds the references of a check before it runs.
 
-use likenew_core::facts::Facts;
 use likenew_procedures::check::{CheckOptions, MetricName, OriginName, ReferenceOption};
 
 use crate::arguments::{ArchiveArguments, ReferenceArguments};
 use crate::catalog_match::{self, CatalogDrive};
 use crate::exit::Failure;
 use crate::measure::archive_root;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{ResolvedTarget, TargetFacts};
 use crate::{defaults, saved_baseline, simulated_baseline};
 
 /// Adds references by source: typed rates, catalog, simulated new drive, baseline; and the simulated drive's
@@ -29,21 +28,15 @@ pub(crate) fn add_references(
         &mut references,
         rated_metrics.into_iter().filter_map(|(metric, per_s)| Some((metric, per_s?))),
     );
-    let facts = catalog_match::facts_of(resolved_target);
-    let is_held = match facts.as_ref().and_then(catalog_match::find) {
+    let facts = resolved_target.facts();
+    let is_held = match facts.as_ref().and_then(|known| catalog_match::find(&known.facts)) {
         Some(known) => add_simulated_model(&mut references, asked, known)?,
         None => add_simulated(&mut references, asked, resolved_target)?,
     };
     if !is_held {
         return Ok(false);
     }
-    add_baseline(
-        &mut references,
-        asked,
-        (reference_arguments, archive_arguments),
-        resolved_target,
-        facts.as_ref(),
-    )?;
+    add_baseline(&mut references, asked, (reference_arguments, archive_arguments), facts.as_ref())?;
     asked.references = references;
     Ok(true)
 }
@@ -113,17 +106,11 @@ fn add_baseline(
     references: &mut Vec<ReferenceOption>,
     asked: &mut CheckOptions,
     (reference_arguments, archive_arguments): (&ReferenceArguments, &ArchiveArguments),
-    resolved_target: &ResolvedTarget,
-    facts: Option<&Facts>,
+    facts: Option<&TargetFacts>,
 ) -> Result<(), Failure> {
     let root = archive_root(archive_arguments.archive.as_deref()).ok();
-    if let Some(first) = saved_baseline::find(
-        reference_arguments.baseline.as_ref(),
-        root.as_deref(),
-        resolved_target,
-        facts,
-        asked,
-    )? {
+    let baseline = reference_arguments.baseline.as_ref();
+    if let Some(first) = saved_baseline::find(baseline, root.as_deref(), facts, asked)? {
         references.extend(first.references);
         asked.baseline_date = Some(first.started_at);
     }

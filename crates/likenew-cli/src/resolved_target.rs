@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_core::drive::Drive;
+use likenew_core::drive::{Drive, Identity};
+use likenew_core::facts::Facts;
 use likenew_core::input;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Layout, Procedure};
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
 use likenew_real::facts_drive::FactsDrive;
@@ -19,6 +21,12 @@ use crate::folder_fixes::FolderFixes;
 use crate::refreshing::DeviceRefresh;
 use crate::whole_device::{Permission, WholeDevice};
 use crate::{prompt, refreshing, wording};
+
+/// A real target, and the drives below it.
+pub(crate) struct TargetFacts {
+    pub(crate) identity: Identity,
+    pub(crate) facts: Facts,
+}
 
 /// A resolved target.
 pub(crate) enum ResolvedTarget {
@@ -201,6 +209,15 @@ impl ResolvedTarget {
         match self {
             Self::Real(path, _) | Self::Overwrite(path, ..) | Self::Preserve(path, ..) => Some(path),
             Self::Simulated(_) | Self::Nop | Self::Facts(_) => None,
+        }
+    }
+
+    /// What the system and the drive report about a real target; `None` for others, or if it cannot be queried.
+    pub(crate) fn facts(&self) -> Option<TargetFacts> {
+        let mut drive = FactsDrive::at(self.path()?).ok()?;
+        match drive.probe(&Probe::Facts) {
+            Ok(ProbeResult::Facts(facts)) => Some(TargetFacts { identity: drive.identity(), facts: *facts }),
+            _ => None,
         }
     }
 

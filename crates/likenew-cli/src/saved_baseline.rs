@@ -3,17 +3,16 @@
 use std::path::Path;
 
 use likenew_archive::{Archive, Header, Record};
-use likenew_core::drive::{Drive as _, Identity, Kind};
+use likenew_core::drive::{Identity, Kind};
 use likenew_core::facts::{Drive, Facts};
 use likenew_core::plan::Plan;
 use likenew_core::probe::ProbeResult;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, MetricName, ReferenceOption};
-use likenew_real::facts_drive::FactsDrive;
 
 use crate::arguments::Baseline;
 use crate::exit::Failure;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::TargetFacts;
 use crate::wording;
 
 /// Number of the latest checks that show how much metrics vary.
@@ -34,25 +33,20 @@ pub(crate) struct SavedBaseline {
 pub(crate) fn find(
     baseline: Option<&Baseline>,
     root: Option<&Path>,
-    resolved_target: &ResolvedTarget,
-    facts: Option<&Facts>,
+    facts: Option<&TargetFacts>,
     asked: &CheckOptions,
 ) -> Result<Option<SavedBaseline>, Failure> {
     let records = match baseline {
         Some(Baseline::None) => return Ok(None),
         Some(Baseline::Run(folder)) => vec![open_check(folder)?],
-        None => resolved_target
-            .path()
-            .zip(root)
-            .zip(facts)
-            .map_or_else(Vec::new, |((path, root), facts)| earlier_checks(path, root, facts)),
+        None => root.zip(facts).map_or_else(Vec::new, |(root, known)| earlier_checks(root, known)),
     };
     let known = records
         .iter()
         .filter_map(|record| Some((&record.header.machine.started_at, answers(record, asked)?)));
     let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
     let is_virtual = facts
-        .and_then(only_drive)
+        .and_then(|known| only_drive(&known.facts))
         .is_some_and(|drive| drive.identity.virtual_by.value().is_some_and(Option::is_some));
     Ok(dates.first().map(|first| SavedBaseline {
         started_at: (*first).clone(),
@@ -73,8 +67,7 @@ fn is_whole(record: &Record) -> bool {
 }
 
 /// The first check, and the latest ones. Runs that cannot be read are skipped.
-fn earlier_checks(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
-    let Ok(identity) = FactsDrive::at(path).map(|glance| glance.identity()) else { return Vec::new() };
+fn earlier_checks(root: &Path, TargetFacts { identity, facts }: &TargetFacts) -> Vec<Record> {
     let runs = Archive::new(root).list().unwrap_or_default();
     let is_asked = |header: &Header| {
         header.plan.procedure == "check" && same_drive(header.machine.identity.kind, identity.kind)
@@ -83,7 +76,7 @@ fn earlier_checks(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
         .into_iter()
         .filter(|run| run.header.as_ref().is_ok_and(is_asked))
         .filter_map(|run| Archive::open(&run.path).ok())
-        .filter(|record| is_whole(record) && is_same(record, &identity, facts));
+        .filter(|record| is_whole(record) && is_same(record, identity, facts));
     let first = checks.next();
     let mut latest: Vec<Record> = checks.rev().take(LATEST).collect();
     latest.reverse();
