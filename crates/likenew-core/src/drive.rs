@@ -9,6 +9,7 @@ use crate::lab_error::LabError;
 use crate::probe::{Probe, ProbeResult};
 use crate::target::{Geometry, Target};
 use crate::units::Nanos;
+use crate::wording;
 
 /// What a workload needs of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +50,7 @@ pub trait Drive {
         if access == Access::Direct && !cold {
             return Ok(());
         }
-        Err(LabError::Unsuitable(format!(
-            "{} has no page cache in front of it: leave out access and cold, or give a folder or a simulated drive",
-            self.identity().name
-        )))
+        Err(LabError::Unsuitable(wording::no_page_cache(&self.identity().name)))
     }
 
     /// Switches its addresses to the owner's old files, which can only be read, or back to its own. The files
@@ -64,10 +62,7 @@ pub trait Drive {
         if !turn {
             return Ok(());
         }
-        Err(LabError::Unsuitable(format!(
-            "{} has no old files beside what is measured: give a folder",
-            self.identity().name
-        )))
+        Err(LabError::Unsuitable(wording::no_old_files(&self.identity().name)))
     }
 
     /// What the devices below it have counted since they were attached; `None` where no device counts, such
@@ -86,7 +81,7 @@ pub trait Drive {
     /// # Errors
     /// The lab failed.
     fn probe(&mut self, _look: &Probe) -> Result<ProbeResult, LabError> {
-        Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
+        Ok(ProbeResult::Unknown(wording::CANNOT_BE_QUERIED.to_owned()))
     }
 
     /// Flash counters of a simulated drive.

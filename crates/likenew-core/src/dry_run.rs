@@ -11,6 +11,7 @@ use crate::replay_spec::{ReplaySpec, TraceTotals};
 use crate::segment::{Segment, SegmentRecorder};
 use crate::tally::Tally;
 use crate::units::Nanos;
+use crate::wording;
 use crate::workload::{Arrival, Workload};
 
 /// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
@@ -234,7 +235,7 @@ fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
 fn unknown_observation(probe: Probe, after: usize) -> Observation {
     Observation {
         probe,
-        result: ProbeResult::Unknown("this is a dry run".to_owned()),
+        result: ProbeResult::Unknown(wording::DRY_RUN.to_owned()),
         after,
         started_at: Nanos::ZERO,
         ended_at: Nanos::ZERO,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trim::DiscardCounters;
 use crate::units::Nanos;
+use crate::wording;
 
 /// Data that was rewritten on trial has to be read at least so many times as fast, or the rest is not rewritten. Chosen: less
 /// is not worth the wear.
@@ -58,14 +59,14 @@ impl Fix {
     /// What a progress bar calls it.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::TrimFree => "TRIM of free space",
-            Self::DiscardUnused => "TRIM of unpartitioned space",
-            Self::Refresh { .. } => "rewriting data in place",
-            Self::RefreshFiles { .. } => "rewriting old files",
-            Self::Rewrite { .. } => "rewriting all data in place",
-            Self::RewriteFiles { .. } => "rewriting all files in place",
-            Self::Discard => "TRIM of everything",
-            Self::Format { .. } => "format by the drive",
+            Self::TrimFree => wording::TRIM_FREE_SPACE,
+            Self::DiscardUnused => wording::TRIM_UNPARTITIONED,
+            Self::Refresh { .. } => wording::REWRITE_DATA,
+            Self::RefreshFiles { .. } => wording::REWRITE_OLD_FILES,
+            Self::Rewrite { .. } => wording::REWRITE_ALL_DATA,
+            Self::RewriteFiles { .. } => wording::REWRITE_ALL_FILES,
+            Self::Discard => wording::TRIM_EVERYTHING,
+            Self::Format { .. } => wording::FORMAT,
         }
     }
 

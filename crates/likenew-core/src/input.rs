@@ -31,9 +31,9 @@ pub const APPLICATION: Kind = Kind { name: "an application's file", bytes_max: 1
 /// What fio writes: a job with all bins of its histograms takes some 100 KB.
 pub const FIO_RESULT: Kind = Kind { name: "a result of fio", bytes_max: 64 << 20 };
 /// What a server writes beside an image: three lines.
-pub const LABEL: Kind = Kind { name: "the label of an image", bytes_max: 64 << 10 };
+pub const LABEL: Kind = Kind { name: "an image's label", bytes_max: 64 << 10 };
 /// What was measured, and on what machine: some kilobytes.
-pub const MACHINE: Kind = Kind { name: "the record of a machine", bytes_max: 4 << 20 };
+pub const MACHINE: Kind = Kind { name: "a machine's record", bytes_max: 4 << 20 };
 /// What was concluded: tables and curves.
 pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
 /// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::serde_as_text;
 use crate::stamp::Stamp;
 use crate::units::Nanos;
+use crate::wording;
 
 /// One of a lane's request slots, `0 .. depth`. A slot holds at most one I/O in flight and owns one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -106,9 +107,7 @@ impl FromStr for DataClass {
             Ok(0.0) => Ok(Self::Zero),
             Ok(1.0) => Ok(Self::Random),
             Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Ratio(share)),
-            _ => Err(format!(
-                "\"{text}\" is not a kind of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
-            )),
+            _ => Err(wording::not_a_data_class(text)),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::io::Op;
 use crate::units::{Nanos, amount};
+use crate::wording;
 
 /// Why a target could not be opened or went away.
 #[derive(Debug, thiserror::Error)]
@@ -46,27 +47,12 @@ pub struct Hang {
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMED_MAX: usize = 4;
-        let named: Vec<String> = self
-            .ios
-            .iter()
-            .take(NAMED_MAX)
-            .map(|(op, offset, length)| match op {
-                Op::Flush => "flush".to_owned(),
-                _ => format!("{op} of {} at offset {offset}", amount(u64::from(*length))),
-            })
-            .collect();
-        let more = match self.ios.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let name = |(op, offset, length): &(Op, u64, u32)| match op {
+            Op::Flush => op.to_string(),
+            _ => wording::io_at(op, &amount(u64::from(*length)), *offset),
         };
-        write!(
-            f,
-            "{} has not answered for {}; waiting for: {}{more}. What was measured until then is kept. Look at the kernel log (dmesg) \
-             for what the drive does",
-            self.target,
-            self.silent,
-            named.join(", ")
-        )
+        let named: Vec<String> = self.ios.iter().take(NAMED_MAX).map(name).collect();
+        f.write_str(&wording::hang(&self.target, self.silent, &named, self.ios.len() - named.len()))
     }
 }
 

@@ -55,4 +55,6 @@ pub mod units;
 pub mod until;
 pub mod validation;
 pub mod windows;
+mod wording;
 pub mod workload;
+mod workload_error;

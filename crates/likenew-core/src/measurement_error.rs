@@ -8,11 +8,13 @@ use crate::sample::Sample;
 use crate::segment::Segment;
 use crate::tally::Tally;
 use crate::units::Nanos;
+use crate::wording;
 
 /// Why a workload says nothing about a drive's speed. [`Segment::measurement_error`] alone decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeasurementError {
     /// Most I/Os of an operation failed, or the workload was stopped after an error.
+    #[error("{failures} of {ios} {op}s failed{}", first_failure(first.as_ref()))]
     Refused {
         /// The operation.
         op: Op,
@@ -24,11 +26,13 @@ pub enum MeasurementError {
         first: Option<RefusedIo>,
     },
     /// A job of another program had this error of the operating system; for which I/O is not known.
+    #[error("the job failed: {}", std::io::Error::from_raw_os_error(*errno))]
     JobFailed {
         /// The operating system's error number.
         errno: i32,
     },
     /// No I/O ended.
+    #[error("no I/O ended")]
     NothingEnded,
 }
 
@@ -61,7 +65,7 @@ impl fmt::Display for RefusedIo {
         write!(f, " at offset {}: ", self.offset)?;
         match self.outcome {
             Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).fmt(f),
-            Outcome::Short(bytes) => write!(f, "{bytes} bytes were moved"),
+            Outcome::Short(bytes) => f.write_str(&wording::short_io(bytes)),
             Outcome::Done => f.write_str("it succeeded"),
         }
     }
@@ -72,7 +76,7 @@ impl RefusedIo {
     pub fn reason(&self) -> String {
         match self.outcome {
             Outcome::Error(errno) => system_error(errno),
-            Outcome::Short(bytes) => format!("{bytes} bytes were moved"),
+            Outcome::Short(bytes) => wording::short_io(bytes),
             Outcome::Done => "it succeeded".into(),
         }
     }
@@ -91,27 +95,17 @@ impl MeasurementError {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
             | Self::JobFailed { errno } => system_error(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
-                format!("only {bytes} bytes were moved")
+                wording::only_short_io(*bytes)
             }
-            Self::Refused { .. } => "which I/O failed was not recorded".into(),
+            Self::Refused { .. } => wording::IO_NOT_RECORDED.into(),
             Self::NothingEnded => "no I/O ended".into(),
         }
     }
 }
 
-impl fmt::Display for MeasurementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused { op, failures, ios, first } => {
-                write!(f, "{failures} of {ios} {op}s failed")?;
-                first.iter().try_for_each(|first| write!(f, ", the first {first}"))
-            }
-            Self::JobFailed { errno } => {
-                write!(f, "the job failed: {}", std::io::Error::from_raw_os_error(*errno))
-            }
-            Self::NothingEnded => f.write_str("no I/O ended"),
-        }
-    }
+/// What a refusal says of the first I/O that failed, where it is known.
+fn first_failure(first: Option<&RefusedIo>) -> String {
+    first.map(|first| format!(", the first {first}")).unwrap_or_default()
 }
 
 impl Segment {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::io::Op;
 use crate::serde_as_text;
+use crate::wording;
 
 /// `read`, `write`, `trim`, `flush`, or `mix:70`: 70 % reads, the rest writes, drawn afresh for each I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +47,6 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || {
-            format!(
-                "\"{text}\" is not an operation: write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
-            )
-        };
         match text {
             "read" => Ok(Self::Only(Op::Read)),
             "write" => Ok(Self::Only(Op::Write)),
@@ -60,7 +56,7 @@ impl FromStr for Mix {
                 Some(0) => Ok(Self::Only(Op::Write)),
                 Some(100) => Ok(Self::Only(Op::Read)),
                 Some(percent @ 1..=99) => Ok(Self::Reads(percent)),
-                _ => Err(bad()),
+                _ => Err(wording::not_an_operation(text)),
             },
         }
     }

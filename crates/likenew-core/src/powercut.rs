@@ -15,6 +15,7 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::block_store::BlockStore;
+use crate::wording;
 
 /// The power switch of several devices: it counts their calls, and turns off after the set number of them.
 #[derive(Clone, Debug, Default)]
@@ -217,7 +218,7 @@ impl Sectors {
 }
 
 fn no_power() -> io::Error {
-    io::Error::other("there is no power")
+    io::Error::other(wording::NO_POWER)
 }
 
 impl BlockStore for VolatileDevice {

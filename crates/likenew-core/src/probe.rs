@@ -14,6 +14,7 @@ use crate::flash_counters::FlashCounters;
 use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::trim::{ReadBack, ReadBackResult, TrimCapabilities, TrimPath, TrimReport};
 use crate::units::Nanos;
+use crate::wording;
 
 /// How long [`Probe::Facts`] watches the I/O of other programs. Chosen: long enough to notice steady I/O, too
 /// short to delay a command.
@@ -56,14 +57,14 @@ impl Probe {
     /// What a progress bar calls it.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Facts => "collecting facts",
-            Self::OldFiles => "looking for old files",
-            Self::Extents => "mapping files to addresses",
-            Self::TrimPath => "checking TRIM through the layers",
-            Self::TrimClaims => "reading the drive's TRIM support",
-            Self::TrimReadBack(_) => "reading back trimmed blocks",
-            Self::Release { .. } => "releasing test data",
-            Self::Feasibility => "checking possible fixes",
+            Self::Facts => wording::COLLECT_FACTS,
+            Self::OldFiles => wording::FIND_OLD_FILES,
+            Self::Extents => wording::MAP_FILES,
+            Self::TrimPath => wording::CHECK_TRIM_PATH,
+            Self::TrimClaims => wording::READ_TRIM_SUPPORT,
+            Self::TrimReadBack(_) => wording::READ_BACK_TRIMMED,
+            Self::Release { .. } => wording::RELEASE_TEST_DATA,
+            Self::Feasibility => wording::CHECK_FIXES,
             Self::Fix(fix) => fix.name(),
         }
     }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::serde_as_text;
 use crate::units::{exact_size, parse_size};
+use crate::wording;
 
 /// A zone of addresses, spelled `whole`, `0..8GiB` or `25%..50%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,12 +44,10 @@ impl Region {
         };
         let range = at(self.start)..at(self.end);
         if range.end > capacity {
-            return Err(format!("the region {self} reaches beyond the {capacity} bytes of the drive"));
+            return Err(wording::region_beyond_end(self, capacity));
         }
         if range.is_empty() {
-            return Err(format!(
-                "the region {self} is empty on a drive of {capacity} bytes in blocks of {block}"
-            ));
+            return Err(wording::empty_region(self, capacity, block));
         }
         Ok(range)
     }
@@ -76,11 +75,7 @@ impl FromStr for Region {
         if text == "whole" {
             return Ok(Self::WHOLE);
         }
-        let bad = || {
-            format!(
-                "\"{text}\" is not a region: write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)"
-            )
-        };
+        let bad = || wording::not_a_region(text);
         let (start, end) = text.split_once("..").ok_or_else(bad)?;
         let bound = |text: &str| match text.strip_suffix('%') {
             Some(percent) => {

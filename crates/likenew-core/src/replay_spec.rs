@@ -10,6 +10,8 @@ use crate::region::Region;
 use crate::serde_as_text;
 use crate::target::Geometry;
 use crate::units::{Nanos, duration_text, size_text};
+use crate::wording;
+use crate::workload_error::WorkloadError;
 
 /// A recording, and how it is replayed. A workload has it in place of streams.
 ///
@@ -145,7 +147,7 @@ impl FromStr for Fit {
         match text {
             "modulo" => Ok(Self::Modulo),
             "scale" => Ok(Self::Scale),
-            other => Err(format!("\"{other}\" is not a way to fit addresses: write modulo or scale")),
+            other => Err(wording::not_a_fit(other)),
         }
     }
 }
@@ -171,32 +173,31 @@ impl ReplaySpec {
     /// Whether it can run on a drive of this geometry.
     ///
     /// # Errors
-    /// A sentence: what does not fit, and what would.
-    pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), String> {
+    /// What does not fit.
+    pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         if self.writes() && !geometry.writable {
-            return Err("its writes would change this target, which is read-only: replay reads only".into());
+            return Err(WorkloadError::RecordingWrites);
         }
-        let range = self.region.resolve(geometry.capacity, geometry.block)?;
+        let range = self.region.resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)?;
         let (length, block) = (self.length_max, u64::from(geometry.block));
         if !(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block) {
-            return Err(format!(
-                "length_max = {length} bytes is not a multiple of {block} in {block}..16MiB"
-            ));
+            return Err(WorkloadError::RecordingLength { length, block });
         }
-        if range.end - range.start < length {
-            return Err(format!("its region of {} bytes holds no I/O of {length}", range.end - range.start));
+        let region = range.end - range.start;
+        if region < length {
+            return Err(WorkloadError::RecordingRegion { region, length });
         }
         if let Some(clock) = self.timing.clock()
             && !(clock.speed >= 1e-3 && clock.speed <= 1e6)
         {
-            return Err(format!("speed = {} is not in 0.001..1000000", clock.speed));
+            return Err(WorkloadError::RecordingSpeed(clock.speed));
         }
         if matches!(self.data, DataClass::Stamped(_)) {
-            return Err("a recording is written over and over, so its data is never stamped".into());
+            return Err(WorkloadError::RecordingStamped);
         }
         if self.applications.len() > Self::APPLICATIONS_MAX {
             let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
-            return Err(format!("{count} applications are more than the {most} that are told apart"));
+            return Err(WorkloadError::TooManyApplications { count, most });
         }
         Ok(())
     }

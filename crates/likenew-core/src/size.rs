@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::serde_as_text;
 use crate::units::{exact_size, parse_size};
+use crate::wording;
 
 /// One length, or several with weights: `4KiB`, or `4KiB:60,64KiB:40`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,11 +72,7 @@ impl FromStr for Size {
             let weight = weight.parse().ok().filter(|w| (1..=1_000_000).contains(w));
             match (bytes, weight) {
                 (Some(bytes), Some(weight)) => choices.push((bytes, weight)),
-                _ => {
-                    return Err(format!(
-                        "\"{part}\" is not a length of an I/O: write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
-                    ));
-                }
+                _ => return Err(wording::not_a_length(part)),
             }
         }
         Ok(Self { choices })

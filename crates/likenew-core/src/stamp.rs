@@ -11,6 +11,8 @@ use std::str::FromStr;
 
 use pulp::Arch;
 
+use crate::wording;
+
 /// Bytes of a stamped sector.
 pub const SECTOR: usize = 512;
 
@@ -160,7 +162,7 @@ impl FromStr for Stamp {
         let (key, pass) = text.split_once(':').unwrap_or((text, "1"));
         match (key.parse(), pass.parse()) {
             (Ok(key), Ok(pass)) => Ok(Self { key, pass }),
-            _ => Err(format!("\"{text}\" is not a stamp: write KEY or KEY:PASS as whole numbers")),
+            _ => Err(wording::not_a_stamp(text)),
         }
     }
 }

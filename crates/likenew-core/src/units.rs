@@ -138,22 +138,23 @@ pub fn amount(bytes: u64) -> String {
 
 /// Why a spelling of a size or a duration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not {expected}")]
-pub struct BadUnit {
-    text: String,
-    expected: &'static str,
+pub enum BadUnit {
+    /// It is not a size.
+    #[error(
+        "\"{0}\" is not a size: write a whole number of bytes or a number with k, M, G, T, KiB … TiB (binary) or kB, MB, GB, TB (decimal), such as 4k or 1GiB"
+    )]
+    Size(String),
+    /// It is not a duration.
+    #[error("\"{0}\" is not a duration: write a number with ns, us, ms, s, min, h or d, such as 500ms or 3s")]
+    Duration(String),
 }
-
-const SIZE_EXPECTED: &str = "a size: write a whole number of bytes or a number with k, M, G, T, KiB … TiB (binary) or kB, MB, GB, TB (decimal), such as 4k or 1GiB";
-const DURATION_EXPECTED: &str =
-    "a duration: write a number with ns, us, ms, s, min, h or d, such as 500ms or 3s";
 
 /// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
 ///
 /// # Errors
 /// Anything else, a negative or fractional number of bytes, or a size beyond 2⁶³ bytes.
 pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
-    let bad = || BadUnit { text: text.to_owned(), expected: SIZE_EXPECTED };
+    let bad = || BadUnit::Size(text.to_owned());
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "" | "B" => 1,
@@ -175,7 +176,7 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
 /// # Errors
 /// Anything else, a bare number other than 0, or a duration that is not a whole number of nanoseconds.
 pub fn parse_duration(text: &str) -> Result<Nanos, BadUnit> {
-    let bad = || BadUnit { text: text.to_owned(), expected: DURATION_EXPECTED };
+    let bad = || BadUnit::Duration(text.to_owned());
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "ns" => 1,

@@ -4,6 +4,8 @@
 //! and amounts; numbers near the limits of their types, or a time before the one it follows, would break that
 //! in any of a hundred places. So evidence is checked once, where it is read.
 
+mod wording;
+
 use crate::counters::Counters;
 use crate::drive::Identity;
 use crate::flash_counters::FlashCounters;
@@ -12,7 +14,7 @@ use crate::procedure::Evidence;
 use crate::sample::Sample;
 use crate::segment::Segment;
 use crate::target::Geometry;
-use crate::units::{Nanos, amount};
+use crate::units::Nanos;
 use crate::windows::Windows;
 
 /// No drive's clock reads more: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
@@ -26,23 +28,18 @@ const SUM_MAX: u64 = 1 << 62;
 const BLOCK_MAX: u32 = 16 << 20;
 
 fn time(name: &str, at: Nanos) -> Result<(), String> {
-    if at <= TIME_MAX {
-        Ok(())
-    } else {
-        Err(format!("{name} is {} ns, and no clock reads more than 70 years", at.0))
-    }
+    if at <= TIME_MAX { Ok(()) } else { Err(wording::too_late(name, at)) }
 }
 
 fn at_most(name: &str, count: u64, most: u64) -> Result<(), String> {
-    if count <= most { Ok(()) } else { Err(format!("{name} is {count}, and can be at most {most}")) }
+    if count <= most { Ok(()) } else { Err(wording::too_many(name, count, most)) }
 }
 
 fn in_order(names: &str, times: &[Nanos]) -> Result<(), String> {
     for at in times {
         time(names, *at)?;
     }
-    let is_sorted = times.is_sorted();
-    if is_sorted { Ok(()) } else { Err(format!("{names} are not in the order of time")) }
+    if times.is_sorted() { Ok(()) } else { Err(wording::not_in_order(names)) }
 }
 
 impl Geometry {
@@ -53,15 +50,11 @@ impl Geometry {
     pub fn check(&self) -> Result<(), String> {
         at_most("capacity", self.capacity, AMOUNT_MAX)?;
         if self.block == 0 || self.block > BLOCK_MAX {
-            return Err(format!(
-                "a block of {} bytes is none from 1 byte to {}",
-                self.block,
-                amount(BLOCK_MAX.into())
-            ));
+            return Err(wording::impossible_block(self.block, BLOCK_MAX));
         }
         match self.boundary {
             Some(boundary) if boundary == 0 || boundary > AMOUNT_MAX => {
-                Err(format!("a boundary of {boundary} bytes is none from 1 byte to 1 EiB"))
+                Err(wording::impossible_boundary(boundary))
             }
             _ => Ok(()),
         }
@@ -74,8 +67,8 @@ impl Sample {
     /// # Errors
     /// A sentence that names what cannot be.
     pub fn check(&self) -> Result<(), String> {
-        at_most("the offset of an I/O", self.offset, AMOUNT_MAX)?;
-        in_order("due, sent and done of an I/O", &[self.due, self.sent, self.done])
+        at_most(wording::IO_OFFSET, self.offset, AMOUNT_MAX)?;
+        in_order(wording::IO_TIMES, &[self.due, self.sent, self.done])
     }
 }
 
@@ -86,21 +79,21 @@ impl Windows {
     /// A sentence that names what cannot be.
     pub fn check(&self) -> Result<(), String> {
         if self.width == 0 {
-            return Err("a window has no width".into());
+            return Err(wording::NO_WIDTH.into());
         }
-        at_most("the number of windows", self.cells.len() as u64, Self::CELLS_MAX as u64)?;
+        at_most(wording::WINDOWS, self.cells.len() as u64, Self::CELLS_MAX as u64)?;
         // Positions are multiples of the width.
-        at_most("the width of a window", self.width, SUM_MAX / Self::CELLS_MAX as u64)?;
+        at_most(wording::WINDOW_WIDTH, self.width, SUM_MAX / Self::CELLS_MAX as u64)?;
         for cell in &self.cells {
-            at_most("the I/Os of a window", cell.ios, AMOUNT_MAX)?;
-            at_most("the bytes of a window", cell.bytes, AMOUNT_MAX)?;
-            at_most("the latencies of a window", cell.latency_ns_sum, SUM_MAX)?;
-            at_most("the longest latency of a window", cell.latency_ns_max, TIME_MAX.0)?;
-            time("the end of a window", cell.last)?;
+            at_most(wording::WINDOW_IOS, cell.ios, AMOUNT_MAX)?;
+            at_most(wording::WINDOW_BYTES, cell.bytes, AMOUNT_MAX)?;
+            at_most(wording::WINDOW_LATENCIES, cell.latency_ns_sum, SUM_MAX)?;
+            at_most(wording::WINDOW_LATENCY_MAX, cell.latency_ns_max, TIME_MAX.0)?;
+            time(wording::WINDOW_END, cell.last)?;
         }
-        all("the I/Os of all windows", AMOUNT_MAX, self.cells.iter().map(|cell| cell.ios))?;
-        all("the bytes of all windows", AMOUNT_MAX, self.cells.iter().map(|cell| cell.bytes))?;
-        all("the latencies of all windows", SUM_MAX, self.cells.iter().map(|cell| cell.latency_ns_sum))
+        all(wording::WINDOWS_IOS, AMOUNT_MAX, self.cells.iter().map(|cell| cell.ios))?;
+        all(wording::WINDOWS_BYTES, AMOUNT_MAX, self.cells.iter().map(|cell| cell.bytes))?;
+        all(wording::WINDOWS_LATENCIES, SUM_MAX, self.cells.iter().map(|cell| cell.latency_ns_sum))
     }
 }
 
@@ -120,9 +113,9 @@ impl Counters {
         let known = [discards, bytes_discarded, flushes].map(Option::unwrap_or_default);
         let disk = self.disk.map_or([0; 3], |disk| [disk.reads, disk.bytes_read, disk.writes]);
         let counts = [reads, bytes_read, writes, bytes_written].into_iter().chain(known).chain(disk);
-        all("what a device counted", AMOUNT_MAX, counts)?;
-        time("busy of a device", self.busy)?;
-        time("kernel of a machine", self.kernel.unwrap_or_default())
+        all(wording::DEVICE_COUNTS, AMOUNT_MAX, counts)?;
+        time(wording::DEVICE_BUSY, self.busy)?;
+        time(wording::MACHINE_KERNEL, self.kernel.unwrap_or_default())
     }
 }
 
@@ -145,21 +138,21 @@ impl Segment {
     /// # Errors
     /// A sentence that names what cannot be.
     pub fn check(&self) -> Result<(), String> {
-        in_order("began and ended", &[self.started_at, self.ended_at])?;
+        in_order(wording::SEGMENT_TIMES, &[self.started_at, self.ended_at])?;
         time("busy", self.busy)?;
         for tally in &self.tallies {
             let streams = self.workload.stream_count();
             if usize::from(tally.stream) >= streams.max(1) {
-                return Err(format!("a tally is of stream {}, and the workload has {streams}", tally.stream));
+                return Err(wording::unknown_stream(tally.stream, streams));
             }
             at_most("latency_ns_sum", tally.latency_ns_sum, SUM_MAX)?;
             at_most("errors", tally.errors, tally.ios)?;
             at_most("short", tally.short, tally.ios)?;
-            at_most("the latencies of a tally", tally.latency.count(), AMOUNT_MAX)?;
+            at_most(wording::TALLY_LATENCIES, tally.latency.count(), AMOUNT_MAX)?;
         }
         all("ios", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.ios))?;
         all("bytes", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.bytes))?;
-        all("latency_ns_sum of all tallies", SUM_MAX, self.tallies.iter().map(|tally| tally.latency_ns_sum))?;
+        all(wording::TALLIES_LATENCIES, SUM_MAX, self.tallies.iter().map(|tally| tally.latency_ns_sum))?;
         self.seconds.check()?;
         self.gigabytes.check()?;
         self.device_counters.as_ref().map_or(Ok(()), Counters::check)?;
@@ -175,9 +168,9 @@ impl Observation {
     /// # Errors
     /// A sentence that names what cannot be.
     pub fn check(&self) -> Result<(), String> {
-        in_order("began and ended", &[self.started_at, self.ended_at])?;
+        in_order(wording::SEGMENT_TIMES, &[self.started_at, self.ended_at])?;
         self.accounting.as_ref().map_or(Ok(()), FlashCounters::check)?;
-        at_most("the bytes that were written for it", self.bytes_written(), AMOUNT_MAX)
+        at_most(wording::PROBE_BYTES, self.bytes_written(), AMOUNT_MAX)
     }
 }
 
@@ -199,16 +192,12 @@ pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment])
     geometry.check()?;
     at_most("capacity_bytes", identity.capacity_bytes, AMOUNT_MAX)?;
     let tallies = || segments.iter().flat_map(|segment| &segment.tallies);
-    all("ios of all workloads", AMOUNT_MAX, tallies().map(|tally| tally.ios))?;
-    all("bytes of all workloads", AMOUNT_MAX, tallies().map(|tally| tally.bytes))?;
-    all("latencies of all workloads", SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
-    all("the time of all workloads", SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
+    all(wording::WORKLOADS_IOS, AMOUNT_MAX, tallies().map(|tally| tally.ios))?;
+    all(wording::WORKLOADS_BYTES, AMOUNT_MAX, tallies().map(|tally| tally.bytes))?;
+    all(wording::WORKLOADS_LATENCIES, SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
+    all(wording::WORKLOADS_TIME, SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
     let device_counters = segments.iter().filter_map(|segment| segment.device_counters);
-    all(
-        "what a device counted in all",
-        AMOUNT_MAX,
-        device_counters.map(|of| of.bytes_read + of.bytes_written),
-    )
+    all(wording::DEVICE_COUNTS_ALL, AMOUNT_MAX, device_counters.map(|of| of.bytes_read + of.bytes_written))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A workload: what to do to a drive, as pure data.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -12,6 +14,7 @@ use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::units::{Nanos, size_text};
 use crate::until::Until;
+use crate::workload_error::WorkloadError;
 
 /// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -268,78 +271,66 @@ impl Workload {
     }
 
     /// What it comes to is counted in 64 bits, for many workloads together.
-    fn check_amounts(&self) -> Result<(), String> {
+    fn check_amounts(&self) -> Result<(), WorkloadError> {
         const MOST: u64 = 1 << 56;
         let Until { ops, bytes, .. } = self.until;
-        for (name, amount) in [("until.bytes", bytes), ("window", self.window)] {
-            if let Some(amount) = amount.filter(|amount| *amount > MOST) {
-                return Err(format!("{name} = {amount} bytes is more than 64 PiB"));
+        for (key, bytes) in [("until.bytes", bytes), ("window", self.window)] {
+            if let Some(bytes) = bytes.filter(|bytes| *bytes > MOST) {
+                return Err(WorkloadError::TooManyBytes { key, bytes });
             }
         }
         let length = u64::from(self.length_max()).max(1);
         if let Some(ops) = ops.filter(|ops| *ops > MOST / length) {
-            return Err(format!(
-                "until.ops = {ops} is more than 64 PiB of I/Os of {length} bytes: at most {}",
-                MOST / length
-            ));
+            return Err(WorkloadError::TooManyIos { ops, length, most: MOST / length });
         }
         Ok(())
     }
 
-    fn check_alone(&self) -> Result<(), String> {
+    fn check_alone(&self) -> Result<(), WorkloadError> {
         let Until { elapsed, ops, bytes } = self.until;
         if self.replay_spec.is_some() {
             self.check_recorded()?;
         } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
-            return Err(
-                "it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)"
-                    .into(),
-            );
+            return Err(WorkloadError::Endless);
         }
         self.check_amounts()?;
         if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
-            return Err("it needs at least one lane and at most 65535 streams".into());
+            return Err(WorkloadError::LanesOrStreams);
         }
         if self.is_rest() && (self.flush || !self.access.is_direct()) {
-            return Err("a rest has no I/Os: leave out access and flush".into());
+            return Err(WorkloadError::RestWithIos);
         }
         if self.samples > SAMPLES_MAX {
-            let samples = self.samples;
-            return Err(format!(
-                "samples = {samples} are more than the {SAMPLES_MAX} that are kept one by one"
-            ));
+            return Err(WorkloadError::TooManySamples { samples: self.samples, most: SAMPLES_MAX });
         }
         if self.window == Some(0) {
-            return Err("window = 0 bytes is not a width: leave it out, or give one such as 1MiB".into());
+            return Err(WorkloadError::EmptyWindow);
         }
         let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
         if depth > DEPTH_LIMIT {
-            return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
+            return Err(WorkloadError::TooDeep { depth, most: DEPTH_LIMIT });
         }
         let mut turns = self.streams.iter().filter_map(|stream| stream.arrival.interleaving());
         if let Some(first) = turns.next()
             && turns.any(|other| other != first)
         {
-            return Err(
-                "streams that take turns share one pace: give all of them the same depth and per_second"
-                    .into(),
-            );
+            return Err(WorkloadError::UnequalPaces);
         }
         self.streams.iter().try_for_each(Stream::check_alone)
     }
 
     /// One clock has to see when everything leaves and ends.
-    fn check_recorded(&self) -> Result<(), String> {
+    fn check_recorded(&self) -> Result<(), WorkloadError> {
         if self.lanes != 1 || !self.streams.is_empty() {
-            return Err("a recording is replayed on one lane, and without streams beside it".into());
+            return Err(WorkloadError::RecordingWithStreams);
         }
         if self.depth() == 0 {
-            return Err("a recording needs a depth of at least 1".into());
+            return Err(WorkloadError::RecordingWithoutDepth);
         }
         Ok(())
     }
 
-    fn check_streams(&self, geometry: &Geometry) -> Result<(), String> {
+    fn check_streams(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         for stream in &self.streams {
             stream.check(geometry, self.lanes)?;
         }
@@ -353,55 +344,50 @@ impl Stream {
         Self { op, size: Size::fixed(block), pattern: place, arrival: Arrival::Closed { depth }, data }
     }
 
-    fn check_alone(&self) -> Result<(), String> {
+    fn check_alone(&self) -> Result<(), WorkloadError> {
         if self.arrival.depth() == 0 {
-            return Err("a pace needs a depth of at least 1".into());
+            return Err(WorkloadError::NoDepth);
         }
         if let Some(per_second) = self.arrival.rate()
             && !(per_second > 0.0 && per_second <= 1e9)
         {
-            return Err(format!("an open pace of {per_second} per second is not in 0..10⁹"));
+            return Err(WorkloadError::ImpossibleRate(per_second));
         }
         if matches!(self.arrival, Arrival::Interleaved { weight: 0, .. }) {
-            return Err("a stream that takes turns needs a weight of at least 1".into());
+            return Err(WorkloadError::NoWeight);
         }
         if let AccessPattern::Zipf { theta, .. } = self.pattern
             && !(theta > 0.0 && theta <= 10.0)
         {
-            return Err(format!("Zipf's θ of {theta} is not in 0..10"));
+            return Err(WorkloadError::ImpossibleTheta(theta));
         }
         Ok(())
     }
 
-    fn check(&self, geometry: &Geometry, copies: u32) -> Result<(), String> {
+    fn check(&self, geometry: &Geometry, copies: u32) -> Result<(), WorkloadError> {
         if self.op.writes() && !geometry.writable {
-            return Err(format!("\"{}\" would change this target, which is read-only", self.op));
+            return Err(WorkloadError::ReadOnly(self.op));
         }
         if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
-            return Err("this target has no TRIM".into());
+            return Err(WorkloadError::NoTrim);
         }
         if let DataClass::Stamped(_) = self.data {
             self.check_stamps(geometry)?;
         }
-        let region = self.pattern.region().resolve(geometry.capacity, geometry.block)?;
+        let range = self.range(geometry)?;
+        let (region, block) = (range.end - range.start, geometry.block);
         self.check_grain(geometry)?;
-        for (bytes, _) in self.size.choices() {
-            if !bytes.is_multiple_of(geometry.block) {
-                return Err(format!(
-                    "I/Os of {bytes} bytes are not a multiple of the target's block of {} bytes",
-                    geometry.block
-                ));
+        for &(bytes, _) in self.size.choices() {
+            if !bytes.is_multiple_of(block) {
+                return Err(WorkloadError::NotInBlocks { bytes, block });
             }
             if let Some(boundary) = geometry.boundary
-                && !boundary.is_multiple_of(u64::from(*bytes))
+                && !boundary.is_multiple_of(u64::from(bytes))
             {
-                return Err(format!("I/Os of {bytes} bytes do not divide the files of {boundary} bytes"));
+                return Err(WorkloadError::AcrossFiles { bytes, boundary });
             }
-            if (region.end - region.start) / u64::from(copies) < u64::from(*bytes) {
-                return Err(format!(
-                    "its region of {} bytes is too small for I/Os of {bytes} bytes",
-                    region.end - region.start
-                ));
+            if region / u64::from(copies) < u64::from(bytes) {
+                return Err(WorkloadError::RegionTooSmall { region, bytes });
             }
         }
         Ok(())
@@ -409,33 +395,33 @@ impl Stream {
 }
 
 impl Stream {
+    /// The bytes that it may use.
+    fn range(&self, geometry: &Geometry) -> Result<Range<u64>, WorkloadError> {
+        self.pattern.region().resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)
+    }
+
     /// Places that are not multiples of the length keep to blocks, and would cross files.
-    fn check_grain(&self, geometry: &Geometry) -> Result<(), String> {
+    fn check_grain(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         let Some(grain) = self.pattern.grain() else { return Ok(()) };
         let block = geometry.block;
         if grain == 0 || !grain.is_multiple_of(block.into()) {
-            return Err(format!(
-                "places {grain} bytes apart are not multiples of the target's block of {block} bytes"
-            ));
+            return Err(WorkloadError::PlacesNotInBlocks { grain, block });
         }
-        let region = self.pattern.region().resolve(geometry.capacity, block)?;
+        let region = self.range(geometry)?;
         match geometry.boundary {
-            Some(boundary) if region.start / boundary != (region.end - 1) / boundary => Err(format!(
-                "places {grain} bytes apart would cross the files of {boundary} bytes: give a region in one of them"
-            )),
+            Some(boundary) if region.start / boundary != (region.end - 1) / boundary => {
+                Err(WorkloadError::PlacesAcrossFiles { grain, boundary })
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_stamps(&self, geometry: &Geometry) -> Result<(), String> {
+    fn check_stamps(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         if !geometry.keeps_stamps() {
-            return Err("stamped data could not be read back: this target keeps nothing".into());
+            return Err(WorkloadError::StampsNotKept);
         }
         if !geometry.block.is_multiple_of(SECTOR as u32) {
-            return Err(format!(
-                "stamped data is made of sectors of {SECTOR} bytes, and this target's blocks are {} bytes",
-                geometry.block
-            ));
+            return Err(WorkloadError::StampsNotInBlocks { sector: SECTOR, block: geometry.block });
         }
         Ok(())
     }

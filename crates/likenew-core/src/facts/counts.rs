@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
+use crate::wording;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -112,7 +113,7 @@ fn difference(now: &Fact<u64>, then: &Fact<u64>) -> Fact<u64> {
         (Fact::Value { value, origin }, Some(earlier)) => {
             Fact::new(if *value >= earlier { value - earlier } else { *value }, origin.clone())
         }
-        (Fact::Value { origin, .. }, None) => Fact::unknown("it was not known before", origin.clone()),
+        (Fact::Value { origin, .. }, None) => Fact::unknown(wording::NOT_KNOWN_BEFORE, origin.clone()),
         (other, _) => other.clone(),
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::wording;
+
 /// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and
 /// absent if it was not queried.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -179,9 +181,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fact<T> {
             FactInput::FactRepr(FactRepr::Unknown { unknown, help, origin }) => {
                 Self::Unknown { reason: unknown, help, origin }
             }
-            FactInput::Other(_) => {
-                Self::unknown("another version of likenew has written it in a form of its own", "")
-            }
+            FactInput::Other(_) => Self::unknown(wording::OTHER_FORM, ""),
         })
     }
 }

@@ -65,7 +65,7 @@ impl LayerKind {
             Self::UsbDisk => "disk behind USB",
             Self::VirtualDisk => "virtual disk",
             Self::Memory => "memory",
-            Self::Network => "disk of another machine",
+            Self::Network => "network disk",
             Self::Other => "layer",
         }
     }

@@ -1,0 +1,114 @@
+//! Every sentence of this crate that is not at the variant of an error.
+//!
+//! It imports nothing but units: everything else imports this.
+
+use std::fmt::Display;
+
+use crate::units::Nanos;
+
+// What was typed where something else was expected
+
+pub(crate) fn not_an_operation(text: &str) -> String {
+    format!(
+        "\"{text}\" is not an operation: write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
+    )
+}
+
+pub(crate) fn not_a_length(text: &str) -> String {
+    format!(
+        "\"{text}\" is not a length of an I/O: write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
+    )
+}
+
+pub(crate) fn not_a_region(text: &str) -> String {
+    format!("\"{text}\" is not a region: write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)")
+}
+
+pub(crate) fn not_a_fit(text: &str) -> String {
+    format!("\"{text}\" is not a way to fit addresses: write modulo or scale")
+}
+
+pub(crate) fn not_a_stamp(text: &str) -> String {
+    format!("\"{text}\" is not a stamp: write KEY or KEY:PASS as whole numbers")
+}
+
+pub(crate) fn not_a_data_class(text: &str) -> String {
+    format!(
+        "\"{text}\" is not a kind of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
+    )
+}
+
+// What a drive cannot do
+
+pub(crate) fn no_page_cache(drive: &str) -> String {
+    format!(
+        "{drive} has no page cache in front of it: leave out access and cold, or give a folder or a simulated drive"
+    )
+}
+
+pub(crate) fn no_old_files(drive: &str) -> String {
+    format!("{drive} has no old files beside what is measured: give a folder")
+}
+
+pub(crate) const CANNOT_BE_QUERIED: &str = "this kind of drive cannot be queried";
+pub(crate) const NO_POWER: &str = "there is no power";
+
+pub(crate) fn region_beyond_end(region: impl Display, capacity: u64) -> String {
+    format!("the region {region} reaches beyond the {capacity} bytes of the drive")
+}
+
+pub(crate) fn empty_region(region: impl Display, capacity: u64, block: u32) -> String {
+    format!("the region {region} is empty on a drive of {capacity} bytes in blocks of {block}")
+}
+
+// I/Os that failed
+
+/// `read of 4 KiB at offset 8192`
+pub(crate) fn io_at(op: impl Display, length: &str, offset: u64) -> String {
+    format!("{op} of {length} at offset {offset}")
+}
+
+/// `ios` are the first that are waited for, and `more` are not named.
+pub(crate) fn hang(target: &str, silent: Nanos, ios: &[String], more: usize) -> String {
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!(
+        "{target} has not answered for {silent}; waiting for: {}{more}. What was measured until then is kept. Look at the kernel log \
+         (dmesg) for what the drive does",
+        ios.join(", ")
+    )
+}
+
+pub(crate) fn short_io(bytes: u32) -> String {
+    format!("{bytes} bytes were moved")
+}
+
+pub(crate) fn only_short_io(bytes: u32) -> String {
+    format!("only {bytes} bytes were moved")
+}
+
+pub(crate) const IO_NOT_RECORDED: &str = "which I/O failed was not recorded";
+
+// Facts without a value
+
+pub(crate) const DRY_RUN: &str = "this is a dry run";
+pub(crate) const NOT_KNOWN_BEFORE: &str = "it was not known before";
+pub(crate) const OTHER_FORM: &str = "another version of likenew has written it in a form of its own";
+
+// What a progress bar calls probes and fixes
+
+pub(crate) const COLLECT_FACTS: &str = "collecting facts";
+pub(crate) const FIND_OLD_FILES: &str = "looking for old files";
+pub(crate) const MAP_FILES: &str = "mapping files to addresses";
+pub(crate) const CHECK_TRIM_PATH: &str = "checking TRIM through the layers";
+pub(crate) const READ_TRIM_SUPPORT: &str = "reading the drive's TRIM support";
+pub(crate) const READ_BACK_TRIMMED: &str = "reading back trimmed blocks";
+pub(crate) const RELEASE_TEST_DATA: &str = "releasing test data";
+pub(crate) const CHECK_FIXES: &str = "checking possible fixes";
+pub(crate) const TRIM_FREE_SPACE: &str = "TRIM of free space";
+pub(crate) const TRIM_UNPARTITIONED: &str = "TRIM of unpartitioned space";
+pub(crate) const TRIM_EVERYTHING: &str = "TRIM of everything";
+pub(crate) const REWRITE_DATA: &str = "rewriting data in place";
+pub(crate) const REWRITE_OLD_FILES: &str = "rewriting old files";
+pub(crate) const REWRITE_ALL_DATA: &str = "rewriting all data in place";
+pub(crate) const REWRITE_ALL_FILES: &str = "rewriting all files in place";
+pub(crate) const FORMAT: &str = "format by the drive";
