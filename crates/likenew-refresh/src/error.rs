@@ -11,7 +11,7 @@ use likenew_core::units::amount;
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// Ranges, chunk or store are such that nothing can be done with them.
-    #[error("{0}")]
+    #[error("{0}; nothing was changed")]
     Unsuitable(String),
     /// The file for a new journal holds something.
     #[error(

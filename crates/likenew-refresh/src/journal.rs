@@ -14,6 +14,7 @@ use crate::error::{RefreshError, is_readable};
 use crate::plan::{CHUNK_BYTES_MAX, PLAN_BYTES_MAX, Plan};
 use crate::ranges::Ranges;
 use crate::record::{BLOCK, Kind, Record};
+use crate::wording;
 
 /// Chunks that are kept at once.
 pub(crate) const SLOTS: usize = 2;
@@ -83,7 +84,7 @@ impl<F: DurableFile> Journal<F> {
         let journal = Self { file, plan, ranges, witnesses, id, slots_at };
         let expected = journal.slot_at(SLOTS as u64);
         if bytes != expected {
-            return Err(RefreshError::Damaged(format!("it has {bytes} bytes instead of {expected}")));
+            return Err(RefreshError::Damaged(wording::other_length(bytes, expected)));
         }
         Ok(journal)
     }
@@ -185,7 +186,7 @@ impl<F: DurableFile> Journal<F> {
         if journal == self.id && turn % SLOTS as u64 == index && turn < u64::MAX / 2 && is_possible {
             return Ok(());
         }
-        Err(RefreshError::Damaged(format!("slot {index} holds what this refresh has not written")))
+        Err(RefreshError::Damaged(wording::foreign_slot(index)))
     }
 
     /// There are no longer ones.

@@ -18,6 +18,7 @@ use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::folder::Folder;
 use crate::journal::Journal;
+use crate::wording;
 
 /// An attribute: it is written as one, whatever is cut off, and the records stay as they are.
 const RESUMED_IN: &str = "user.likenew.resumed-in";
@@ -67,10 +68,9 @@ impl JournalFile {
         let path = paths.path();
         match create_own(&paths.folder, &paths.journal) {
             Ok(file) => Ok(Self { paths: paths.clone(), file }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(RefreshError::NotOurs {
-                path,
-                reason: "it is there already, so no journal can be begun".to_owned(),
-            }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(RefreshError::NotOurs { path, reason: wording::EXISTS.to_owned() })
+            }
             Err(error) => Err(RefreshError::journal("make")(error)),
         }
     }
@@ -142,7 +142,7 @@ impl JournalFile {
         let named = folder.open_file(journal, OFlags::PATH, Mode::empty()).and_then(fstat).map_err(look)?;
         let own = fstat(file).map_err(look)?;
         if (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) {
-            let reason = "the journal was replaced by another file".to_owned();
+            let reason = wording::REPLACED.to_owned();
             return Err(RefreshError::NotOurs { path: self.path(), reason });
         }
         folder.remove(journal).and_then(|()| folder.sync()).map_err(look)
@@ -184,7 +184,7 @@ pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, Re
     // Checked before it is opened: opening a device or a pipe may have effects.
     let path_stat = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::XDEV) => return Err(refused("something is mounted on it".to_owned())),
+        Err(Errno::XDEV) => return Err(refused(wording::MOUNT_POINT.to_owned())),
         path_stat => path_stat.and_then(fstat).map_err(system)?,
     };
     check_own(&path_stat).map_err(refused)?;
@@ -204,22 +204,20 @@ fn check_own(stat: &Stat) -> Result<(), String> {
     let (owner, own) = (stat.st_uid, geteuid().as_raw());
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
-        FileType::Symlink => return Err("it is a symbolic link".to_owned()),
-        _ => return Err("it is no regular file".to_owned()),
+        FileType::Symlink => return Err(wording::SYMLINK.to_owned()),
+        _ => return Err(wording::NOT_REGULAR.to_owned()),
     }
     if owner != own {
-        return Err(format!(
-            "it belongs to user {owner}, and this runs as user {own}: only its owner can continue it"
-        ));
+        return Err(wording::other_owner(owner, own));
     }
     if stat.st_mode & 0o022 != 0 {
-        return Err("others than its owner can write to it".to_owned());
+        return Err(wording::OTHERS_WRITE.to_owned());
     }
     if stat.st_nlink != 1 {
-        return Err("it has other names (hard links), or none".to_owned());
+        return Err(wording::OTHER_LINKS.to_owned());
     }
     if stat.st_size.cast_unsigned() > Journal::<File>::BYTES_MAX {
-        return Err("it is longer than any journal".to_owned());
+        return Err(wording::TOO_LONG.to_owned());
     }
     Ok(())
 }

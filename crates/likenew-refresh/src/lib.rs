@@ -66,6 +66,7 @@ mod salvage_file;
 mod saved_piece;
 mod session;
 mod witnesses;
+mod wording;
 
 #[cfg(test)]
 mod tests;

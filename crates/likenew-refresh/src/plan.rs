@@ -10,6 +10,7 @@ use crate::error::RefreshError;
 use crate::ranges::{RANGES_MAX, Ranges};
 use crate::record::BLOCK;
 use crate::witnesses::{fingerprint, witnesses};
+use crate::wording;
 
 /// Chunks as long as the units in which SD cards want to be written, long enough that making a journal
 /// durable costs little beside them, and short enough that a stop comes within a second.
@@ -117,8 +118,7 @@ impl Plan {
             witnesses: pairs(&marks),
             ranges: pairs(&ranges),
         };
-        plan.validate()
-            .map_err(|reason| RefreshError::Unsuitable(format!("{reason}; nothing was changed")))?;
+        plan.validate().map_err(RefreshError::Unsuitable)?;
         Ok(plan)
     }
 
@@ -132,19 +132,17 @@ impl Plan {
             || !(512..=STORE_BLOCK_MAX).contains(&block)
             || bytes % u64::from(block) != 0
         {
-            return Err(format!("{bytes} bytes in blocks of {block} cannot be refreshed"));
+            return Err(wording::unsuitable_store(bytes, block));
         }
         let least = block.max(BLOCK as u32);
         if !chunk_bytes.is_power_of_two() || !(least..=CHUNK_BYTES_MAX).contains(&chunk_bytes) {
-            return Err(format!(
-                "chunks of {chunk_bytes} bytes are not possible: use a power of two from {least} to {CHUNK_BYTES_MAX}"
-            ));
+            return Err(wording::unsuitable_chunk(chunk_bytes, least, CHUNK_BYTES_MAX));
         }
         if self.identity.len() > TEXT_BYTES_MAX || self.note.len() > TEXT_BYTES_MAX {
-            return Err("its name or its note is too long".to_owned());
+            return Err(wording::LONG_TEXT.to_owned());
         }
         if self.ranges.len() > RANGES_MAX || self.witnesses.len() > RANGES_MAX {
-            return Err(format!("more than {RANGES_MAX} ranges are too many"));
+            return Err(wording::ranges_beyond(RANGES_MAX));
         }
         let read = |pairs: &[[u64; 2]]| {
             let ranges: Vec<Range<u64>> = pairs.iter().map(|[start, end]| *start..*end).collect();
@@ -152,7 +150,7 @@ impl Plan {
         };
         let (ranges, witnesses) = (read(&self.ranges)?, read(&self.witnesses)?);
         if ranges.subtract(&witnesses) != ranges {
-            return Err("what is rewritten and what is left alone overlap".to_owned());
+            return Err(wording::RANGES_OVERLAP.to_owned());
         }
         Ok((ranges, witnesses))
     }
@@ -178,15 +176,12 @@ impl Plan {
     ) -> Result<(Self, u64, u64), RefreshError> {
         let none = |reason: &str| RefreshError::NoJournal(reason.to_owned());
         if bytes < BLOCK as u64 {
-            return Err(none("it is too short"));
+            return Err(none(wording::TOO_SHORT));
         }
         let first = read(BLOCK)?;
-        let rest = first.strip_prefix(TITLE.as_bytes()).ok_or_else(|| none("it does not begin as one"))?;
-        let line = rest
-            .iter()
-            .take(16)
-            .position(|byte| *byte == b'\n')
-            .ok_or_else(|| none("it does not begin as one"))?;
+        let other = || none(wording::OTHER_BEGINNING);
+        let rest = first.strip_prefix(TITLE.as_bytes()).ok_or_else(other)?;
+        let line = rest.iter().take(16).position(|byte| *byte == b'\n').ok_or_else(other)?;
         let (version, rest) = (&rest[..line], &rest[line + 1..]);
         if version != VERSION.as_bytes() {
             return Err(RefreshError::OtherVersion(
@@ -197,19 +192,19 @@ impl Plan {
         let (length, expected) = line
             .and_then(|line| line.split_once(' '))
             .and_then(|(length, hash)| Some((length.parse().ok()?, u64::from_str_radix(hash, 16).ok()?)))
-            .ok_or_else(|| none("its second line is damaged"))?;
+            .ok_or_else(|| none(wording::SECOND_LINE_DAMAGED))?;
         let start = TITLE.len() + VERSION.len() + 1 + 28;
         let length: u64 = length;
         if length > PLAN_BYTES_MAX || start as u64 + length > bytes {
-            return Err(none("its plan is not all there"));
+            return Err(none(wording::PLAN_INCOMPLETE));
         }
         let end = start + length as usize;
         let json = &read(end)?[start..];
         if hash(json) != expected {
-            return Err(none("its plan is damaged"));
+            return Err(none(wording::PLAN_DAMAGED));
         }
         let plan: Self = serde_json::from_slice(json)
-            .map_err(|error| RefreshError::Damaged(format!("its plan is invalid: {error}")))?;
+            .map_err(|error| RefreshError::Damaged(wording::invalid_plan(&error)))?;
         plan.validate().map_err(RefreshError::Damaged)?;
         Ok((plan, expected, end.next_multiple_of(BLOCK) as u64))
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::RefreshError;
+use crate::wording;
 
 /// Ranges of bytes in ascending order that do not overlap, none of them empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,40 +19,28 @@ impl Ranges {
     /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it
     /// ends; or there are too many.
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
-        let refuse = |range: &Range<u64>, reason: &str| {
-            Err(RefreshError::Unsuitable(format!(
-                "bytes {}..{} cannot be refreshed: {reason}; nothing was changed",
-                range.start, range.end
-            )))
-        };
         let block = u64::from(block);
         let mut kept: Vec<Range<u64>> = Vec::new();
         for range in ranges {
             if range.is_empty() {
-                return refuse(range, "there is nothing between them");
+                return Err(RefreshError::Unsuitable(wording::empty_range(range)));
             }
             if range.end > bytes {
-                return refuse(range, &format!("all there is are {bytes} bytes"));
+                return Err(RefreshError::Unsuitable(wording::range_beyond_end(range, bytes)));
             }
             if !range.start.is_multiple_of(block) || !range.end.is_multiple_of(block) {
-                return refuse(range, &format!("they are no whole blocks of {block} bytes"));
+                return Err(RefreshError::Unsuitable(wording::range_not_in_blocks(range, block)));
             }
             match kept.last_mut() {
                 Some(last) if range.start < last.end => {
-                    return refuse(
-                        range,
-                        &format!("they begin before byte {}, where those in front of them end", last.end),
-                    );
+                    return Err(RefreshError::Unsuitable(wording::overlapping_range(range, last.end)));
                 }
                 Some(last) if range.start == last.end => last.end = range.end,
                 _ => kept.push(range.clone()),
             }
         }
         if kept.len() > RANGES_MAX {
-            return Err(RefreshError::Unsuitable(format!(
-                "{} ranges are more than the {RANGES_MAX} that one refresh keeps: do them in several; nothing was changed",
-                kept.len()
-            )));
+            return Err(RefreshError::Unsuitable(wording::too_many_ranges(kept.len(), RANGES_MAX)));
         }
         Ok(Self(kept))
     }

@@ -13,6 +13,7 @@ use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
 use crate::salvage::append;
 use crate::witnesses::{fingerprint, witnesses};
+use crate::wording;
 
 /// An interrupted refresh that was inspected. Nothing has been written yet.
 #[derive(Debug)]
@@ -60,9 +61,8 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         let StoreFacts { identity, marks } = known.into();
         let mut journal = Journal::open(file)?;
         let plan = journal.plan();
-        let known = |identity: &str, bytes, block| format!("{identity}, {bytes} bytes in blocks of {block}");
-        let (of_journal, of_store) =
-            (known(&plan.identity, plan.bytes, plan.block), known(identity, store.bytes(), store.block()));
+        let of_journal = wording::store(&plan.identity, plan.bytes, plan.block);
+        let of_store = wording::store(identity, store.bytes(), store.block());
         if of_journal != of_store {
             return Err(RefreshError::OtherStore { journal: of_journal, store: of_store });
         }
@@ -199,7 +199,7 @@ impl State {
                     ((two, saved_two), (one, saved_one))
                 };
                 if !follows(&older.0, &newest.0) {
-                    return damaged("its slots do not follow each other");
+                    return damaged(wording::SLOTS_OUT_OF_ORDER);
                 }
                 Self { newest, older: Some(older), doubtful: None }
             }
@@ -209,12 +209,12 @@ impl State {
             [Slot::Whole(record, bytes), Slot::Torn(torn)]
             | [Slot::Torn(torn), Slot::Whole(record, bytes)] => {
                 if torn.turn.abs_diff(record.turn) != 1 || torn.kind != Kind::Chunk {
-                    return damaged("its slots do not follow each other");
+                    return damaged(wording::SLOTS_OUT_OF_ORDER);
                 }
                 alone(record, bytes, Some(torn))
             }
             [Slot::Torn(_) | Slot::Nothing, Slot::Torn(_) | Slot::Nothing] => {
-                return damaged("neither of its slots is whole, which no cut does");
+                return damaged(wording::NO_WHOLE_SLOT);
             }
         })
     }
@@ -237,11 +237,7 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
     {
         return Ok(());
     }
-    Err(RefreshError::Damaged(format!(
-        "its copy of the {} bytes at {} is not whole, and the data there does not match it",
-        record.length(),
-        record.range.start
-    )))
+    Err(RefreshError::Damaged(wording::copy_not_whole(record.range.start, record.length())))
 }
 
 /// Where the store differs from what was saved, block by block; adjacent ones of a kind as one.

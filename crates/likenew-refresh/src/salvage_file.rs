@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::durable_file::DurableFile;
 use crate::journal_file::{JournalPaths, create_own, open_own};
+use crate::wording;
 
 /// Files at most; there are never so many, as each holds what one cut has torn.
 const FILES_MAX: u32 = 1000;
@@ -48,11 +49,8 @@ impl SalvageFile {
                 return Ok((file, path));
             }
         }
-        let name = folder.path().join(self.paths.salvage());
-        Err(io::Error::other(format!(
-            "{} and {FILES_MAX} files with further numbers are there already: look at them, and move them away",
-            name.display()
-        )))
+        let first = folder.path().join(self.paths.salvage());
+        Err(io::Error::other(wording::too_many_salvage_files(&first, FILES_MAX)))
     }
 }
 

@@ -65,8 +65,6 @@ impl SavedPiece {
     pub fn extract(&self, file: &mut impl DurableFile, into: &mut impl Write) -> Result<(), RefreshError> {
         let mut bytes = vec![0; (self.range.end - self.range.start) as usize];
         file.read_at(self.at, &mut bytes).map_err(RefreshError::journal("read"))?;
-        into.write_all(&bytes)
-            .and_then(|()| into.flush())
-            .map_err(RefreshError::journal("take a chunk out of"))
+        into.write_all(&bytes).and_then(|()| into.flush()).map_err(RefreshError::journal("copy a chunk from"))
     }
 }

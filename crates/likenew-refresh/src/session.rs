@@ -13,6 +13,7 @@ use crate::plan::{StoreFacts, Task};
 use crate::refresh::{Progress, Refresh};
 use crate::resume::InspectedRefresh;
 use crate::salvage_file::SalvageFile;
+use crate::wording;
 
 /// A refresh under way, with its journal in its place.
 #[derive(Debug)]
@@ -155,7 +156,7 @@ impl InterruptedRefresh {
             Ok(journal) => (journal.identity().to_owned(), journal.note().to_owned()),
             Err(RefreshError::NoJournal(reason)) => {
                 if Journal::has_chunks(&mut file)? {
-                    return Err(RefreshError::Damaged(format!("{reason}, and chunks were saved in it")));
+                    return Err(RefreshError::Damaged(wording::chunks_without_plan(&reason)));
                 }
                 file.remove()?;
                 return Ok(None);

@@ -19,10 +19,11 @@ const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
 const ALLOWED: [(&str, &str, &str); 2] = [
     ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
     ("generator/file.rs", "{key} = {{ value", "a line of TOML"),
+    ("src/plan.rs", "likenew refresh journal: ", "the first bytes of every journal, by which it is known"),
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 16] = [
+const SENTENCES_LEFT: [(&str, usize); 15] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
     ("crates/likenew-cli", 23),
@@ -33,7 +34,6 @@ const SENTENCES_LEFT: [(&str, usize); 16] = [
     ("crates/likenew-nbd", 26),
     ("crates/likenew-procedures", 1),
     ("crates/likenew-real", 21),
-    ("crates/likenew-refresh", 39),
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),
     ("crates/likenew-run", 4),

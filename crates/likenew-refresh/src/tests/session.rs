@@ -223,7 +223,7 @@ fn a_journal_that_somebody_else_can_have_written_is_not_believed() {
     fs::write(&path, &content).unwrap();
     for mode in [0o620, 0o602, 0o666] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        assert!(refusal(&place).contains("others than its owner"));
+        assert!(refusal(&place).contains("users other than its owner"));
     }
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     assert!(InterruptedRefresh::find(&place).unwrap().is_some(), "it is our own now");

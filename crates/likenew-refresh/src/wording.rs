@@ -1,0 +1,108 @@
+//! Why a task, a journal or its file is refused: what stands in the sentences of [`RefreshError`](crate::RefreshError).
+
+use std::ops::Range;
+use std::path::Path;
+
+// Tasks that cannot be done
+
+pub(crate) fn empty_range(range: &Range<u64>) -> String {
+    unsuitable_range(range, "there is nothing between them")
+}
+
+pub(crate) fn range_beyond_end(range: &Range<u64>, bytes: u64) -> String {
+    unsuitable_range(range, &format!("there are only {bytes} bytes"))
+}
+
+pub(crate) fn range_not_in_blocks(range: &Range<u64>, block: u64) -> String {
+    unsuitable_range(range, &format!("they are not whole blocks of {block} bytes"))
+}
+
+/// `end`: of the range in front.
+pub(crate) fn overlapping_range(range: &Range<u64>, end: u64) -> String {
+    unsuitable_range(range, &format!("they begin before byte {end}, where those in front of them end"))
+}
+
+fn unsuitable_range(range: &Range<u64>, reason: &str) -> String {
+    format!("bytes {}..{} cannot be refreshed: {reason}", range.start, range.end)
+}
+
+pub(crate) fn too_many_ranges(count: usize, most: usize) -> String {
+    format!("{count} ranges are more than the {most} that one refresh keeps: do them in several")
+}
+
+// Plans that cannot be: of a task, or read from a journal
+
+pub(crate) fn unsuitable_store(bytes: u64, block: u32) -> String {
+    format!("{bytes} bytes in blocks of {block} cannot be refreshed")
+}
+
+pub(crate) fn unsuitable_chunk(bytes: u32, least: u32, most: u32) -> String {
+    format!("chunks of {bytes} bytes are not possible: use a power of two from {least} to {most}")
+}
+
+pub(crate) fn ranges_beyond(most: usize) -> String {
+    format!("more than {most} ranges are too many")
+}
+
+pub(crate) const LONG_TEXT: &str = "its name or its note is too long";
+pub(crate) const RANGES_OVERLAP: &str = "what is rewritten and what is left alone overlap";
+
+// Files that are not a whole journal
+
+pub(crate) const TOO_SHORT: &str = "it is too short";
+pub(crate) const OTHER_BEGINNING: &str = "it does not begin like one";
+pub(crate) const SECOND_LINE_DAMAGED: &str = "its second line is damaged";
+pub(crate) const PLAN_INCOMPLETE: &str = "its plan is incomplete";
+pub(crate) const PLAN_DAMAGED: &str = "its plan is damaged";
+
+// Journals that are damaged
+
+pub(crate) fn invalid_plan(error: &serde_json::Error) -> String {
+    format!("its plan is invalid: {error}")
+}
+
+pub(crate) fn other_length(bytes: u64, expected: u64) -> String {
+    format!("it has {bytes} bytes instead of {expected}")
+}
+
+pub(crate) fn foreign_slot(index: u64) -> String {
+    format!("slot {index} holds what this refresh has not written")
+}
+
+pub(crate) fn chunks_without_plan(reason: &str) -> String {
+    format!("{reason}, and chunks were saved in it")
+}
+
+pub(crate) fn copy_not_whole(offset: u64, length: u64) -> String {
+    format!("its copy of the {length} bytes at {offset} is not whole, and the data there does not match it")
+}
+
+pub(crate) const SLOTS_OUT_OF_ORDER: &str = "its slots do not follow each other";
+pub(crate) const NO_WHOLE_SLOT: &str = "neither of its slots is whole, which no cut does";
+
+/// A store as a refusal names it, of which a journal may be another's.
+pub(crate) fn store(identity: &str, bytes: u64, block: u32) -> String {
+    format!("{identity}, {bytes} bytes in blocks of {block}")
+}
+
+// Files in the place of a journal that need not be our own
+
+pub(crate) fn other_owner(owner: u32, own: u32) -> String {
+    format!("it belongs to user {owner}, and this runs as user {own}: only its owner can continue it")
+}
+
+pub(crate) const EXISTS: &str = "it is there already, so no journal can be begun";
+pub(crate) const REPLACED: &str = "the journal was replaced by another file";
+pub(crate) const MOUNT_POINT: &str = "something is mounted on it";
+pub(crate) const SYMLINK: &str = "it is a symbolic link";
+pub(crate) const NOT_REGULAR: &str = "it is not a regular file";
+pub(crate) const OTHERS_WRITE: &str = "users other than its owner can write to it";
+pub(crate) const OTHER_LINKS: &str = "it has other names (hard links), or none";
+pub(crate) const TOO_LONG: &str = "it is longer than any journal";
+
+pub(crate) fn too_many_salvage_files(first: &Path, most: u32) -> String {
+    format!(
+        "{} and {most} files with further numbers are there already: look at them, and move them away",
+        first.display()
+    )
+}
