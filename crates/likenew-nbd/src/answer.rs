@@ -10,6 +10,7 @@ use crate::outbox::Outbox;
 use crate::reply::Reply;
 use crate::request::{Command, ValidRequest};
 use crate::store::Store;
+use crate::wording;
 
 /// Answers a request that has ended. Returns the store's error, if it failed.
 pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
@@ -110,8 +111,8 @@ fn head(out: &mut Outbox, reply: Reply, ask: &ValidRequest) {
 /// What the number means here.
 fn reason(errno: Errno) -> &'static str {
     match errno {
-        Errno::NoSpace => "there is no room for these bytes beside the drive",
-        Errno::NotSupported => "zeros would have to be written out",
-        _ => "the drive has answered with an error",
+        Errno::NoSpace => wording::NO_SPACE,
+        Errno::NotSupported => wording::NO_FAST_ZEROS,
+        _ => wording::DRIVE_ERROR,
     }
 }

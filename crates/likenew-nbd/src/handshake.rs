@@ -7,6 +7,7 @@ use crate::outbox::Outbox;
 use crate::protocol::{
     NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, allocation, handshake, info, option, rep,
 };
+use crate::wording;
 
 /// Bytes of an option without its data.
 pub(crate) const OPTION_BYTES: usize = 16;
@@ -73,7 +74,7 @@ impl Handshake {
     /// Takes the client's flags, its first words.
     pub(crate) fn take_flags(&mut self, flags: u32) -> HandshakeStep {
         if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
-            return HandshakeStep::Drop("it has sent flags that were not offered");
+            return HandshakeStep::Drop(wording::OTHER_FLAGS);
         }
         self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
         HandshakeStep::Continue
@@ -103,13 +104,13 @@ impl Handshake {
                 answer(out, option, rep::ACK, &[]);
             }
             option::LIST | option::STRUCTURED_REPLY => {
-                answer(out, option, rep::ERR_INVALID, b"this option has no data");
+                answer(out, option, rep::ERR_INVALID, wording::OPTION_WITH_DATA);
             }
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
                 self.take_contexts(option, data, export, out);
             }
-            option::STARTTLS => answer(out, option, rep::ERR_UNSUP, b"this server has no TLS"),
-            _ => answer(out, option, rep::ERR_UNSUP, b"this server does not know this option"),
+            option::STARTTLS => answer(out, option, rep::ERR_UNSUP, wording::OPTION_TLS),
+            _ => answer(out, option, rep::ERR_UNSUP, wording::OPTION_UNKNOWN),
         }
         HandshakeStep::Continue
     }
@@ -117,7 +118,7 @@ impl Handshake {
     /// The old way to choose an export: it has no reply for a refusal.
     fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         if !export.is_named(name) {
-            return HandshakeStep::Drop("it wants an export of another name");
+            return HandshakeStep::Drop(wording::OTHER_EXPORT);
         }
         out.put_u64(export.capacity);
         out.put_u16(export.flags(self.structured));
@@ -129,11 +130,11 @@ impl Handshake {
 
     fn take_info(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         let Some((name, wanted)) = read_info(data) else {
-            answer(out, option, rep::ERR_INVALID, b"the lengths in its data do not fit");
+            answer(out, option, rep::ERR_INVALID, wording::OPTION_LENGTHS);
             return HandshakeStep::Continue;
         };
         if !export.is_named(name) {
-            answer(out, option, rep::ERR_UNKNOWN, b"there is no export of this name");
+            answer(out, option, rep::ERR_UNKNOWN, wording::OPTION_EXPORT);
             return HandshakeStep::Continue;
         }
         let mut say = |kind: u16, data: &[u8]| {
@@ -163,13 +164,13 @@ impl Handshake {
             self.allocation = None;
         }
         if !self.structured {
-            return answer(out, option, rep::ERR_INVALID, b"structured replies come first");
+            return answer(out, option, rep::ERR_INVALID, wording::OPTION_TOO_EARLY);
         }
         let Some((name, queries)) = read_contexts(data) else {
-            return answer(out, option, rep::ERR_INVALID, b"the lengths in its data do not fit");
+            return answer(out, option, rep::ERR_INVALID, wording::OPTION_LENGTHS);
         };
         if !export.is_named(name) {
-            return answer(out, option, rep::ERR_UNKNOWN, b"there is no export of this name");
+            return answer(out, option, rep::ERR_UNKNOWN, wording::OPTION_EXPORT);
         }
         let context = allocation::NAME.as_bytes();
         let is_wanted = match sets {

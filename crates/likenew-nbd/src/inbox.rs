@@ -2,8 +2,8 @@
 
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes in order of arrival: those from `start` to `end`. The memory behind them is kept, so that it is
-/// cleared only once.
+/// Bytes in order of arrival: `bytes[start..end]`. `bytes` never shrinks, because growing it again would fill the
+/// new part with zeros, which the next read overwrites anyway.
 #[derive(Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,

@@ -32,3 +32,4 @@ mod request;
 mod session;
 #[cfg(test)]
 mod tests;
+mod wording;

@@ -2,6 +2,8 @@
 
 use likenew_core::units::Nanos;
 
+use crate::wording;
+
 /// Lines at once.
 const BURST: u32 = 20;
 /// One more is allowed after each of these.
@@ -31,7 +33,7 @@ impl Notes {
         }
         self.remaining -= 1;
         if self.skips > 0 {
-            self.lines.push(format!("{} more lines like the last ones were left out", self.skips));
+            self.lines.push(wording::notes_left_out(self.skips));
             self.skips = 0;
         }
         self.lines.push(line);

@@ -5,6 +5,7 @@ use crate::errno::Errno;
 use crate::export::Export;
 use crate::limits::PAYLOAD_MAX;
 use crate::protocol::{REQUEST_MAGIC, command, flag};
+use crate::wording;
 
 /// A request as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,24 +123,24 @@ impl Header {
             return Ok(command);
         }
         if self.flags & !(flags | flag::FUA) != 0 {
-            return Err(refuse(Errno::Invalid, "flags that this command does not have"));
+            return Err(refuse(Errno::Invalid, wording::COMMAND_FLAGS));
         }
         let writes = matches!(command, Command::Write | Command::Trim | Command::Zero { .. });
         if writes && export.read_only {
-            return Err(refuse(Errno::Perm, "a write to an export that may only be read"));
+            return Err(refuse(Errno::Perm, wording::READ_ONLY));
         }
         match command {
             Command::Flush if (self.offset, self.length) != (0, 0) => {
-                return Err(refuse(Errno::Invalid, "a flush of a range"));
+                return Err(refuse(Errno::Invalid, wording::FLUSH_OF_RANGE));
             }
             Command::Trim if !export.trims => {
-                return Err(refuse(Errno::Invalid, "a TRIM to a drive that takes none"));
+                return Err(refuse(Errno::Invalid, wording::NO_TRIM));
             }
             Command::Status { .. } if !negotiation.allocation => {
-                return Err(refuse(Errno::Invalid, "a question about blocks without a metadata context"));
+                return Err(refuse(Errno::Invalid, wording::STATUS_WITHOUT_CONTEXT));
             }
             Command::Status { .. } if self.length == 0 => {
-                return Err(refuse(Errno::Invalid, "a question about no blocks"));
+                return Err(refuse(Errno::Invalid, wording::STATUS_OF_NOTHING));
             }
             _ => {}
         }
@@ -164,14 +165,14 @@ impl Header {
                 (command, flag::NO_HOLE | flag::FAST_ZERO)
             }
             command::BLOCK_STATUS => (Command::Status { single_extent: has(flag::REQ_ONE) }, flag::REQ_ONE),
-            _ => return Err(refuse(Errno::Invalid, "an unknown command")),
+            _ => return Err(refuse(Errno::Invalid, wording::COMMAND_UNKNOWN)),
         })
     }
 
     fn check_range(&self, command: Command, export: &Export) -> Result<(), Refusal> {
         let (block, length) = (u64::from(export.block), u64::from(self.length));
         if !self.offset.is_multiple_of(block) || !length.is_multiple_of(block) {
-            return Err(refuse(Errno::Invalid, "a range that is not made of whole blocks"));
+            return Err(refuse(Errno::Invalid, wording::NOT_IN_BLOCKS));
         }
         let fits = self.offset.checked_add(length).is_some_and(|end| end <= export.capacity);
         if !fits {
@@ -179,15 +180,15 @@ impl Header {
                 Command::Write | Command::Zero { .. } => Errno::NoSpace,
                 _ => Errno::Invalid,
             };
-            return Err(refuse(errno, "a range beyond the end"));
+            return Err(refuse(errno, wording::BEYOND_END));
         }
         if self.length > PAYLOAD_MAX {
             match command {
                 Command::Read { single_reply: true } => {
-                    return Err(refuse(Errno::Overflow, "a read in one chunk of more than 32 MiB"));
+                    return Err(refuse(Errno::Overflow, wording::LONG_CHUNK));
                 }
                 Command::Read { .. } | Command::Write => {
-                    return Err(refuse(Errno::Invalid, "a payload of more than 32 MiB"));
+                    return Err(refuse(Errno::Invalid, wording::LONG_PAYLOAD));
                 }
                 _ => {}
             }

@@ -21,6 +21,7 @@ use crate::request::{Command, ValidRequest};
 use crate::serve_stats::{LagHistogram, ServeStats};
 use crate::session::{ParseOutcome, Session};
 use crate::store::Store;
+use crate::wording;
 
 /// How a drive is served.
 pub struct Service {
@@ -101,7 +102,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         let peer = format!("client {id} ({peer})");
         if self.sessions.len() >= CONNECTIONS_MAX || self.closing_deadline.is_some() {
             self.stats.dropped += 1;
-            self.notes.add(now, format!("{peer} was refused: there are {CONNECTIONS_MAX} clients already"));
+            self.notes.add(now, wording::client_refused(&peer, CONNECTIONS_MAX));
             return;
         }
         self.sessions.push(Session::new(id, peer, stream, now));
@@ -213,11 +214,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 Ok(ParseOutcome::Request(ask)) => self.take(index, ask),
                 Ok(ParseOutcome::Refused(errno, reason)) => {
                     self.stats.refused += 1;
-                    self.note(
-                        index,
-                        now,
-                        &format!("a request was refused: {reason} (error {})", errno.number()),
-                    );
+                    self.note(index, now, &wording::request_refused(reason, errno.number()));
                 }
                 Ok(ParseOutcome::Transmits) => self.stats.clients += 1,
                 Ok(ParseOutcome::Step) => {}
@@ -225,7 +222,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 Err(reason) => {
                     session.drop_now();
                     self.stats.dropped += 1;
-                    self.note(index, now, &format!("was dropped: {reason}"));
+                    self.note(index, now, &wording::client_dropped(reason));
                     return;
                 }
             }
@@ -241,8 +238,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 self.stats.count(&ask);
             }
             Command::Zero { keep_allocated, only_fast: true } if !self.engine.zeros_fast(keep_allocated) => {
-                let reason = "zeros would have to be written out";
-                reply.error(&mut session.outbox, Errno::NotSupported, reason, None);
+                reply.error(&mut session.outbox, Errno::NotSupported, wording::NO_FAST_ZEROS, None);
                 self.stats.refused += 1;
             }
             _ => {
@@ -273,13 +269,9 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 (error, failed) => {
                     self.stats.failed += 1;
                     if let Some(error) = error {
-                        self.note(index, now, &format!("a read has failed: {error}"));
+                        self.note(index, now, &wording::read_failed(&error));
                     } else if failed.is_some_and(|(errno, _)| errno == Errno::NoSpace) {
-                        self.note(
-                            index,
-                            now,
-                            "a write has failed: what may be kept beside the drive is full",
-                        );
+                        self.note(index, now, wording::STORE_IS_FULL);
                     }
                 }
             }
@@ -302,7 +294,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             if session.deadline().is_some_and(|deadline| deadline <= now) {
                 session.drop_now();
                 self.stats.dropped += 1;
-                self.note(index, now, "was dropped: it has not chosen the export in time");
+                self.note(index, now, &wording::client_dropped(wording::TOO_LATE));
             } else if let Some(closing_deadline) = self.closing_deadline {
                 if closing_deadline <= now {
                     session.drop_now();
@@ -316,12 +308,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
 
     fn note(&mut self, index: usize, now: Nanos, what: &str) {
         let session = &mut self.sessions[index];
-        let last = match session.may_note() {
-            None => return,
-            Some(0) => " (nothing more is noted of it)",
-            Some(_) => "",
-        };
-        self.notes.add(now, format!("{}: {what}{last}", session.peer));
+        let Some(more) = session.may_note() else { return };
+        self.notes.add(now, wording::note(&session.peer, what, more == 0));
     }
 }
 

@@ -15,6 +15,7 @@ use crate::outbox::Outbox;
 use crate::protocol::{option, rep};
 use crate::reply::Reply;
 use crate::request::{Command, Header, NegotiatedOptions, Refusal, ValidRequest};
+use crate::wording;
 
 /// One client.
 pub(crate) struct Session<S> {
@@ -212,7 +213,12 @@ impl<S: Read + Write> Session<S> {
                     return Ok(ParseOutcome::NeedMore);
                 };
                 if ending {
-                    handshake::answer(&mut self.outbox, head.option, rep::ERR_SHUTDOWN, b"the server ends");
+                    handshake::answer(
+                        &mut self.outbox,
+                        head.option,
+                        rep::ERR_SHUTDOWN,
+                        wording::OPTION_AT_END,
+                    );
                     return self.after_option(HandshakeStep::Continue);
                 }
                 let then = self.handshake.take(head.option, data, export, &mut self.outbox);
@@ -224,7 +230,7 @@ impl<S: Read + Write> Session<S> {
                     return Ok(ParseOutcome::NeedMore);
                 }
                 let option = *option;
-                handshake::answer(&mut self.outbox, option, rep::ERR_TOO_BIG, b"its data is too long");
+                handshake::answer(&mut self.outbox, option, rep::ERR_TOO_BIG, wording::OPTION_DATA_LONG);
                 self.after_option(HandshakeStep::Continue)
             }
             Phase::Request => self.parse_request(export, ending),
@@ -253,17 +259,17 @@ impl<S: Read + Write> Session<S> {
 
     fn parse_option(&mut self) -> Result<ParseOutcome, &'static str> {
         let Some(bytes) = self.inbox.take_array::<OPTION_BYTES>() else { return Ok(ParseOutcome::NeedMore) };
-        let head = OptionHead::read(&bytes).ok_or("what it has sent is no option")?;
+        let head = OptionHead::read(&bytes).ok_or(wording::NO_OPTION)?;
         self.options += 1;
         if self.options > OPTIONS_MAX {
-            return Err("it does nothing but send options");
+            return Err(wording::ONLY_OPTIONS);
         }
         self.phase = match head.length {
             0..=OPTION_BYTES_MAX => Phase::OptionData(head),
             length @ ..=OPTION_BYTES_SKIPPED_MAX if head.option != option::EXPORT_NAME => {
                 Phase::OptionSkipped { option: head.option, remaining: length }
             }
-            _ => return Err("an option of it is far too long"),
+            _ => return Err(wording::LONG_OPTION),
         };
         Ok(ParseOutcome::Step)
     }
@@ -272,9 +278,9 @@ impl<S: Read + Write> Session<S> {
         let Some(bytes) = self.inbox.take_array::<{ Header::BYTES }>() else {
             return Ok(ParseOutcome::NeedMore);
         };
-        let header = Header::read(&bytes).ok_or("what it has sent is no request")?;
+        let header = Header::read(&bytes).ok_or(wording::NO_REQUEST)?;
         let command = match header.command(export, self.negotiation) {
-            Ok(_) if ending => Err(Refusal { errno: Errno::Shutdown, reason: "the server ends" }),
+            Ok(_) if ending => Err(Refusal { errno: Errno::Shutdown, reason: wording::REQUEST_AT_END }),
             other => other,
         };
         let remaining = header.payload_bytes();

@@ -152,7 +152,7 @@ fn nonsense_and_silence_end_a_handshake_and_are_noted() {
     huge.extend([0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff]);
     for (bytes, reason) in [
         (shapes::flags(0x8000_0001), "flags that were not offered"),
-        ([shapes::flags(3), b"GET / HTTP/1.1\r\n\r\n".to_vec()].concat(), "is no option"),
+        ([shapes::flags(3), b"GET / HTTP/1.1\r\n\r\n".to_vec()].concat(), "is not an option"),
         (options, "nothing but send options"),
         (huge, "far too long"),
     ] {

@@ -258,7 +258,7 @@ fn what_is_no_request_ends_the_connection() {
     client.send(&[0xAB; 100]);
     rig.poll();
     assert!(client.was_left());
-    assert!(rig.server.notes()[0].contains("is no request"));
+    assert!(rig.server.notes()[0].contains("is not a request"));
     // The server and its other clients go on.
     client = rig.client(true);
     write(&mut rig, &mut client, 0, &bytes(512, 1));
