@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::durable;
 use crate::error::ArchiveError;
 use crate::lines::readable;
+use crate::wording;
 
 /// The version of the lines that this program writes, and the newest that it reads.
 pub const AUDIT_SCHEMA: u32 = 1;
@@ -198,10 +199,8 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
         }
         match serde_json::from_slice::<AuditEntry>(&line) {
             Ok(entry) if entry.schema <= AUDIT_SCHEMA => entries.push(entry),
-            Ok(_) => notes.push(format!("line {number} was written by a newer version and is skipped")),
-            Err(_) => {
-                notes.push(format!("line {number} is incomplete, as after a power cut, and is skipped"))
-            }
+            Ok(_) => notes.push(wording::newer_line(number)),
+            Err(_) => notes.push(wording::incomplete_line(number)),
         }
     }
     Ok((entries, notes))

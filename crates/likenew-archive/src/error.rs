@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::input::InputError;
 
+use crate::wording::advice;
+
 /// Why a run could not be kept or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -95,18 +97,6 @@ impl ArchiveError {
 
     pub(crate) fn damaged_file(path: &Path, line: Option<usize>, reason: impl ToString) -> Self {
         Self::Broken { path: path.to_owned(), line, reason: reason.to_string() }
-    }
-}
-
-fn advice(source: &io::Error) -> &'static str {
-    match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space there, or keep the runs on another drive"
-        }
-        io::ErrorKind::PermissionDenied => "change its permissions, or keep the runs in a folder of your own",
-        io::ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive",
-        io::ErrorKind::NotFound => "check that the path exists",
-        _ => "check the drive that holds it, or keep the runs on another one",
     }
 }
 

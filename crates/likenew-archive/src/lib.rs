@@ -30,6 +30,7 @@ mod run;
 mod sample_columns;
 mod sample_reader;
 mod sample_writer;
+mod wording;
 
 pub use archive::{Archive, Entry};
 pub use audit::{

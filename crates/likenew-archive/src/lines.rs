@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ArchiveError;
+use crate::wording;
 
 /// A file of lines that is being written.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     let mut values = Vec::new();
     let is_there = for_each_line(path, RECORDS, notes, |value| {
         if values.len() == RECORD_LINES_MAX {
-            return Err(format!("it has more than {RECORD_LINES_MAX} lines, which no run writes"));
+            return Err(wording::too_many_lines(RECORD_LINES_MAX));
         }
         values.push(value);
         Ok(())
@@ -141,9 +142,7 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
         }
         if !line.ends_with(b"\n") {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            notes.push(format!(
-                "{name} ends in the middle of line {number}: the run was cut off there, or is still being written; that line is left out"
-            ));
+            notes.push(wording::unfinished_line(&name, number));
             break;
         }
         let value = serde_json::from_slice(&line).map_err(|error| error.to_string());
@@ -161,7 +160,7 @@ pub(crate) fn readable<T: Serialize + DeserializeOwned + PartialEq>(
     let text = text.map_err(|error| error.to_string())?;
     match serde_json::from_str::<T>(&text) {
         Ok(again) if again == *value => Ok(text),
-        Ok(_) => Err("it reads back as something else".to_owned()),
+        Ok(_) => Err(wording::READS_BACK_DIFFERENTLY.to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

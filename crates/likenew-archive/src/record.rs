@@ -16,6 +16,7 @@ use crate::error::ArchiveError;
 use crate::lines;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::run::{self, FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
+use crate::wording;
 
 /// The plan and the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,12 +167,5 @@ fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
         text => text.map_err(|error| error.to_string()),
     };
     let findings = text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
-    findings
-        .inspect_err(|reason| {
-            notes.push(format!(
-                "{FINDINGS} cannot be read ({reason}), so it is ignored; `likenew judge {}` makes it again",
-                folder.display()
-            ))
-        })
-        .ok()
+    findings.inspect_err(|reason| notes.push(wording::findings_ignored(FINDINGS, reason, folder))).ok()
 }

@@ -15,6 +15,7 @@ use crate::lines::{Lines, readable};
 use crate::live::LiveWriter;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
+use crate::wording;
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";
@@ -147,7 +148,7 @@ fn readable_plan(plan: &Plan) -> Result<String, String> {
     let text = toml::to_string_pretty(plan).map_err(|error| error.to_string())?;
     match toml::from_str::<Plan>(&text) {
         Ok(again) if again == *plan => Ok(text),
-        Ok(_) => Err("it reads back as something else".to_owned()),
+        Ok(_) => Err(wording::READS_BACK_DIFFERENTLY.to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -7,6 +7,8 @@ use likenew_core::io::{Op, Outcome};
 use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 
+use crate::wording;
+
 /// The schema in Parquet's own notation. Times and offsets are unsigned 64-bit integers.
 pub(crate) const SCHEMA_TEXT: &str = "message sample {
     required int32 segment (INTEGER(32, false));
@@ -70,15 +72,15 @@ impl TryFrom<Values> for Row {
         let length = values.length as u32;
         let outcome = match values.outcome {
             bytes if bytes == i64::from(length) => Outcome::Done,
-            0.. => Outcome::Short(u32::try_from(values.outcome).map_err(|_| "an outcome of too many bytes")?),
+            0.. => Outcome::Short(u32::try_from(values.outcome).map_err(|_| wording::OUTCOME_TOO_LARGE)?),
             _ => Outcome::Error(
-                i32::try_from(-i128::from(values.outcome)).map_err(|_| "an impossible error number")?,
+                i32::try_from(-i128::from(values.outcome)).map_err(|_| wording::ERRNO_IMPOSSIBLE)?,
             ),
         };
         Ok(Self {
             segment: values.segment as u32,
             sample: Sample {
-                stream: u16::try_from(values.stream).map_err(|_| "a stream number beyond 65535")?,
+                stream: u16::try_from(values.stream).map_err(|_| wording::STREAM_TOO_LARGE)?,
                 op: values.op,
                 outcome,
                 length,

@@ -15,6 +15,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::error::ArchiveError;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
+use crate::wording;
 
 /// More rows in one group than this are refused: our files have fewer, and they would have to fit the memory.
 const GROUP_ROWS_MAX: i64 = 1_000_000;
@@ -35,22 +36,13 @@ impl SampleReader {
     /// # Errors
     /// It cannot be read, was not closed, or has other columns.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let damaged_file = |error: ParquetError| {
-            ArchiveError::damaged_file(
-                path,
-                None,
-                format!("it was not closed, or is not a file of samples ({error})"),
-            )
-        };
+        let damaged_file =
+            |error: ParquetError| ArchiveError::damaged_file(path, None, wording::no_samples(&error));
         let file = input::open(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
         let file = catch_panic(|| SerializedFileReader::new(file)).map_err(damaged_file)?;
         let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
         if *file.metadata().file_metadata().schema() != schema {
-            return Err(ArchiveError::damaged_file(
-                path,
-                None,
-                "it has other columns than a file of samples",
-            ));
+            return Err(ArchiveError::damaged_file(path, None, wording::OTHER_COLUMNS));
         }
         Ok(Self { path: path.to_owned(), file, next_group: 0, rows: Vec::new().into_iter() })
     }
@@ -65,7 +57,7 @@ impl SampleReader {
         let group = self.file.get_row_group(index).map_err(|error| damaged_file(error.to_string()))?;
         let count = group.metadata().num_rows();
         if !(0..=GROUP_ROWS_MAX).contains(&count) {
-            return Err(damaged_file(format!("a group of {count} rows")));
+            return Err(damaged_file(wording::impossible_group(count)));
         }
         let columns = catch_panic(|| Columns::read(&*group, count as usize))
             .map_err(|error| damaged_file(error.to_string()))?;
@@ -100,7 +92,7 @@ impl Iterator for SampleReader {
 /// used after that.
 fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let read = panic::catch_unwind(AssertUnwindSafe(read));
-    read.unwrap_or_else(|_| Err(ParquetError::General("its numbers contradict each other".to_owned())))
+    read.unwrap_or_else(|_| Err(ParquetError::General(wording::NUMBERS_CONTRADICT.to_owned())))
 }
 
 /// One group of rows, column by column.
@@ -133,7 +125,7 @@ impl Columns {
         Row::try_from(Values {
             segment: self.segment[row],
             stream: self.stream[row],
-            op: self.op[row].ok_or("an unknown operation")?,
+            op: self.op[row].ok_or(wording::OPERATION_UNKNOWN)?,
             outcome: self.outcome[row],
             offset: self.offset[row],
             length: self.length[row],
@@ -155,10 +147,7 @@ fn column<T: DataType>(
     while values.len() < count {
         let (read, ..) = reader.read_records(count - values.len(), None, None, &mut values)?;
         if read == 0 {
-            return Err(ParquetError::General(format!(
-                "column {index} ends after {} of {count} rows",
-                values.len()
-            )));
+            return Err(ParquetError::General(wording::short_column(index, values.len(), count)));
         }
     }
     Ok(values)

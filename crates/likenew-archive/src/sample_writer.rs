@@ -23,6 +23,7 @@ use crate::durable;
 use crate::error::ArchiveError;
 use crate::machine::SCHEMA;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
+use crate::wording;
 
 /// Samples that a lane hands over at once.
 const BATCH: usize = 8_192;
@@ -214,7 +215,7 @@ fn properties() -> WriterProperties {
         .set_created_by(concat!("likenew ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(vec![
             about("likenew.schema", SCHEMA.to_string()),
-            about("likenew.outcome", "bytes moved, or the negated error number".to_owned()),
+            about("likenew.outcome", wording::OUTCOME_MEANING.to_owned()),
         ]))
         // The fastest level: the writer shares the machine with the measurement.
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")));

@@ -16,16 +16,18 @@ const WORDS_MIN: usize = 4;
 const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
 
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
-const ALLOWED: [(&str, &str, &str); 2] = [
+const ALLOWED: [(&str, &str, &str); 3] = [
     ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
     ("generator/file.rs", "{key} = {{ value", "a line of TOML"),
     ("src/plan.rs", "likenew refresh journal: ", "the first bytes of every journal, by which it is known"),
+    ("src/sample_columns.rs", "message sample {", "a schema, in Parquet's notation"),
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
 const SENTENCES_LEFT: [(&str, usize); 14] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
+const SENTENCES_LEFT: [(&str, usize); 13] = [
     ("crates/likenew-cli", 23),
     ("crates/likenew-diagnosis", 5),
     ("crates/likenew-explaining", 15),

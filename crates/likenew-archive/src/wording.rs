@@ -1,0 +1,72 @@
+//! Every sentence of the archive that is not at a variant of [`ArchiveError`](crate::ArchiveError).
+
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+
+use parquet::errors::ParquetError;
+
+/// What to do about an answer of the system.
+pub(crate) fn advice(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some space there, or keep the runs on another drive"
+        }
+        ErrorKind::PermissionDenied => "change its permissions, or keep the runs in a folder of your own",
+        ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive",
+        ErrorKind::NotFound => "check that the path exists",
+        _ => "check the drive that holds it, or keep the runs on another one",
+    }
+}
+
+// Notes on what was left out
+
+pub(crate) fn newer_line(number: usize) -> String {
+    format!("line {number} was written by a newer version and is skipped")
+}
+
+pub(crate) fn incomplete_line(number: usize) -> String {
+    format!("line {number} is incomplete, as after a power cut, and is skipped")
+}
+
+pub(crate) fn unfinished_line(file: &str, number: usize) -> String {
+    format!(
+        "{file} ends in the middle of line {number}: the run was cut off there, or is still being written; that line is left out"
+    )
+}
+
+pub(crate) fn findings_ignored(file: &str, reason: &str, run: &Path) -> String {
+    format!(
+        "{file} cannot be read ({reason}), so it is ignored; `likenew judge {}` makes it again",
+        run.display()
+    )
+}
+
+// Why a file is damaged
+
+pub(crate) fn too_many_lines(most: usize) -> String {
+    format!("it has more than {most} lines, which no run writes")
+}
+
+pub(crate) const READS_BACK_DIFFERENTLY: &str = "it reads back as something else";
+
+pub(crate) fn no_samples(error: &ParquetError) -> String {
+    format!("it was not closed, or is not a file of samples ({error})")
+}
+
+pub(crate) fn impossible_group(rows: i64) -> String {
+    format!("a group of {rows} rows")
+}
+
+pub(crate) fn short_column(index: usize, rows: usize, expected: usize) -> String {
+    format!("column {index} ends after {rows} of {expected} rows")
+}
+
+pub(crate) const OTHER_COLUMNS: &str = "it has other columns than a file of samples";
+pub(crate) const NUMBERS_CONTRADICT: &str = "its numbers contradict each other";
+pub(crate) const OUTCOME_TOO_LARGE: &str = "an outcome of too many bytes";
+pub(crate) const ERRNO_IMPOSSIBLE: &str = "an impossible error number";
+pub(crate) const STREAM_TOO_LARGE: &str = "a stream number beyond 65535";
+pub(crate) const OPERATION_UNKNOWN: &str = "an unknown operation";
+
+/// What a file of samples says of its column `outcome`.
+pub(crate) const OUTCOME_MEANING: &str = "bytes moved, or the negated error number";
