@@ -99,6 +99,11 @@ pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
+/// The error of a plan of another version.
+pub fn other_plan_schema(schema: u32) -> String {
+    format!("this plan has schema {schema}; this version of likenew reads schema 1")
+}
+
 /// The error of an option of a procedure, from what the parser says of it.
 pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
     if let Some((typed, known)) = unknown_field(reason) {

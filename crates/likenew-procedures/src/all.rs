@@ -53,7 +53,7 @@ pub const DESCRIPTORS: &[&Descriptor] = &[
 /// A sentence: the plan is of a newer form, names no procedure that exists, or its settings are wrong.
 pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     if plan.schema != 1 {
-        return Err(format!("this plan has schema {}; this version of likenew reads schema 1", plan.schema));
+        return Err(wording::other_plan_schema(plan.schema));
     }
     match plan.procedure.as_str() {
         "check" => Ok(Box::new(Check::from_options(&plan.options)?)),

@@ -17,3 +17,4 @@ pub mod restore;
 pub mod run;
 pub mod runner;
 mod shuffled_schedule;
+mod wording;

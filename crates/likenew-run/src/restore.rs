@@ -24,6 +24,7 @@ use likenew_core::workload::{Stream, Workload};
 use crate::replay::TraceOpener;
 use crate::run::{RunError, RunResult, run_with};
 use crate::runner::observation;
+use crate::wording;
 
 /// Why a drive could not be restored to that state.
 #[derive(Debug, thiserror::Error)]
@@ -210,8 +211,10 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
 
 fn touch(replay_spec: &ReplaySpec) -> Workload {
     let replay_spec = ReplaySpec { timing: ReplayTiming::Prepare, ..replay_spec.clone() };
-    let name = "rewriting what the recording touches";
-    Workload { replay_spec: Some(Box::new(replay_spec)), ..Workload::new(name, Until::default(), Vec::new()) }
+    Workload {
+        replay_spec: Some(Box::new(replay_spec)),
+        ..Workload::new(wording::REWRITE_TOUCHED, Until::default(), Vec::new())
+    }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {
@@ -228,7 +231,7 @@ fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload 
         DEPTH,
         data,
     );
-    Workload::new("rewriting what the run had written", Until::bytes(bytes), vec![stream])
+    Workload::new(wording::REWRITE_WRITTEN, Until::bytes(bytes), vec![stream])
 }
 
 /// The contents of a drive: ranges that do not overlap, ordered by address.

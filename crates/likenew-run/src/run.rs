@@ -17,6 +17,7 @@ use crate::issuer::StreamCopy;
 use crate::lane::{LaneEnd, LaneShare, run_lane};
 use crate::replay::Replay;
 pub use crate::replay::TraceOpener;
+use crate::wording;
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
@@ -54,8 +55,7 @@ pub fn run(
     workload: &Workload,
     recorders: &mut RecorderMaker<'_>,
 ) -> Result<RunResult, RunError> {
-    let mut none =
-        |replay_spec: &ReplaySpec| Err(format!("the recording {} is missing here", replay_spec.trace));
+    let mut none = |replay_spec: &ReplaySpec| Err(wording::recording_missing(&replay_spec.trace));
     run_with(drive, workload, &mut none, recorders)
 }
 

@@ -13,6 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
 use crate::run::{RunError, RunResult, run_with};
+use crate::wording;
 
 /// Follows a run: shows it, stores it, and may stop it.
 pub trait Observer {
@@ -32,7 +33,7 @@ pub trait Observer {
     /// # Errors
     /// A sentence: it cannot be read, or is not the recording that is meant.
     fn trace(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
-        Err(format!("the recording {} is missing here", replay_spec.trace))
+        Err(wording::recording_missing(&replay_spec.trace))
     }
 
     /// A recorder for one lane of the workload that is about to run.

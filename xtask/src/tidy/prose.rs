@@ -28,16 +28,17 @@ const SENTENCES_LEFT: [(&str, usize); 14] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
+const SENTENCES_LEFT: [(&str, usize); 11] = [
     ("crates/likenew-cli", 23),
     ("crates/likenew-diagnosis", 5),
     ("crates/likenew-explaining", 15),
     ("crates/likenew-fio", 84),
     ("crates/likenew-measuring", 30),
-    ("crates/likenew-procedures", 1),
     ("crates/likenew-real", 21),
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),
     ("crates/likenew-run", 4),
+    ("crates/likenew-sim", 292),
     ("crates/likenew-trace", 91),
     ("crates/likenew-watch", 26),
 ];

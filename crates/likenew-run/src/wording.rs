@@ -1,0 +1,11 @@
+//! Every sentence of this crate that is not at the variant of an error.
+
+/// A workload replays a recording, and nobody gave it.
+pub(crate) fn recording_missing(trace: &str) -> String {
+    format!("the recording {trace} is missing here")
+}
+
+// Names of the workloads that bring a drive back to where an interrupted run left it
+
+pub(crate) const REWRITE_TOUCHED: &str = "rewriting what the recording touches";
+pub(crate) const REWRITE_WRITTEN: &str = "rewriting what the run had written";
