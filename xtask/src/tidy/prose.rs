@@ -16,7 +16,8 @@ const WORDS_MIN: usize = 4;
 const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
 
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
-const ALLOWED: [(&str, &str, &str); 3] = [
+const ALLOWED: [(&str, &str, &str); 4] = [
+    ("causes/commands.rs", "", "command lines, nothing else"),
     ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
     ("generator/file.rs", "{key} = {{ value", "a line of TOML"),
     ("src/plan.rs", "likenew refresh journal: ", "the first bytes of every journal, by which it is known"),
@@ -29,8 +30,8 @@ const SENTENCES_LEFT: [(&str, usize); 14] = [
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
 const SENTENCES_LEFT: [(&str, usize); 11] = [
+const SENTENCES_LEFT: [(&str, usize); 10] = [
     ("crates/likenew-cli", 23),
-    ("crates/likenew-diagnosis", 5),
     ("crates/likenew-explaining", 15),
     ("crates/likenew-fio", 84),
     ("crates/likenew-measuring", 30),

@@ -2,9 +2,9 @@
 
 use likenew_core::answer::Action;
 use likenew_core::drive;
-use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 
+use super::commands::record_io;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// How long the I/O of other programs is recorded: periodic I/O shows within a minute.
@@ -70,12 +70,7 @@ impl Cause for BackgroundIo {
         // Programs can only be recorded on a real drive.
         let site = case.site.filter(|site| !matches!(site.kind, drive::Kind::Simulated | drive::Kind::Nop));
         vec![match site {
-            Some(site) => action
-                .command(format!(
-                    "sudo likenew record {} --out /dev/shm/io.csv.zst --time 60s",
-                    shell_quote(site.target)
-                ))
-                .time(RECORDING),
+            Some(site) => action.command(record_io(site.target)).time(RECORDING),
             None => action,
         }]
     }

@@ -180,6 +180,17 @@ pub(super) fn defragment(case: &Case<'_>) -> Option<Command> {
     Some(Command::final_one(does))
 }
 
+/// Records the I/O of every program for a minute.
+pub(super) fn record_io(target: &str) -> String {
+    format!("sudo likenew record {} --out /dev/shm/io.csv.zst --time 60s", shell_quote(target))
+}
+
+/// Measures with the data of the files in a folder.
+pub(super) fn measure_files(folder: &str) -> String {
+    let folder = shell_quote(folder);
+    format!("likenew data --files {folder} {folder}")
+}
+
 /// Stops the check of an array; a rebuild is left alone.
 pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
     let layer = case

@@ -5,8 +5,8 @@ use likenew_core::drive;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
+use super::commands::measure_files;
 use super::hard_disk_evidence;
-use super::shell_quote;
 
 /// The controller is fast only with compressible data.
 pub(super) struct Compression;
@@ -46,9 +46,8 @@ impl Cause for Compression {
     }
 
     fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let folder =
-            case.site.filter(|site| site.kind == drive::Kind::Folder).map(|site| shell_quote(site.target));
-        let command = folder.map(|folder| format!("likenew data --files {folder} {folder}"));
+        let folder = case.site.filter(|site| site.kind == drive::Kind::Folder);
+        let command = folder.map(|folder| measure_files(folder.target));
         vec![Action { command, ..wording::compression::test_own_files() }]
     }
 }
