@@ -1007,13 +1007,14 @@ pub(crate) mod obstacle {
     pub(crate) const EMPTY: &str = "it holds no data";
     pub(crate) const HARD_DISK: &str = "a hard disk writes in place; rewriting all data gains nothing";
     pub(crate) const WORN_OUT: &str = "the drive has used up its rated endurance; rewriting wears it further";
-    pub(crate) const FILE_NEEDS_FOLDER: &str = "give the folder that the file lies in";
+    pub(crate) const FILE_NEEDS_FOLDER: &str =
+        "a single file is not rewritten; give the folder that it lies in";
     pub(crate) const NOT_SIMULATED: &str = "a simulated drive has no such command";
     pub(crate) const NOT_NVME: &str = "only NVMe drives have this command";
     pub(crate) const NEVER_DONE: &str = "likenew never does this; --dry-run prints the command to type";
-    pub(crate) const FOLDER_IS_NO_DRIVE: &str = "needs the whole block device, not a folder";
-    pub(crate) const FILE_IS_NO_DRIVE: &str = "needs a block device, not a file";
-    pub(crate) const NEEDS_CONSENT: &str = "erases everything on it, which needs --consent";
+    pub(crate) const FOLDER_IS_NO_DRIVE: &str = "this step needs the whole block device, not a folder";
+    pub(crate) const FILE_IS_NO_DRIVE: &str = "this step needs a block device, not a file";
+    pub(crate) const NEEDS_CONSENT: &str = "this step erases the whole drive, which needs --consent";
 }
 
 // What an action may cost besides time and bytes
