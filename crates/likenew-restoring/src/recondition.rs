@@ -11,6 +11,8 @@ mod recondition_step;
 mod refresh;
 mod rewrite;
 mod stages;
+mod step_list;
+mod step_name;
 mod tables;
 mod trim_free;
 mod wording;
@@ -32,10 +34,11 @@ use outcome::StepOutcome;
 use recondition_step::StepContext;
 use rewrite::{RewritePass, Rewriting};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
+use step_list::implementation;
 use wording::StepLine;
 
 pub use recondition_options::{Erase, ReconditionOptions};
-pub use recondition_step::StepName;
+pub use step_name::StepName;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -120,7 +123,7 @@ impl Recondition {
         let is_dry_run = check.segments.iter().any(likenew_core::segment::Segment::is_dry_run);
         self.check.with_diagnosis(check, |_, diagnosis| {
             let can = |name: StepName| {
-                let step = name.implementation();
+                let step = implementation(name);
                 // Where everything was rewritten, no data is old.
                 let is_done = name == StepName::Refresh && is_tried(StepName::Rewrite);
                 !name.destroys()
@@ -215,7 +218,7 @@ impl Procedure for Recondition {
                 step => return Ok(step),
             },
             Some(Stage::ReconditionStep(name, done)) => {
-                if let Some(step) = name.implementation().next(&context, done) {
+                if let Some(step) = implementation(name).next(&context, done) {
                     return Ok(with_seed(step, evidence));
                 }
                 if has_run(done) {
@@ -226,7 +229,7 @@ impl Procedure for Recondition {
         };
         let step = self
             .choose(&context, &stages, after)
-            .and_then(|name| name.implementation().next(&context, &empty_evidence(evidence)));
+            .and_then(|name| implementation(name).next(&context, &empty_evidence(evidence)));
         Ok(step.map_or(Step::Done, |step| with_seed(step, evidence)))
     }
 
@@ -370,7 +373,8 @@ impl Recondition {
         let measures_writes =
             changes.iter().any(|change| change.measure == Measure::Metric(Metric::SustainedWrite));
         if let Some(rewriting) = rewriting.as_ref().filter(|_| !measures_writes) {
-            changes.extend(Change::of_rewriting(rewriting));
+            let probes = rewriting.probes_before_and_after();
+            changes.extend(probes.and_then(|(before, after)| Change::of_rewriting(&before, &after)));
             wanted = vec![Measure::Rewriting];
         }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
@@ -471,7 +475,7 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.answers.extend(manual_steps.map(wording::manual_step));
     let line = |name: StepName| {
         let reason = tables::not_run_reason(context, name, &|_| true);
-        let bytes = name.implementation().bytes(context).filter(|_| possible.contains(&name));
+        let bytes = implementation(name).bytes(context).filter(|_| possible.contains(&name));
         (name, reason, bytes)
     };
     let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());

@@ -39,6 +39,7 @@ const SENTENCES_LEFT: [(&str, usize); 10] = [
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),
     ("crates/likenew-run", 4),
+    ("crates/likenew-restoring", 26),
     ("crates/likenew-sim", 292),
     ("crates/likenew-trace", 91),
     ("crates/likenew-watch", 26),

@@ -7,7 +7,6 @@ use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
-use super::rewrite::Rewriting;
 use crate::check::Check;
 
 /// A measure that is compared.
@@ -22,23 +21,6 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Metric(metric) => metric.words(),
-            Self::OldData => "sequential read of old data",
-            Self::Rewriting => "rewriting in place",
-        }
-    }
-
-    /// As the subject of a sentence.
-    pub(super) fn plural(self) -> &'static str {
-        match self {
-            Self::Metric(metric) => metric.plural(),
-            Self::OldData => "sequential reads of old data",
-            Self::Rewriting => "sustained writes in place",
-        }
-    }
-
     pub(super) fn unit(self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.unit(),
@@ -94,15 +76,14 @@ pub(super) struct Goal {
 }
 
 impl Change {
-    /// By the probes of a rewriting, which wrote the same places in both passes.
-    pub(super) fn of_rewriting(rewriting: &Rewriting) -> Option<Self> {
-        let (before, after) = rewriting.probes_before_and_after()?;
+    /// By the speeds of the same places rewritten before and after, in bytes a second.
+    pub(super) fn of_rewriting(before: &[f64], after: &[f64]) -> Option<Self> {
         let measured = |speeds: &[f64]| {
             let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
             let interval = window_interval(speeds, CONFIDENCE_95)?;
             Some(Measured::new(mean, interval.low.max(0.0), interval.high))
         };
-        let (before, after) = (measured(&before)?, measured(&after)?);
+        let (before, after) = (measured(before)?, measured(after)?);
         Some(Self { measure: Measure::Rewriting, before, after, reference: None })
     }
 

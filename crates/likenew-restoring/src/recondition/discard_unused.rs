@@ -4,7 +4,8 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::recondition_step::{ReconditionStep, StepContext, StepName, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, probe_count, rest, was_fixed};
+use super::step_name::StepName;
 use super::wording;
 
 pub(super) struct DiscardUnused;

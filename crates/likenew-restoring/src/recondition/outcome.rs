@@ -2,15 +2,15 @@
 
 use likenew_core::answer::{Answer, Loss};
 use likenew_core::fix::FixReport;
-use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 
 use super::comparison::{Change, Effect, largest};
 use super::overwrite::{is_steady, passes};
-use super::recondition_step::StepName;
+use super::recondition_step::fix_reports;
 use super::rewrite::{RewritePass, Rewriting};
+use super::step_name::StepName;
 use super::wording::{self, Restoration, StepLine};
 
 /// A step that was run, and the checks around it.
@@ -171,14 +171,6 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     }
     all.extend(fix_reports.iter().filter_map(|report| report.read_back).map(wording::read_back));
     all
-}
-
-/// The reports of the fixes of a step.
-pub(super) fn fix_reports(evidence: &Evidence) -> impl Iterator<Item = &FixReport> {
-    evidence.observations.iter().filter_map(|observation| match &observation.result {
-        ProbeResult::FixReport(report) => Some(report),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::approach::approach;
 
-use super::recondition_step::{ReconditionStep, StepContext, StepName, rest};
+use super::recondition_step::{ReconditionStep, StepContext, rest};
+use super::step_name::StepName;
 use super::wording;
 
 /// Overwrites free space.

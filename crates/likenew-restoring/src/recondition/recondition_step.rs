@@ -2,148 +2,24 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::Loss;
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::feasibility::{ActionKind, Feasibility};
-use likenew_core::fix::{Fix, FixEnd};
-use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, PastStep, Step};
+use likenew_core::feasibility::Feasibility;
+use likenew_core::fix::{FixEnd, FixReport};
+use likenew_core::probe::ProbeResult;
+use likenew_core::procedure::{Evidence, Step};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_diagnosis::Site;
-use serde::{Deserialize, Serialize};
 
-use super::discard::Discard;
-use super::discard_unused::DiscardUnused;
-use super::format::Format;
-use super::overwrite::{Overwrite, OverwriteAll};
 use super::recondition_options::ReconditionOptions;
-use super::refresh::Refresh;
-use super::rewrite::Rewrite;
-use super::trim_free::TrimFree;
+use super::step_name::StepName;
 use super::wording;
 use crate::site::{free_space, site, used_space};
 
 /// Overwriting less free space than this, in bytes, gains nothing (assumed, as in the diagnosis).
 const OVERWRITTEN_LEAST: u64 = 64 << 20;
-
-/// The steps, the gentlest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StepName {
-    /// TRIM for all free space.
-    Trim,
-    /// TRIM for what no partition covers.
-    DiscardUnused,
-    /// Rewrite slow data in place.
-    Refresh,
-    /// Overwrite free space until another pass changes nothing.
-    Overwrite,
-    /// Rewrite everything in place.
-    Rewrite,
-    /// Erase everything with TRIM.
-    Discard,
-    /// Overwrite everything until another pass changes nothing.
-    OverwriteAll,
-    /// Have the drive format itself.
-    Format,
-}
-
-impl StepName {
-    /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 8] = [
-        Self::Trim,
-        Self::DiscardUnused,
-        Self::Refresh,
-        Self::Overwrite,
-        Self::Rewrite,
-        Self::Discard,
-        Self::OverwriteAll,
-        Self::Format,
-    ];
-
-    /// The name on the command line.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Trim => "trim",
-            Self::DiscardUnused => "discard-unused",
-            Self::Refresh => "refresh",
-            Self::Overwrite => "overwrite",
-            Self::Rewrite => "rewrite",
-            Self::Discard => "discard",
-            Self::OverwriteAll => "overwrite-all",
-            Self::Format => "format",
-        }
-    }
-
-    /// Its implementation.
-    pub(super) fn implementation(self) -> &'static dyn ReconditionStep {
-        match self {
-            Self::Trim => &TrimFree,
-            Self::DiscardUnused => &DiscardUnused,
-            Self::Refresh => &Refresh,
-            Self::Overwrite => &Overwrite,
-            Self::Rewrite => &Rewrite,
-            Self::Discard => &Discard,
-            Self::OverwriteAll => &OverwriteAll,
-            Self::Format => &Format,
-        }
-    }
-
-    /// Whether it loses files of the owner, so that it runs only if named.
-    pub fn destroys(self) -> bool {
-        self.loses() == Loss::Everything
-    }
-
-    /// What it loses.
-    pub fn loses(self) -> Loss {
-        match self {
-            Self::Refresh | Self::Rewrite => Loss::Nothing,
-            Self::Trim | Self::DiscardUnused | Self::Overwrite => Loss::DeletedFiles,
-            Self::Discard | Self::OverwriteAll | Self::Format => Loss::Everything,
-        }
-    }
-
-    /// The action behind it.
-    pub fn action(self) -> ActionKind {
-        match self {
-            Self::Trim => ActionKind::Fstrim,
-            Self::DiscardUnused => ActionKind::DiscardFree,
-            Self::Refresh => ActionKind::Refresh,
-            Self::Overwrite => ActionKind::OverwriteFree,
-            Self::Rewrite => ActionKind::Rewrite,
-            Self::Discard => ActionKind::Discard,
-            Self::OverwriteAll => ActionKind::Overwrite,
-            Self::Format => ActionKind::NvmeFormat,
-        }
-    }
-
-    /// The step that a record belongs to; `None` for parts of a check, and for what may belong to either.
-    pub(super) fn from_past(past_step: PastStep<'_>) -> Option<Self> {
-        match past_step {
-            PastStep::Segment(segment) => {
-                let (step, _) = segment.workload.name.split_once(": ")?;
-                Self::ALL.into_iter().find(|name| name.text() == step)
-            }
-            PastStep::Observation(observation) => match &observation.probe {
-                Probe::Fix(Fix::TrimFree) => Some(Self::Trim),
-                Probe::Fix(Fix::DiscardUnused) => Some(Self::DiscardUnused),
-                Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }) => Some(Self::Refresh),
-                Probe::Fix(Fix::Rewrite { .. } | Fix::RewriteFiles { .. }) => Some(Self::Rewrite),
-                Probe::Fix(Fix::Discard) => Some(Self::Discard),
-                Probe::Fix(Fix::Format { .. }) => Some(Self::Format),
-                _ => None,
-            },
-        }
-    }
-
-    /// The name of one of its workloads.
-    pub(super) fn step(self, part: &str) -> String {
-        format!("{}: {part}", self.text())
-    }
-}
 
 /// A step. It has no state: what to do next follows from what it has done.
 pub(super) trait ReconditionStep: Sync {
@@ -251,4 +127,12 @@ pub(super) fn probe_count(done: &Evidence) -> usize {
 /// Whether its fix was applied.
 pub(super) fn was_fixed(done: &Evidence) -> bool {
     done.observations.iter().any(|observation| matches!(observation.result, ProbeResult::FixReport(_)))
+}
+
+/// The reports of its fixes.
+pub(super) fn fix_reports(done: &Evidence) -> impl Iterator<Item = &FixReport> {
+    done.observations.iter().filter_map(|observation| match &observation.result {
+        ProbeResult::FixReport(report) => Some(report),
+        _ => None,
+    })
 }

@@ -17,7 +17,8 @@ use likenew_core::until::Until;
 use likenew_core::windows::Cell;
 use likenew_core::workload::{Stream, Workload};
 
-use super::recondition_step::{ReconditionStep, StepContext, StepName, ends, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, ends, probe_count, rest, was_fixed};
+use super::step_name::StepName;
 use super::wording;
 use trial::{Trial, subtract, trial};
 

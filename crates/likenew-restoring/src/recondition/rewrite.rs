@@ -12,9 +12,11 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Step};
 use likenew_stats::summary::quantile;
 
-use super::outcome::fix_reports;
-use super::recondition_step::{ReconditionStep, StepContext, StepName, ends, probe_count, rest, was_fixed};
-use super::wording;
+use super::recondition_step::{
+    ReconditionStep, StepContext, ends, fix_reports, probe_count, rest, was_fixed,
+};
+use super::step_name::StepName;
+use super::wording::{self, RewriteEnd};
 
 pub(super) struct Rewrite;
 
@@ -75,19 +77,6 @@ impl ReconditionStep for Rewrite {
             None => rest(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
         }
     }
-}
-
-/// Why no more was rewritten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RewriteEnd {
-    /// It is not at its end yet.
-    Unfinished,
-    /// All that was slow was rewritten.
-    Complete,
-    /// Writing did not become faster.
-    NoGain,
-    /// It was refused, or the drive failed.
-    Failed,
 }
 
 /// A pass over all spans.

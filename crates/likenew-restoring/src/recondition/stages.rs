@@ -6,7 +6,7 @@ use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::segment::Segment;
 
-use super::recondition_step::StepName;
+use super::step_name::StepName;
 
 /// A part of the evidence, as if it were all.
 pub(super) enum Stage {

@@ -8,10 +8,12 @@ use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 use serde::Serialize;
 
 use super::comparison::Change;
-use super::outcome::{StepOutcome, fix_reports};
+use super::outcome::StepOutcome;
 use super::overwrite::passes;
-use super::recondition_step::{StepContext, StepName};
+use super::recondition_step::{StepContext, fix_reports};
 use super::rewrite::Rewriting;
+use super::step_list::implementation;
+use super::step_name::StepName;
 use super::wording;
 use crate::command::likenew;
 
@@ -92,7 +94,7 @@ fn change_row(name: StepName, change: &Change) -> ChangeRow {
     let ratio = change.ratio();
     ChangeRow {
         step: name.text(),
-        metric: change.measure.words(),
+        metric: wording::measure(change.measure),
         unit: change.measure.unit(),
         before_per_s: change.before.value,
         after_per_s: change.after.value,
@@ -157,7 +159,7 @@ pub(super) fn step_plan_rows(
             step: name.text(),
             action_text: wording::instruction(name),
             destroys: wording::destroys(name),
-            bytes_written_max: name.implementation().bytes(context),
+            bytes_written_max: implementation(name).bytes(context),
             not_run_reason: reason,
         })
     };
@@ -170,7 +172,7 @@ pub(super) fn not_run_reason(
     name: StepName,
     is_helpful: &dyn Fn(StepName) -> bool,
 ) -> String {
-    let doubt = || name.implementation().caveat(context);
+    let doubt = || implementation(name).caveat(context);
     let command = || likenew("recondition", context.evidence, &format!("--step {}", name.text()));
     if let Some(obstacle) = context.obstacle(name) {
         return obstacle;

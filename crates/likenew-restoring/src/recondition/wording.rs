@@ -8,9 +8,8 @@ use likenew_core::quantity::{Factor, Number, Rate, Share, Size, with_range};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
-use super::comparison::{Change, Effect};
-use super::recondition_step::StepName;
-use super::rewrite::RewriteEnd;
+use super::comparison::{Change, Effect, Measure};
+use super::step_name::StepName;
 
 // The result
 
@@ -56,6 +55,24 @@ pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (Stri
     (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "×"))
 }
 
+/// A measure as a row of a table.
+pub(super) fn measure(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Metric(metric) => metric.words(),
+        Measure::OldData => "sequential read of old data",
+        Measure::Rewriting => "rewriting in place",
+    }
+}
+
+/// A measure as the subject of a sentence.
+fn plural(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Metric(metric) => metric.plural(),
+        Measure::OldData => "sequential reads of old data",
+        Measure::Rewriting => "sustained writes in place",
+    }
+}
+
 /// `sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new`.
 fn short_change(change: &Change) -> String {
     let (from_to, ratio) = (from_to(change), Factor(change.ratio().value));
@@ -82,7 +99,7 @@ fn from_to(change: &Change) -> String {
         (Some(one), Some(other)) if one == other => before.trim_end_matches(&one).trim_end().to_owned(),
         _ => before,
     };
-    format!("{} {before} → {after}", measure.plural())
+    format!("{} {before} → {after}", plural(measure))
 }
 
 fn lost(loses: Loss) -> &'static str {
@@ -302,7 +319,7 @@ pub(super) fn goal_reached(change: &Change) -> Option<String> {
     let goal = change.reference.as_ref()?;
     Some(format!(
         "{} are at {} of {}, after {} before.",
-        capitalize(change.measure.plural()),
+        capitalize(plural(change.measure)),
         Share(change.after.value / goal.value),
         goal.words,
         Share(change.before.value / goal.value)
@@ -314,6 +331,19 @@ pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
     let end =
         if is_steady { "another one would change less than 1%" } else { "no more were allowed (--passes)" };
     format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", "))
+}
+
+/// Why no more was rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RewriteEnd {
+    /// It is not at its end yet.
+    Unfinished,
+    /// All that was slow was rewritten.
+    Complete,
+    /// Writing did not become faster.
+    NoGain,
+    /// It was refused, or the drive failed.
+    Failed,
 }
 
 /// The passes of a rewriting, and why there were no more.

@@ -7,7 +7,7 @@ use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
 use likenew_stats::summary::quantile;
 
-use super::super::recondition_step::StepName;
+use super::super::step_name::StepName;
 use super::{BLOCK, PER_WINDOW, SLOW, Window, latency_ns, reads, slow_pieces};
 
 const READS_BEFORE: &str = "reads before rewrite";
