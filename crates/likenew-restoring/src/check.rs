@@ -43,8 +43,8 @@ pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions,
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "check",
-    question: "Is it slow, why, and what fixes it?",
-    writes: "writes at most 2 GiB (--bytes changes that, 0 writes nothing); in a folder only temporary files, always deleted",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("check.md"),
 };
 

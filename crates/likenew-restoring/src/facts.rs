@@ -20,8 +20,8 @@ use wording::{DriveLine, Health, Unusual};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "facts",
-    question: "What do the system and the drive itself say about it?",
-    writes: "writes nothing and does no I/O",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("facts.md"),
 };
 
@@ -157,7 +157,7 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     // Of several reasons the one counts that the user can act on.
     let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
     let drive = silent.iter().find(can_be_helped).or(silent.first());
-    let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or("it could not be asked");
+    let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or(wording::COULD_NOT_BE_ASKED);
     let all_are = silent.len() == facts.drives.len();
     let names: Vec<&str> = silent.iter().filter(|_| !all_are).map(|drive| &*drive.name).collect();
     (Health::Unreported, wording::unreported(&names, reason))
@@ -171,7 +171,7 @@ fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>) -> A
         0 => health,
         facts => {
             let target = target.map_or_else(|| "--all".to_owned(), shell_quote);
-            health.action(wording::ask_as_root(format!("sudo likenew facts {target}"), facts))
+            health.action(wording::ask_as_root(&target, facts))
         }
     }
 }

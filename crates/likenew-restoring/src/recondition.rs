@@ -43,8 +43,8 @@ pub use step_name::StepName;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "recondition",
-    question: "What restores it, gentlest first, and does that help?",
-    writes: "writes what a check writes, twice; then, only if the diagnosis calls for it, rewrites old data or overwrites free space; erases only if you name such a step",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("recondition.md"),
 };
 

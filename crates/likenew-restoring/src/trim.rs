@@ -27,8 +27,8 @@ pub use trim_options::{HALF_STEP, SIZE_STEP, TrimOptions};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "trim",
-    question: "Does TRIM reach the flash, and what does it gain?",
-    writes: "writes one file of twice --size, then --space several times to measure the effect of TRIM; only temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("trim.md"),
 };
 

@@ -28,8 +28,8 @@ use workload_plan::WorkloadPlan;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "verify",
-    question: "Is its capacity real, and does it keep what is written?",
-    writes: "writes the free space, or the whole drive, once per pass; in a folder only temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("verify.md"),
 };
 

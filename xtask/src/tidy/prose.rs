@@ -31,6 +31,7 @@ const SENTENCES_LEFT: [(&str, usize); 14] = [
 const SENTENCES_LEFT: [(&str, usize); 13] = [
 const SENTENCES_LEFT: [(&str, usize); 11] = [
 const SENTENCES_LEFT: [(&str, usize); 10] = [
+const SENTENCES_LEFT: [(&str, usize); 9] = [
     ("crates/likenew-cli", 23),
     ("crates/likenew-explaining", 15),
     ("crates/likenew-fio", 84),

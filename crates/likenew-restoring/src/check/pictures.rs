@@ -5,7 +5,8 @@ use likenew_core::procedure::Evidence;
 
 use super::results::{CheckResults, rates_by_bytes};
 use super::wording;
-use super::workload_plan::{PLACE, PLACE_REPEAT, PLACES, RESTED_WRITES, TRIMMED_WRITES, WRITES};
+use super::wording::workload_names::{PLACE, PLACE_REPEAT, RESTED_WRITES, TRIMMED_WRITES, WRITES};
+use super::workload_plan::PLACES;
 use likenew_procedure_support::series::{axis, speed};
 
 /// Draws the measurements.

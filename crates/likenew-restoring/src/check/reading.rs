@@ -11,9 +11,11 @@ use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::results::CheckResults;
+use super::wording::workload_names::{
+    COOL, DEEP_READS, LOAD, LOAD_AFTER_IDLE, NEAR_READS, OLD, PAUSED_READS, PLACE, PLACE_REPEAT, SMALL_READS,
+};
 use super::workload_plan::{
-    BLOCK, COOL, DEEP_READS, LOAD, LOAD_AFTER_IDLE, NEAR_READS, OLD, PAUSED_READS, PLACE, PLACE_REPEAT,
-    PLACE_TIME, PLACES, REPEATS, SMALL_READS, SMALL_TIME, SMALLS, WorkloadPlan, in_order, places_of,
+    BLOCK, PLACE_TIME, PLACES, REPEATS, SMALL_TIME, SMALLS, WorkloadPlan, in_order, places_of,
 };
 
 const DEEP: u32 = 32;

@@ -12,11 +12,12 @@ use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::workload_plan::{
+use super::wording::workload_names::{
     AFTER_ZEROS, ALIGNED_REPEAT, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS,
-    OLD, PAUSED_READS, PLACE, PLACE_REPEAT, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES,
-    SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS, shifts,
+    OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
+    SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
 };
+use super::workload_plan::{PLACES, shifts};
 
 /// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;

@@ -1,5 +1,7 @@
 //! Every sentence of a check.
 
+pub(super) mod workload_names;
+
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
@@ -7,6 +9,11 @@ use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{FoundCause, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, lowercase_first};
+
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "Is it slow, why, and what fixes it?";
+pub(super) const WRITES: &str = "writes at most 2 GiB (--bytes changes that, 0 writes nothing); in a folder only temporary files, always deleted";
 
 /// The name of a drive without a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

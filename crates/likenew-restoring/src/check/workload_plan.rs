@@ -17,6 +17,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::check_options::CheckOptions;
+use super::wording::workload_names::{QUIET, WRITES};
 
 /// Regions of the map.
 pub(super) const PLACES: usize = 24;
@@ -43,34 +44,6 @@ const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
 /// Fewer pieces of old files show nothing.
 const OLD_PIECES_LEAST: usize = 3;
-
-/// Names of the workloads.
-pub(super) const QUIET: &str = "idle before start";
-pub(super) const PLACE: &str = "region";
-pub(super) const PLACE_REPEAT: &str = "region again";
-pub(super) const OLD: &str = "old file";
-pub(super) const SMALL_READS: &str = "random reads";
-pub(super) const NEAR_READS: &str = "random reads, narrow span";
-pub(super) const DEEP_READS: &str = "random reads QD32";
-pub(super) const PAUSED_READS: &str = "random reads with pauses";
-pub(super) const LOAD: &str = "sustained reads";
-pub(super) const COOL: &str = "idle after reads";
-pub(super) const LOAD_AFTER_IDLE: &str = "sequential reads after idle";
-pub(super) const WRITES: &str = "sequential writes";
-pub(super) const IDLE_BEFORE_READS: &str = "idle before reading new data";
-pub(super) const FRESH: &str = "reads of new data";
-pub(super) const FRESH_SMALL: &str = "random reads of new data";
-pub(super) const UNWRITTEN_READS: &str = "reads of old data";
-pub(super) const SMALL_WRITES: &str = "random writes";
-pub(super) const SHIFTED_WRITES: &str = "random writes shifted by";
-pub(super) const ALIGNED_REPEAT: &str = "0 again";
-pub(super) const IDLE_AFTER_WRITES: &str = "idle after writes";
-pub(super) const RESTED_WRITES: &str = "writes after idle";
-pub(super) const AFTER_TRIM: &str = "idle after TRIM";
-pub(super) const TRIMMED_WRITES: &str = "writes after TRIM";
-pub(super) const ZEROS: &str = "zeros";
-pub(super) const AFTER_ZEROS: &str = "writes after zeros";
-pub(super) const SLOW_WRITES: &str = "writes at half the rate";
 
 /// The plan of one run on one drive.
 pub(super) struct WorkloadPlan<'a> {

@@ -15,11 +15,13 @@ use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_diagnosis::ARM_NS;
 
 use super::results::CheckResults;
+use super::wording::workload_names::{
+    AFTER_TRIM, AFTER_ZEROS, ALIGNED_REPEAT, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES, IDLE_BEFORE_READS,
+    RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+};
 use super::workload_plan::{
-    AFTER_TRIM, AFTER_ZEROS, ALIGNED_REPEAT, BLOCK, DEPTH, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES,
-    IDLE_BEFORE_READS, PLACE_TIME, PLACES, REPEATS, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL,
-    SMALL_TIME, SMALL_WRITES, SMALLS, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, WorkloadPlan, ZEROS, in_order,
-    places_of, shifts,
+    BLOCK, DEPTH, PLACE_TIME, PLACES, REPEATS, SMALL, SMALL_TIME, SMALLS, WorkloadPlan, in_order, places_of,
+    shifts,
 };
 
 /// Idle time after writes. Chosen: what a quick check can afford.

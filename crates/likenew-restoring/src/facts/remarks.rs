@@ -4,7 +4,7 @@ use likenew_core::facts::{Counts, Drive, DriveKind, Facts, FileSystem, Layer, La
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
-use super::wording;
+use super::wording::{self, Limit};
 
 /// Something unusual.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -208,10 +208,10 @@ fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         all.extend(time.map(|time| remark(&drive.name, words(time))));
     }
     for (fact, limit) in [
-        (&counts.volume_iops_exceeded_us, "the volume's IOPS limit"),
-        (&counts.volume_throughput_exceeded_us, "the volume's throughput limit"),
-        (&counts.instance_iops_exceeded_us, "the virtual machine's IOPS limit"),
-        (&counts.instance_throughput_exceeded_us, "the virtual machine's throughput limit"),
+        (&counts.volume_iops_exceeded_us, Limit::VolumeIops),
+        (&counts.volume_throughput_exceeded_us, Limit::VolumeThroughput),
+        (&counts.instance_iops_exceeded_us, Limit::MachineIops),
+        (&counts.instance_throughput_exceeded_us, Limit::MachineThroughput),
     ] {
         let time = fact.get().filter(|micros| *micros > 0).map(|micros| Nanos(micros.saturating_mul(1_000)));
         all.extend(time.map(|time| remark(&drive.name, wording::held_back(time, limit))));

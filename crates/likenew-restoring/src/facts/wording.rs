@@ -6,6 +6,11 @@ use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "What do the system and the drive itself say about it?";
+pub(super) const WRITES: &str = "writes nothing and does no I/O";
+
 /// Unusual facts, for the summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unusual<'a> {
@@ -82,6 +87,8 @@ pub(super) fn no_drive() -> Answer {
     Answer::unknown(HEALTH, "Drive health", "unknown (no physical drive was found below this target)")
 }
 
+pub(super) const COULD_NOT_BE_ASKED: &str = "it could not be asked";
+
 /// `names` of the drives that do not report; empty if none does.
 pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
     let answer = match names {
@@ -91,9 +98,10 @@ pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
     Answer::unknown(HEALTH, "Drive health", answer)
 }
 
-pub(super) fn ask_as_root(command: String, facts: usize) -> Action {
+/// `target` as the command line takes it.
+pub(super) fn ask_as_root(target: &str, facts: usize) -> Action {
     Action::new("ask_as_root", format!("Ask as root for {}", count(facts as u64, "more fact")))
-        .command(command)
+        .command(format!("sudo likenew facts {target}"))
 }
 
 // What stands out
@@ -246,8 +254,22 @@ pub(super) fn critically_hot(total: Nanos) -> String {
     format!("critically hot for {total} over its lifetime")
 }
 
-/// `limit` such as `the volume's IOPS limit`.
-pub(super) fn held_back(total: Nanos, limit: &str) -> String {
+/// A limit of a cloud that throttles a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    VolumeIops,
+    VolumeThroughput,
+    MachineIops,
+    MachineThroughput,
+}
+
+pub(super) fn held_back(total: Nanos, limit: Limit) -> String {
+    let limit = match limit {
+        Limit::VolumeIops => "the volume's IOPS limit",
+        Limit::VolumeThroughput => "the volume's throughput limit",
+        Limit::MachineIops => "the virtual machine's IOPS limit",
+        Limit::MachineThroughput => "the virtual machine's throughput limit",
+    };
     format!("held back for {total} by {limit}")
 }
 

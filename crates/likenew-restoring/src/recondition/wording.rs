@@ -11,6 +11,11 @@ use likenew_procedure_support::wording::{capitalize, count, list};
 use super::comparison::{Change, Effect, Measure};
 use super::step_name::StepName;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "What restores it, gentlest first, and does that help?";
+pub(super) const WRITES: &str = "writes what a check writes, twice; then, only if the diagnosis calls for it, rewrites old data or overwrites free space; erases only if you name such a step";
+
 // The result
 
 /// The result of all steps together.

@@ -13,6 +13,11 @@ use likenew_stats::interval::Interval;
 use super::outcome::Outcome;
 use super::trim_evidence::TrimStep;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "Does TRIM reach the flash, and what does it gain?";
+pub(super) const WRITES: &str = "writes one file of twice --size, then --space several times to measure the effect of TRIM; only temporary files";
+
 // Whether TRIM reaches the flash
 
 pub(super) fn reaches(proof: &TrimStep) -> Answer {

@@ -176,7 +176,7 @@ impl Case<'_> {
             return None;
         }
         // If direct I/O is refused, a caveat of the target says so.
-        if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains("through the page cache")) {
+        if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains(wording::THROUGH_PAGE_CACHE)) {
             return Some(Doubt::PageCache);
         }
         let layout = &self.workload_plan.layout;

@@ -9,6 +9,12 @@ use likenew_core::quantity::{Number, Rate, Share, Size};
 use super::capacity::Capacity;
 use super::device_wrap::DeviceWrap;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "Is its capacity real, and does it keep what is written?";
+pub(super) const WRITES: &str =
+    "writes the free space, or the whole drive, once per pass; in a folder only temporary files";
+
 /// Why a drive without damage may still not hold everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
@@ -411,6 +417,9 @@ pub(super) fn not_begun() -> String {
 
 pub(super) const CAPACITY: &str = "capacity";
 pub(super) const INTEGRITY: &str = "integrity";
+
+/// How a caveat of a target says that its I/O is not direct.
+pub(super) const THROUGH_PAGE_CACHE: &str = "through the page cache";
 
 #[cfg(test)]
 mod tests {
