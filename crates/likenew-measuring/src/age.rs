@@ -31,8 +31,8 @@ use zone_layout::ZoneLayout;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "age",
-    question: "How much slower is it used than new?",
-    writes: "writes all of its space at least once, which wears flash for good; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("age.md"),
 };
 

@@ -34,8 +34,8 @@ use workload_plan::{PlannedWorkload, WorkloadPlan};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "apps",
-    question: "How fast do applications run on it, and does that last under writing?",
-    writes: "writes about 31 GB by default, in a folder to temporary files; with --consistency all of the space many times, which wears flash",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("apps.md"),
 };
 

@@ -35,8 +35,8 @@ use result_line::ResultLine;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bench",
-    question: "How fast is it, in the familiar table of sequential and random tests?",
-    writes: "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("bench.md"),
 };
 

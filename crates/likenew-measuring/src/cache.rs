@@ -35,8 +35,8 @@ use workload_plan::WorkloadPlan;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cache",
-    question: "How much of a measured speed is RAM, and how much is the drive?",
-    writes: "writes the tested span once, then at most three times per pass and pattern; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("cache.md"),
 };
 

@@ -35,8 +35,8 @@ use workload_plan::WorkloadPlan;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "data",
-    question: "Does speed depend on how compressible the data is, and what do your files get?",
-    writes: "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("data.md"),
 };
 

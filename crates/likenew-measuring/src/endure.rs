@@ -27,8 +27,8 @@ use snia_plan::{SniaOptions, SniaTest};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "endure",
-    question: "How does speed change over many drive fills, and where does it settle?",
-    writes: "writes the area many times over; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("endure.md"),
 };
 

@@ -38,8 +38,8 @@ use wording::Subject;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fill",
-    question: "Is every part of the free space written equally fast, and without pauses?",
-    writes: "writes the free space once, down to a reserve; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("fill.md"),
 };
 
@@ -212,11 +212,11 @@ impl Fill {
         let place = AccessPattern::Sequential(Region::bytes(start..start + self.part_bytes()));
         let FillOptions { block, depth, data, .. } = self.options;
         let stream = Stream::closed(Mix::Only(op), block as u32, place, depth, data);
-        let (noun, number) = (self.unit().noun(), index + 1);
+        let (unit, number) = (self.unit(), index + 1);
         let name = match (op, self.options.passes) {
-            (Op::Read, _) => format!("{noun} {number} read back"),
-            (_, Repeat::Times(1)) => format!("{noun} {number}"),
-            _ => format!("pass {}, {noun} {number}", pass + 1),
+            (Op::Read, _) => wording::read_back_name(unit, number),
+            (_, Repeat::Times(1)) => wording::part_name(unit, number),
+            _ => wording::pass_part_name(pass + 1, unit, number),
         };
         Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
     }

@@ -31,8 +31,8 @@ pub use summary::TraceSummary;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "replay",
-    question: "How long would the programs of a trace wait on this drive?",
-    writes: "writes once what the trace touches, then what the trace wrote; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("replay.md"),
 };
 

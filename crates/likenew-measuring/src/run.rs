@@ -24,8 +24,8 @@ use wording::{TableRow, WorkloadSpeed};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "run",
-    question: "How fast does this drive run the workload of a plan?",
-    writes: "what the plan says; in a folder to temporary files, which it writes once before",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("run.md"),
 };
 

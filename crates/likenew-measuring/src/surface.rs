@@ -37,12 +37,13 @@ use likenew_procedure_support::workloads::prepare;
 use slow_regions::{SlowRegions, suspects};
 pub use surface_options::SurfaceOptions;
 use surface_options::{POINTS_MAX, SPAN_OF_FOLDER};
+use wording::{point_name, retest_name};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "surface",
-    question: "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?",
-    writes: "nothing, unless --op write is given; in a folder it first writes temporary files to read",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("surface.md"),
 };
 
@@ -168,15 +169,6 @@ impl Surface {
             span,
         )
     }
-}
-
-/// With its address, by which the owner finds it.
-fn point_name(point: usize, start: u64) -> String {
-    format!("point {point} at {}", Size(start))
-}
-
-fn retest_name(point: usize, round: u32) -> String {
-    format!("point {point} again {round}")
 }
 
 /// Temporary files must be written before they can be read; any other target is read as it is.

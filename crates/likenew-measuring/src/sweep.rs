@@ -35,8 +35,8 @@ pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sweep",
-    question: "How does speed depend on block size, queue depth, operation, pattern and data?",
-    writes: "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("sweep.md"),
 };
 

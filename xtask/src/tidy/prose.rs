@@ -32,10 +32,10 @@ const SENTENCES_LEFT: [(&str, usize); 13] = [
 const SENTENCES_LEFT: [(&str, usize); 11] = [
 const SENTENCES_LEFT: [(&str, usize); 10] = [
 const SENTENCES_LEFT: [(&str, usize); 9] = [
+const SENTENCES_LEFT: [(&str, usize); 8] = [
     ("crates/likenew-cli", 23),
     ("crates/likenew-explaining", 15),
     ("crates/likenew-fio", 84),
-    ("crates/likenew-measuring", 30),
     ("crates/likenew-real", 21),
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),

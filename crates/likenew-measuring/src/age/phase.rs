@@ -12,6 +12,7 @@ use likenew_core::workload::{Stream, Workload};
 use super::AgeOptions;
 use super::aging::FILE_BYTES;
 use super::recipe::Recipe;
+use super::wording;
 use super::zone_layout::{ZoneLayout, region, round_down};
 use crate::apps::library::default_set;
 use crate::apps::stage::{Amount, Stage};
@@ -160,10 +161,10 @@ fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) ->
         let place = AccessPattern::Sequential(region(&zones.space));
         let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
         let files = zones.space.end.div_ceil(u64::from(FILE_BYTES));
-        workloads.push(Workload::new("used: all small files deleted", Until::ops(files), vec![stream]));
+        workloads.push(Workload::new(wording::SMALL_FILES_DELETED, Until::ops(files), vec![stream]));
     }
     let measured = zones.span.start..zones.files.end;
-    workloads.push(in_order("files to measure on", zones, &measured, options));
+    workloads.push(in_order(wording::FILES_TO_MEASURE, zones, &measured, options));
     workloads
 }
 

@@ -7,6 +7,7 @@ use likenew_core::segment::Segment;
 
 use super::comparison::{Better, Comparison, Summary};
 use super::phase::{Phase, Test, pass_name};
+use super::wording;
 use crate::apps::library::default_set;
 use crate::apps::score::{PassTotals, geometric_mean};
 
@@ -88,15 +89,13 @@ impl<'a> AgeResults<'a> {
             self.of_passes(writes, name, "ns", Better::Lower, summary, metric)
         };
         [
-            row("random write latency, mean", Summary::Mean, |segment| {
+            row(wording::LATENCY_MEAN, Summary::Mean, |segment| {
                 Some(segment.total_of(Op::Write).latency_ns_mean())
             }),
-            row("random write latency, p99", Summary::Mean, |segment| {
+            row(wording::LATENCY_P99, Summary::Mean, |segment| {
                 Some(segment.latencies().quantile(0.99).0 as f64)
             }),
-            row("random write latency, max", Summary::Longest, |segment| {
-                Some(segment.latencies().max().0 as f64)
-            }),
+            row(wording::LATENCY_MAX, Summary::Longest, |segment| Some(segment.latencies().max().0 as f64)),
         ]
     }
 

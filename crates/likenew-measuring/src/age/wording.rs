@@ -14,6 +14,12 @@ use likenew_stats::interval::Interval;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, recondition_command};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How much slower is it used than new?";
+pub(super) const WRITES: &str =
+    "writes all of its space at least once, which wears flash for good; in a folder only to temporary files";
+
 pub(super) const SHARE_TITLE: &str = "Used compared with new";
 pub(super) const SHARE_AXIS: &str = "share of new";
 pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
@@ -337,6 +343,14 @@ pub(super) fn nothing_to_compare(done: usize, wanted: usize) -> String {
     let (done, wanted) = (Number(done as f64), Number(wanted as f64));
     format!("The run ended after {done} of {wanted} steps, before the used drive was measured.")
 }
+
+// Names of workloads and rows
+
+pub(super) const SMALL_FILES_DELETED: &str = "used: all small files deleted";
+pub(super) const FILES_TO_MEASURE: &str = "files to measure on";
+pub(super) const LATENCY_MEAN: &str = "random write latency, mean";
+pub(super) const LATENCY_P99: &str = "random write latency, p99";
+pub(super) const LATENCY_MAX: &str = "random write latency, max";
 
 #[cfg(test)]
 mod tests {

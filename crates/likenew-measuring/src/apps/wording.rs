@@ -10,6 +10,11 @@ use likenew_stats::steady_state::ROUNDS;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{count, list};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How fast do applications run on it, and does that last under writing?";
+pub(super) const WRITES: &str = "writes about 31 GB by default, in a folder to temporary files; with --consistency all of the space many times, which wears flash";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 

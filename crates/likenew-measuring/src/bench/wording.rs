@@ -11,6 +11,11 @@ use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, count};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How fast is it, in the familiar table of sequential and random tests?";
+pub(super) const WRITES: &str = "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 

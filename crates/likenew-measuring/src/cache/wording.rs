@@ -10,6 +10,11 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::capitalize;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How much of a measured speed is RAM, and how much is the drive?";
+pub(super) const WRITES: &str = "writes the tested span once, then at most three times per pass and pattern; in a folder only to temporary files";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 

@@ -12,6 +12,12 @@ use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::Test;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str =
+    "Does speed depend on how compressible the data is, and what do your files get?";
+pub(super) const WRITES: &str = "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 

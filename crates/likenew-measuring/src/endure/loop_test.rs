@@ -244,7 +244,7 @@ impl LoopTest {
         let bytes = (self.options.span / 1000 * per_mille(test, op)).next_multiple_of(u64::from(test.block));
         let until = Until { elapsed: Some(self.options.time), bytes: Some(bytes), ops: None };
         let stream = self.stream(op, test.block, place, test.depth);
-        let workload = Workload::new(format!("loop {number} {test} {op}"), until, vec![stream]);
+        let workload = Workload::new(wording::loop_name(number, test, op), until, vec![stream]);
         Workload { lanes: test.threads, ..workload }
     }
 

@@ -1,5 +1,7 @@
 //! The sentences of endure.
 
+use std::fmt::Display;
+
 use likenew_core::answer::{Action, Answer};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
@@ -11,6 +13,11 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, count};
 
 use super::test_series::KneeRow;
+
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How does speed change over many drive fills, and where does it settle?";
+pub(super) const WRITES: &str = "writes the area many times over; in a folder only to temporary files";
 
 /// The table's sign for a missing measurement.
 const MISSING: &str = "–";
@@ -481,6 +488,11 @@ pub(super) fn area_does_not_fit(area: Size, least: Size, most: Size) -> String {
     format!(
         "an area of {area} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change --area"
     )
+}
+
+/// The name of the workload of one operation of a test.
+pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) -> String {
+    format!("loop {number} {test} {op}")
 }
 
 #[cfg(test)]

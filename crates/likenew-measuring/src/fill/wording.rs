@@ -14,6 +14,12 @@ use likenew_procedure_support::wording::{count, recondition_command};
 
 use super::part::Unit;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "Is every part of the free space written equally fast, and without pauses?";
+pub(super) const WRITES: &str =
+    "writes the free space once, down to a reserve; in a folder only to temporary files";
+
 /// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 
@@ -365,6 +371,20 @@ pub(super) fn does_not_fit(files: u32, each: Size, from: Size, capacity: Size) -
 
 pub(super) fn wrong_passes(text: &str) -> String {
     format!("\"{text}\" is not a number of passes; use 1 to 1000, or until-steady")
+}
+
+// Names of workloads
+
+pub(super) fn part_name(unit: Unit, number: usize) -> String {
+    format!("{} {number}", unit.noun())
+}
+
+pub(super) fn pass_part_name(pass: usize, unit: Unit, number: usize) -> String {
+    format!("pass {pass}, {} {number}", unit.noun())
+}
+
+pub(super) fn read_back_name(unit: Unit, number: usize) -> String {
+    format!("{} {number} read back", unit.noun())
 }
 
 #[cfg(test)]

@@ -9,6 +9,12 @@ use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How long would the programs of a trace wait on this drive?";
+pub(super) const WRITES: &str =
+    "writes once what the trace touches, then what the trace wrote; in a folder only to temporary files";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 

@@ -7,6 +7,12 @@ use likenew_core::units::Nanos;
 
 use likenew_procedure_support::wording::count;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str = "How fast does this drive run the workload of a plan?";
+pub(super) const WRITES: &str =
+    "what the plan says; in a folder to temporary files, which it writes once before";
+
 pub(super) const SECONDS_TITLE: &str = "Speed over time";
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";

@@ -105,7 +105,7 @@ impl Access {
             extremes.into_iter().filter_map(|(name, value)| Some(AccessMetric::once(name, "ns", value?))),
         );
         metrics.extend(self.correlation.map(|Correlation { value, interval }| {
-            AccessMetric::new("rank correlation with distance", "1", value, Some(interval))
+            AccessMetric::new(wording::RANK_CORRELATION, "1", value, Some(interval))
         }));
         metrics.extend(self.seek_profile.iter().flat_map(SeekProfile::metrics));
         metrics

@@ -13,6 +13,13 @@ use likenew_stats::interval::Interval;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, command, count};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str =
+    "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?";
+pub(super) const WRITES: &str =
+    "nothing, unless --op write is given; in a folder it first writes temporary files to read";
+
 pub(super) const CURVE_TITLE: &str = "Speed by address";
 pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
 pub(super) const DISTANCE_AXIS: &str = "distance from the previous access";
@@ -368,6 +375,19 @@ pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) -> Answer {
 pub(super) const BURST_IS_CACHE: &str = "This is what the drive's cache and its link deliver.";
 pub(super) const BURST_IS_MEDIUM: &str = "No cache of the drive answers faster than its medium.";
 pub(super) const BURST_ONCE: &str = "It was measured once.";
+
+// Names of workloads and metrics
+
+/// With its address, by which the owner finds it.
+pub(super) fn point_name(point: usize, start: u64) -> String {
+    format!("point {point} at {}", Size(start))
+}
+
+pub(super) fn retest_name(point: usize, round: u32) -> String {
+    format!("point {point} again {round}")
+}
+
+pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
 
 #[cfg(test)]
 mod tests {

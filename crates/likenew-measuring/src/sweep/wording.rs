@@ -16,6 +16,12 @@ use likenew_stats::interval::Interval;
 use super::DIFFERENCE;
 use super::cell::{Cell, Form};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str =
+    "How does speed depend on block size, queue depth, operation, pattern and data?";
+pub(super) const WRITES: &str = "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files";
+
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
