@@ -46,8 +46,8 @@ use zones::Zones;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "model",
-    question: "What explains its speed: access time, throughput, clusters, cache, parallelism?",
-    writes: "temporary files in a folder, or the drive where consent was given; nothing with --op read",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("model.md"),
 };
 

@@ -57,8 +57,8 @@ pub use xray_options::XrayOptions;
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "xray",
-    question: "What is inside this drive: medium, mapping, caches, parallelism, over-provisioning?",
-    writes: "up to three times the drive, where it may be overwritten; temporary files in a folder; nothing where it may only be read",
+    question: wording::QUESTION,
+    writes: wording::WRITES,
     manual: include_str!("xray.md"),
 };
 

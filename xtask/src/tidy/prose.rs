@@ -33,8 +33,8 @@ const SENTENCES_LEFT: [(&str, usize); 11] = [
 const SENTENCES_LEFT: [(&str, usize); 10] = [
 const SENTENCES_LEFT: [(&str, usize); 9] = [
 const SENTENCES_LEFT: [(&str, usize); 8] = [
+const SENTENCES_LEFT: [(&str, usize); 7] = [
     ("crates/likenew-cli", 23),
-    ("crates/likenew-explaining", 15),
     ("crates/likenew-fio", 84),
     ("crates/likenew-real", 21),
     ("crates/likenew-report", 5),

@@ -13,6 +13,13 @@ use likenew_procedure_support::wording::capitalize;
 use super::form::Form;
 use super::point::Curve;
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str =
+    "What explains its speed: access time, throughput, clusters, cache, parallelism?";
+pub(super) const WRITES: &str =
+    "temporary files in a folder, or the drive where consent was given; nothing with --op read";
+
 /// A number with its interval, if known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
@@ -521,6 +528,8 @@ pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String 
 pub(super) fn by_length_title(op: Op) -> String {
     format!("{} speed by request size, measured and fitted", capitalize(op.name()))
 }
+
+pub(super) const RESIDUALS_AXIS: &str = "measured over fitted speed − 1";
 
 pub(super) fn residuals_title(op: Op) -> String {
     format!("Error of fitted {op} speeds, by request size")

@@ -202,7 +202,7 @@ fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
         wording::SYNCED_SEQUENTIAL,
         Shape::Line,
         axis("write size", "bytes").logarithmic(),
-        axis("until it is flushed", "ns").logarithmic(),
+        axis(wording::UNTIL_FLUSHED, "ns").logarithmic(),
     )
     .lines([Line::new("sequential", points)])
     .marks(mark)
@@ -217,7 +217,7 @@ fn picture(pairs: &[(u32, MedianComparison)], property: &Property) -> Series {
         wording::ALIGNED_AND_SHIFTED,
         Shape::Line,
         axis("write size", "bytes").logarithmic(),
-        axis("until it is flushed", "ns").logarithmic(),
+        axis(wording::UNTIL_FLUSHED, "ns").logarithmic(),
     )
     .lines([
         line("aligned", |compared| compared.first),

@@ -278,7 +278,7 @@ fn pauses(segment: &Segment, cluster: &Spikes) -> Series {
         wording::PAUSES_IN_ORDER,
         Shape::Line,
         axis("written", "bytes"),
-        axis("since the write before", "ns"),
+        axis(wording::SINCE_WRITE, "ns"),
     )
     .lines([Line::new("writes", points)])
     .marks(marks)

@@ -57,7 +57,6 @@ const DEEP_READS: u64 = 2048;
 const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
-const ALL_ADDRESSES: &str = "two readers, whole span";
 const EVERYWHERE_READS: u32 = 65_536;
 /// Spread of reads all over the drive, as a share of their median, up to which they are on flash of one kind
 /// and age. Chosen: retries of old data add more.
@@ -107,7 +106,7 @@ impl Experiment for Parallelism {
             return Some(walking(context, stage, area));
         }
         // Without a period, the share of slow addresses tells as much.
-        if context.segment(ALL_ADDRESSES).is_none() && is_even(context) {
+        if context.segment(wording::ALL_ADDRESSES).is_none() && is_even(context) {
             return Some(walk_all(context));
         }
         let last = usable(context).filter_map(|stage| context.segment(&walk_name(stage.bytes))).last()?;
@@ -123,8 +122,9 @@ impl Experiment for Parallelism {
         let Some(best) = conflicts.iter().find(is_clear).or(conflicts.last()) else {
             return Finding::default();
         };
-        let everywhere =
-            context.segment(ALL_ADDRESSES).and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
+        let everywhere = context
+            .segment(wording::ALL_ADDRESSES)
+            .and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
         let by_share = everywhere.filter(|_| matches!(best.pattern(), Pattern::Unclear { .. }));
         let by_share = by_share.map(|conflicts| conflicts.by_share());
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
@@ -185,7 +185,10 @@ fn walk_all(context: &ExperimentContext<'_>) -> Workload {
     let end = context.span.min(covered as u64);
     let grain = 4096.max(context.block());
     let stage = Stage { bytes: end, grain: grain.into(), reads: EVERYWHERE_READS };
-    Workload { name: ALL_ADDRESSES.into(), ..walking(context, &stage, 0..end - end % u64::from(grain)) }
+    Workload {
+        name: wording::ALL_ADDRESSES.into(),
+        ..walking(context, &stage, 0..end - end % u64::from(grain))
+    }
 }
 
 /// Latency of random reads all over the drive.

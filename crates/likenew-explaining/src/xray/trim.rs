@@ -75,7 +75,7 @@ impl Experiment for TrimExperiment {
         if stages(context).iter().any(|(_, compared)| compared.is_less(FASTER)) {
             return None;
         }
-        let Some(step) = steps.checked_sub(1) else { return Some(reads("reads after no rest")) };
+        let Some(step) = steps.checked_sub(1) else { return Some(reads(wording::READS_AFTER_NO_REST)) };
         let seconds = *RESTS_S.get(step / 2)?;
         Some(match step.is_multiple_of(2) {
             true => rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)),
@@ -156,12 +156,7 @@ fn picture(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Ser
         Line::new(name, all().enumerate().map(|(index, compared)| [index as f64, of(compared)]).collect())
     };
     let rests = stages.iter().map(|(rested, _)| format!("after {rested} s"));
-    Series::new(
-        wording::TRIMMED_READS,
-        Shape::Bars,
-        axis("before and after the TRIM", ""),
-        axis("latency", "ns"),
-    )
-    .categories(std::iter::once("before".to_owned()).chain(rests))
-    .lines([line("trimmed", |compared| compared.first), line("kept", |compared| compared.second)])
+    Series::new(wording::TRIMMED_READS, Shape::Bars, axis(wording::AROUND_TRIM, ""), axis("latency", "ns"))
+        .categories(std::iter::once("before".to_owned()).chain(rests))
+        .lines([line("trimmed", |compared| compared.first), line("kept", |compared| compared.second)])
 }

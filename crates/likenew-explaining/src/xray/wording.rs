@@ -11,6 +11,12 @@ use likenew_procedure_support::wording::capitalize;
 use super::property::{Key, Property, State};
 use super::reason::{Reason, Remedy};
 
+// What it is for, and what it writes
+
+pub(super) const QUESTION: &str =
+    "What is inside this drive: medium, mapping, caches, parallelism, over-provisioning?";
+pub(super) const WRITES: &str = "up to three times the drive, where it may be overwritten; temporary files in a folder; nothing where it may only be read";
+
 // What prevents a test.
 
 /// The table's words for a test that needs a filled drive.
@@ -1064,6 +1070,21 @@ pub(super) fn speed_drop(before: Rate, after: Rate) -> String {
 pub(super) fn buffer_full(bytes: f64) -> String {
     format!("full: {}", Size(bytes as u64))
 }
+
+// Axes, lines and marks of pictures
+
+pub(super) const UNTIL_FLUSHED: &str = "until it is flushed";
+pub(super) const SINCE_WRITE: &str = "since the write before";
+pub(super) const SINCE_BURST: &str = "since the burst began";
+pub(super) const WRITTEN_SINCE_EMPTY: &str = "written since the cache was empty";
+pub(super) const AROUND_TRIM: &str = "before and after the TRIM";
+pub(super) const MEAN_PERIOD: &str = "mean of all periods";
+pub(super) const CACHE_FULL: &str = "the cache is full";
+
+// Names of workloads
+
+pub(super) const ALL_ADDRESSES: &str = "two readers, whole span";
+pub(super) const READS_AFTER_NO_REST: &str = "reads after no rest";
 
 #[cfg(test)]
 mod tests {

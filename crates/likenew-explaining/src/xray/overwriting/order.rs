@@ -177,7 +177,7 @@ impl Order {
         let points = points.map(|(phase, (sum, count))| [phase as f64 * each, sum / f64::from(*count)]);
         let (written, time) = (axis("written since", "bytes"), axis("time of an I/O", "ns"));
         let series = Series::new(wording::PAUSES_OF_ERASING, Shape::Line, written, time);
-        Some(series.lines([Line::new("mean of all periods", points.collect())]))
+        Some(series.lines([Line::new(wording::MEAN_PERIOD, points.collect())]))
     }
 }
 

@@ -325,7 +325,7 @@ fn picture(long: &Burst, property: &Property) -> Series {
     Series::new(
         wording::BUFFER_BURST,
         Shape::Line,
-        axis("since the burst began", "ns"),
+        axis(wording::SINCE_BURST, "ns"),
         axis("accepted", "bytes"),
     )
     .lines(lines)

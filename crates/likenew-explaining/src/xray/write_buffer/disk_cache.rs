@@ -112,11 +112,11 @@ fn picture(burst: &Segment, intake: Option<u64>) -> Series {
     let shown = intake.map_or(latencies.len(), |intake| 2 * (intake / u64::from(BLOCK)) as usize + FIRST);
     let points =
         latencies.iter().take(shown).enumerate().map(|(index, ns)| [index as f64 * block, *ns]).collect();
-    let mark = intake.map(|intake| Mark { x: intake as f64, label: "the cache is full".into() });
+    let mark = intake.map(|intake| Mark { x: intake as f64, label: wording::CACHE_FULL.into() });
     Series::new(
         wording::BUFFER_DISK,
         Shape::Scatter,
-        axis("written since the cache was empty", "bytes"),
+        axis(wording::WRITTEN_SINCE_EMPTY, "bytes"),
         axis("latency", "ns").logarithmic(),
     )
     .lines([Line::new("writes", points)])
