@@ -1,6 +1,7 @@
 //! Reads the fields of a line byte by byte, and knows its place when something is wrong.
 
 use crate::line_error::LineError;
+use crate::wording::expected;
 
 /// A place in a line.
 pub(crate) struct Cursor<'l> {
@@ -45,7 +46,7 @@ impl<'l> Cursor<'l> {
 
     /// Skips a comma.
     pub(crate) fn comma(&mut self) -> Result<(), LineError> {
-        self.pass(b',', "a comma")
+        self.pass(b',', expected::COMMA)
     }
 
     /// Skips blanks; at least one.
@@ -144,7 +145,7 @@ impl<'l> Cursor<'l> {
     /// Only blanks may follow.
     pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.skip_blanks();
-        if self.rest().is_empty() { Ok(()) } else { Err(self.line_error("the end of the line")) }
+        if self.rest().is_empty() { Ok(()) } else { Err(self.line_error(expected::END_OF_LINE)) }
     }
 }
 

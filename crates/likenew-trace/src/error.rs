@@ -1,28 +1,77 @@
 //! Why a trace could not be read or written.
 
-/// Why a trace could not be read or written. A place in a file counts lines and columns from 1, columns in bytes.
+/// Why a trace could not be read or written. `file` is its name as it was given. A place in a file counts lines and
+/// columns from 1, columns in bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened, created, read or written.
     #[error("{file}: {error}")]
     File {
-        /// Its name as it was given.
+        /// Its name.
         file: String,
         /// The system's error.
         error: std::io::Error,
     },
-    /// It is not a trace that can be read here.
-    #[error("{file} {reason}")]
-    Unknown {
-        /// Its name as it was given.
+    /// It holds nothing.
+    #[error("{file} is empty")]
+    Empty {
+        /// Its name.
         file: String,
-        /// What it looks like, and what to do.
-        reason: String,
+    },
+    /// It begins like no trace.
+    #[error(
+        "{file} has an unknown trace format (it begins with \"{start}\"); name it with --format: {formats}"
+    )]
+    UnknownFormat {
+        /// Its name.
+        file: String,
+        /// Its first characters.
+        start: String,
+        /// The names of all formats.
+        formats: String,
+    },
+    /// It is in the project's format, but of another version.
+    #[error("{file} is a trace of another version of likenew: this one reads \"{first_line}\"")]
+    OtherVersion {
+        /// Its name.
+        file: String,
+        /// The first line of the version that is read here.
+        first_line: &'static str,
+    },
+    /// blktrace wrote it.
+    #[error("{file} is blktrace's binary output: \"blkparse -i FILE\" makes text of it")]
+    BlktraceBinary {
+        /// Its name.
+        file: String,
+    },
+    /// trace-cmd wrote it.
+    #[error("{file} is trace-cmd's binary output: \"trace-cmd report\" makes text of it")]
+    TraceCmdBinary {
+        /// Its name.
+        file: String,
+    },
+    /// It is compressed in a way that is not read here.
+    #[error("{file} is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
+    Packed {
+        /// Its name.
+        file: String,
+    },
+    /// It is an archive of several files.
+    #[error("{file} is a tar archive: unpack it first")]
+    TarArchive {
+        /// Its name.
+        file: String,
+    },
+    /// It holds bytes that no text has.
+    #[error("{file} is not text: every trace format is text")]
+    NotText {
+        /// Its name.
+        file: String,
     },
     /// Something breaks its format.
     #[error("{file}, line {line}, column {column}: expected {expected}, found {actual}")]
     Malformed {
-        /// Its name as it was given.
+        /// Its name.
         file: String,
         /// From 1.
         line: u64,
@@ -33,22 +82,90 @@ pub enum TraceError {
         /// What is.
         actual: String,
     },
-    /// A line of the trace is valid by itself but not at its place.
-    #[error("{file}, line {line}: {reason}")]
-    Senseless {
-        /// Its name as it was given.
+    /// A line cannot be read, or is valid by itself but not at its place.
+    #[error("{file}, line {line}: {problem}")]
+    InvalidLine {
+        /// Its name.
         file: String,
         /// From 1.
         line: u64,
         /// What is wrong, and what to do.
-        reason: String,
+        problem: LineProblem,
     },
-    /// It holds several volumes and none was chosen, or not the one that was.
-    #[error("{file} {reason}")]
-    Volumes {
-        /// Its name as it was given.
+    /// The volume that was asked for is not there, as there is none at all.
+    #[error("{file} has no volume {volume}: it holds no record")]
+    NoRecords {
+        /// Its name.
         file: String,
-        /// Which there are, and how to choose one.
-        reason: String,
+        /// The volume that was asked for.
+        volume: String,
+    },
+    /// The volume that was asked for is not there.
+    #[error("{file} has no volume {volume}; there are (with records): {volumes}")]
+    NoSuchVolume {
+        /// Its name.
+        file: String,
+        /// The volume that was asked for.
+        volume: String,
+        /// Those that are there, with their records.
+        volumes: String,
+    },
+    /// It holds several volumes and none was chosen.
+    #[error(
+        "{file} holds several volumes, in its first {lines} lines (with records): {volumes}; choose one with --volume"
+    )]
+    SeveralVolumes {
+        /// Its name.
+        file: String,
+        /// Lines that were searched for volumes.
+        lines: u64,
+        /// The volumes, with their records.
+        volumes: String,
+    },
+}
+
+/// What is wrong with a line as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineProblem {
+    /// It is too far from its place in the order of time.
+    #[error(
+        "its time lies before that of records that stand {lines} or more lines earlier: sort the file by time"
+    )]
+    TooLate {
+        /// How many lines late a record may come.
+        lines: usize,
+    },
+    /// It shows that the records so far were the wrong ones.
+    #[error("it is the first D row of its device, whose Q rows were taken so far: cut the trace before it")]
+    FirstIssue,
+    /// The end mark counts other records than there are.
+    #[error(
+        "the trace says here that it has {expected} records, and {actual} were found: the file was changed"
+    )]
+    RecordCount {
+        /// By the end mark.
+        expected: u64,
+        /// Those that were read.
+        actual: u64,
+    },
+    /// It does not end.
+    #[error("it is longer than {max} bytes: no trace has such lines")]
+    TooLong {
+        /// Bytes that a line may have.
+        max: usize,
+    },
+    /// The compressed data breaks off.
+    #[error("the {compression} data ends here, before its time: copy the file again")]
+    CompressedEnd {
+        /// The name of the compression.
+        compression: &'static str,
+    },
+    /// The compressed data is damaged.
+    #[error("the {compression} data is damaged after this line: {error}")]
+    CompressedDamage {
+        /// The name of the compression.
+        compression: &'static str,
+        /// What the decompressor says.
+        error: String,
     },
 }

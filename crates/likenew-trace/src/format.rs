@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::TraceError;
 use crate::formats::alibaba::Alibaba;
 use crate::formats::blkparse::Blkparse;
 use crate::formats::fiu::Fiu;
@@ -14,6 +15,7 @@ use crate::formats::tracefs::Tracefs;
 use crate::formats::{Parse, fiu, msr};
 use crate::intake::Intake;
 use crate::volumes::{Spelling, Volumes};
+use crate::wording;
 
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,25 +69,23 @@ impl Format {
         }
     }
 
-    /// The format of a file that begins so.
+    /// The format of a file of this name that begins so.
     ///
     /// # Errors
     /// What the file looks like, and what to do.
-    pub(crate) fn detect(ahead: &[u8]) -> Result<Self, String> {
+    pub(crate) fn detect(file: &str, ahead: &[u8]) -> Result<Self, TraceError> {
         if ahead.is_empty() {
-            return Err("is empty".to_owned());
+            return Err(TraceError::Empty { file: file.to_owned() });
         }
-        if let Some(known) = by_first_bytes(ahead) {
+        if let Some(known) = by_first_bytes(file, ahead) {
             return known;
         }
         let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
-        by_header(line).or_else(|| by_line(line)).ok_or_else(|| {
-            let shown = line[..line.len().min(60)].escape_ascii();
-            format!(
-                "has an unknown trace format (it begins with \"{shown}\"); name it with --format: {}",
-                names()
-            )
+        by_header(line).or_else(|| by_line(line)).ok_or_else(|| TraceError::UnknownFormat {
+            file: file.to_owned(),
+            start: line[..line.len().min(60)].escape_ascii().to_string(),
+            formats: names(),
         })
     }
 
@@ -104,28 +104,24 @@ fn names() -> String {
 }
 
 /// The format, where the first bytes alone decide it; or why the file is in none.
-fn by_first_bytes(ahead: &[u8]) -> Option<Result<Format, String>> {
-    let remedy = |what: &str, remedy: &str| Some(Err(format!("is {what}: {remedy}")));
+fn by_first_bytes(file: &str, ahead: &[u8]) -> Option<Result<Format, TraceError>> {
+    let file = file.to_owned();
     match ahead {
         _ if ahead.starts_with(FIRST_LINE.as_bytes()) => Some(Ok(Format::Likenew)),
         _ if ahead.starts_with(b"# likenew trace") => {
-            remedy("a trace of another version of likenew", "this one reads \"# likenew trace 1\"")
+            Some(Err(TraceError::OtherVersion { file, first_line: FIRST_LINE }))
         }
         _ if ahead.starts_with(b"fio version") => Some(Ok(Format::Iolog)),
         _ if ahead.starts_with(b"# tracer: ") => Some(Ok(Format::Tracefs)),
         [_, b't', b'a', b'e', ..] | [b'e', b'a', b't', _, ..] => {
-            remedy("blktrace's binary output", "\"blkparse -i FILE\" makes text of it")
+            Some(Err(TraceError::BlktraceBinary { file }))
         }
-        [0x17, 0x08, 0x44, ..] => {
-            remedy("trace-cmd's binary output", "\"trace-cmd report\" makes text of it")
-        }
+        [0x17, 0x08, 0x44, ..] => Some(Err(TraceError::TraceCmdBinary { file })),
         [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {
-            remedy("packed with zip, xz or bzip2", "unpack it; gzip and Zstandard can be read as they are")
+            Some(Err(TraceError::Packed { file }))
         }
-        _ if ahead.get(257..262) == Some(b"ustar") => remedy("a tar archive", "unpack it first"),
-        _ if ahead[..ahead.len().min(4096)].contains(&0) => {
-            remedy("no text", "all formats of traces are text")
-        }
+        _ if ahead.get(257..262) == Some(b"ustar") => Some(Err(TraceError::TarArchive { file })),
+        _ if ahead[..ahead.len().min(4096)].contains(&0) => Some(Err(TraceError::NotText { file })),
         _ => None,
     }
 }
@@ -175,6 +171,6 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|format| format.name() == text);
-        known.ok_or_else(|| format!("there is no format \"{text}\"; there are {}", names()))
+        known.ok_or_else(|| wording::no_such_format(text, &names()))
     }
 }

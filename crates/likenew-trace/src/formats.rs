@@ -20,9 +20,6 @@ use crate::line_error::LineError;
 /// Bytes of a sector, the unit of Linux's block layer and of several formats.
 const SECTOR: u64 = 512;
 
-/// The note for the kernel's own marks of lost events.
-const LOST_EVENTS_NOTE: &str = "times the kernel says that it has lost events";
-
 /// The lines of one format.
 pub(crate) trait Parse: Send {
     /// Whether a last line that was cut off is left out with a note, as a recorder that was killed leaves

@@ -1,5 +1,7 @@
 //! The header of a trace in our own format.
 
+use crate::wording::expected;
+
 /// What is known of a trace as a whole. Each value is one line of text; what is not known is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceHead {
@@ -58,17 +60,17 @@ impl TraceHead {
             "recorded" => self.recorded = text(),
             "kernel" => self.kernel = text(),
             "capacity_bytes" => {
-                self.capacity = Some(number().filter(|bytes| *bytes > 0).ok_or("a number of bytes above 0")?);
+                self.capacity = Some(number().filter(|bytes| *bytes > 0).ok_or(expected::CAPACITY)?);
             }
             "block_bytes" => {
                 let block = value.parse().ok().filter(|bytes: &u32| bytes.is_power_of_two());
-                self.block = Some(block.ok_or("a power of two of bytes")?);
+                self.block = Some(block.ok_or(expected::BLOCK)?);
             }
-            "lost_events" => self.lost_events = Some(number().ok_or("a count")?),
+            "lost_events" => self.lost_events = Some(number().ok_or(expected::COUNT)?),
             _ => match self.extra.iter().position(|(known, _)| known == key) {
                 Some(at) => value.clone_into(&mut self.extra[at].1),
                 None if self.extra.len() < OTHERS_MAX => self.extra.push((key.into(), value.into())),
-                None => return Err("a head of at most 256 lines"),
+                None => return Err(expected::HEAD_LINES_MAX),
             },
         }
         Ok(())

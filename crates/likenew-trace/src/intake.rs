@@ -5,11 +5,13 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::applications::Applications;
+use crate::error::LineProblem;
 use crate::line_error::LineError;
-use crate::notes::Notes;
+use crate::notes::{Counted, Notes};
 use crate::pairing::Pairing;
 use crate::volumes::Volumes;
 use crate::window::{WINDOW, Window};
+use crate::wording::expected;
 
 /// Limit of an address: 1 EiB. Chosen: no drive is larger.
 const ADDRESS_MAX: u64 = 1 << 60;
@@ -80,7 +82,7 @@ impl Intake {
     /// One that left on an earlier line ends.
     pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> Result<(), LineError> {
         if !self.pairing.complete(op, offset, length, at) {
-            self.notes.count("ends of I/Os whose beginning is not in the trace");
+            self.notes.count(Counted::EndsAlone);
         }
         self.settle(false)
     }
@@ -88,7 +90,7 @@ impl Intake {
     /// One that left on an earlier line was not taken, and leaves again on a later one.
     pub(crate) fn requeue(&mut self, op: Op, offset: u64) -> Result<(), LineError> {
         if !self.pairing.requeue(op, offset) {
-            self.notes.count("I/Os that were taken back and whose beginning is not in the trace");
+            self.notes.count(Counted::RequeuedAlone);
         }
         self.settle(false)
     }
@@ -102,7 +104,7 @@ impl Intake {
     fn settle(&mut self, is_end: bool) -> Result<(), LineError> {
         while let Some(io) = self.pairing.pop(is_end) {
             if io.latency.is_none() {
-                self.notes.count("I/Os whose end is not in the trace: their latency is not known");
+                self.notes.count(Counted::WithoutEnd);
             }
             self.keep(io)?;
         }
@@ -144,34 +146,29 @@ impl Intake {
 
     fn check_range(&self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
         if io.length == 0 {
-            return Err(LineError::at(columns.length, "a length above 0"));
+            return Err(LineError::at(columns.length, expected::LENGTH_ABOVE_ZERO));
         }
         if io.length > LENGTH_MAX && io.op != Op::Trim {
-            return Err(LineError::at(columns.length, "a length of at most 1 GiB"));
+            return Err(LineError::at(columns.length, expected::LENGTH_WITHIN_LIMIT));
         }
         let capacity = self.capacity.unwrap_or(ADDRESS_MAX);
         match io.offset.checked_add(io.length) {
             Some(end) if end <= capacity => Ok(()),
-            _ if self.capacity.is_none() => {
-                Err(LineError::at(columns.offset, "a range that ends within 1 EiB"))
-            }
-            _ => {
-                let expected = format!("a range that ends within the drive's {capacity} bytes");
-                Err(LineError::at(columns.offset, expected))
-            }
+            _ if self.capacity.is_none() => Err(LineError::at(columns.offset, expected::RANGE)),
+            _ => Err(LineError::at(columns.offset, expected::range_on_drive(capacity))),
         }
     }
 
     fn check_times(&mut self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
         let before = self.before.replace(io.at).unwrap_or(io.at);
         if io.at.0.abs_diff(before.0) > SPAN_MAX.0 {
-            return Err(LineError::at(columns.at, "a time within a year of that of the record before"));
+            return Err(LineError::at(columns.at, expected::TIME_NEAR_PREVIOUS));
         }
         if io.at.0.abs_diff(self.first.get_or_insert(io.at).0) > TRACE_MAX.0 {
-            return Err(LineError::at(columns.at, "a time within ten years of that of the first record"));
+            return Err(LineError::at(columns.at, expected::TIME_NEAR_FIRST));
         }
         if io.latency.is_some_and(|latency| latency > SPAN_MAX) {
-            return Err(LineError::at(columns.latency, "a latency below a year"));
+            return Err(LineError::at(columns.latency, expected::LATENCY_BELOW_YEAR));
         }
         Ok(())
     }
@@ -179,7 +176,5 @@ impl Intake {
 
 #[cold]
 fn too_late() -> LineError {
-    LineError::Line(format!(
-        "its time lies before that of records that stand {WINDOW} or more lines earlier: sort the file by time"
-    ))
+    LineError::Line(LineProblem::TooLate { lines: WINDOW })
 }

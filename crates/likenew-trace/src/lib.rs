@@ -26,8 +26,9 @@ mod survey;
 mod trace_writer;
 mod volumes;
 mod window;
+mod wording;
 
-pub use error::TraceError;
+pub use error::{LineProblem, TraceError};
 pub use format::Format;
 pub use head::TraceHead;
 pub use iolog_writer::{IologVersion, IologWriter};

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::error::TraceError;
+use crate::error::{LineProblem, TraceError};
+use crate::wording::expected;
 
 /// What is wrong with a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub(crate) enum LineError {
     /// Something else was expected at this byte of it.
     At(usize, Cow<'static, str>),
     /// The line is not valid at its place.
-    Line(String),
+    Line(LineProblem),
     /// It belongs to another volume than the lines before, and none was chosen.
     AnotherVolume,
 }
@@ -35,7 +36,7 @@ pub(crate) fn locate(file: &str, number: u64, line: &[u8], line_error: LineError
             expected: expected.into_owned(),
             actual: excerpt(line, column),
         },
-        LineError::Line(reason) => TraceError::Senseless { file, line: number, reason },
+        LineError::Line(problem) => TraceError::InvalidLine { file, line: number, problem },
         LineError::AnotherVolume => unreachable!("the reader counts the volumes before anybody is told"),
     }
 }
@@ -44,7 +45,7 @@ pub(crate) fn locate(file: &str, number: u64, line: &[u8], line_error: LineError
 fn excerpt(line: &[u8], column: usize) -> String {
     let rest = line.get(column..).unwrap_or_default();
     if rest.is_empty() {
-        return "the end of the line".to_owned();
+        return expected::END_OF_LINE.to_owned();
     }
     let ends = |byte: &u8| matches!(byte, b',' | b' ' | b'\t');
     let field = rest.iter().position(ends).unwrap_or(rest.len()).max(1);

@@ -1,29 +1,70 @@
 //! What a reader skipped or could not determine: nothing is skipped in silence.
 
+/// Something about a trace as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// The compressed data breaks off.
+    CompressedEnd,
+    /// The last line breaks off.
+    LastLineCut,
+    /// The recorder did not write its last line.
+    NoEndMark,
+    /// No record has a time.
+    NoTimes,
+    /// The format's unit of time is a second.
+    WholeSeconds,
+}
+
+/// Something that can occur on many lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Rows about commands that drivers send to a drive.
+    Commands,
+    /// Ends without a beginning.
+    EndsAlone,
+    /// I/Os that failed.
+    Failures,
+    /// The kernel's own marks of events that it dropped.
+    LostEvents,
+    /// Requests that have no range.
+    NoBlocks,
+    /// Events of other kinds.
+    OtherEvents,
+    /// Requeued I/Os without a beginning.
+    RequeuedAlone,
+    /// Records that do not say whether they read or wrote.
+    Untyped,
+    /// I/Os that do not end in the trace.
+    WithoutEnd,
+}
+
 /// Notes about a trace that was read, in the order in which they arose.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    counts: Vec<(&'static str, u64)>,
-    sentences: Vec<String>,
+    counts: Vec<(Counted, u64)>,
+    notes: Vec<Note>,
 }
 
 impl Notes {
-    /// Counts one more; `what` follows the count.
-    pub(crate) fn count(&mut self, what: &'static str) {
-        match self.counts.iter_mut().find(|(known, _)| *known == what) {
+    /// Counts one more.
+    pub(crate) fn count(&mut self, counted: Counted) {
+        match self.counts.iter_mut().find(|(known, _)| *known == counted) {
             Some((_, count)) => *count += 1,
-            None => self.counts.push((what, 1)),
+            None => self.counts.push((counted, 1)),
         }
     }
 
-    /// A sentence by itself.
-    pub(crate) fn say(&mut self, sentence: impl Into<String>) {
-        self.sentences.push(sentence.into());
+    pub(crate) fn add(&mut self, note: Note) {
+        self.notes.push(note);
     }
 
-    /// Everything, as sentences without a full stop.
-    pub(crate) fn all(&self) -> Vec<String> {
-        let counts = self.counts.iter().map(|(what, count)| format!("{count} {what}"));
-        self.sentences.iter().cloned().chain(counts).collect()
+    /// The notes about the trace as a whole.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// What was counted, and how often it occurred.
+    pub(crate) fn counts(&self) -> &[(Counted, u64)] {
+        &self.counts
     }
 }

@@ -67,8 +67,7 @@ pub fn open_stream(
     }
     let format = match options.format {
         Some(format) => format,
-        None => Format::detect(lines.ahead())
-            .map_err(|reason| TraceError::Unknown { file: name.to_owned(), reason })?,
+        None => Format::detect(name, lines.ahead())?,
     };
     let source = Source { file: name.to_owned(), compression, lines };
     let intake = Intake::new(Volumes::new(options.volume.as_deref(), format.volumes()));

@@ -5,12 +5,14 @@ use std::io;
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
-use crate::error::TraceError;
+use crate::error::{LineProblem, TraceError};
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::Intake;
 use crate::line_error::{LineError, locate};
 use crate::lines::{LINE_MAX, Lines, ReadFailure};
+use crate::notes::Note;
+use crate::wording;
 
 /// Lines that are searched for volumes, where one has to be chosen.
 const CENSUS_LINES: u64 = 1_000_000;
@@ -69,7 +71,7 @@ impl<P: Parse> Reader<P> {
                 return self.report_failure(ReadFailure::Stream(error));
             }
             if self.parser.forgives_torn_end() {
-                self.intake.notes.say("the last line was cut short and left out");
+                self.intake.notes.add(Note::LastLineCut);
                 return self.end();
             }
         }
@@ -99,38 +101,40 @@ impl<P: Parse> Reader<P> {
         match self.intake.volumes.missing() {
             None => Ok(()),
             Some(missing) => {
-                let volume_list = self.intake.volumes.volume_list();
-                let reason = match volume_list.is_empty() {
-                    true => format!("has no volume {missing}: it holds no record"),
-                    false => format!("has no volume {missing}; there are (with records): {volume_list}"),
-                };
-                Err(TraceError::Volumes { file: self.file.clone(), reason })
+                let (file, volumes) = (self.file.clone(), self.intake.volumes.volume_list());
+                Err(match volumes.is_empty() {
+                    true => TraceError::NoRecords { file, volume: missing },
+                    false => TraceError::NoSuchVolume { file, volume: missing, volumes },
+                })
             }
         }
     }
 
     /// Why the lines stop early; no error where a recorder that was killed leaves its file so.
     fn report_failure(&mut self, broken: ReadFailure) -> Result<(), TraceError> {
-        let number = self.lines.number();
         let error = match broken {
-            ReadFailure::Endless => {
-                let reason = format!("it is longer than {LINE_MAX} bytes: no trace has such lines");
-                return Err(TraceError::Senseless { file: self.file.clone(), line: number, reason });
-            }
+            ReadFailure::Endless => return Err(self.invalid_line(LineProblem::TooLong { max: LINE_MAX })),
             ReadFailure::Stream(error) => error,
         };
         if self.parser.forgives_torn_end() && error.kind() == io::ErrorKind::UnexpectedEof {
-            self.intake.notes.say("the compressed data ends before its time; what was whole was read");
+            self.intake.notes.add(Note::CompressedEnd);
             return self.end();
         }
-        let reason = match (self.compression, error.kind()) {
-            (None, _) => return Err(TraceError::File { file: self.file.clone(), error }),
-            (Some(name), io::ErrorKind::UnexpectedEof) => {
-                format!("the {name} data ends here, before its time: copy the file again")
+        match (self.compression, error.kind()) {
+            (None, _) => Err(TraceError::File { file: self.file.clone(), error }),
+            (Some(compression), io::ErrorKind::UnexpectedEof) => {
+                Err(self.invalid_line(LineProblem::CompressedEnd { compression }))
             }
-            (Some(name), _) => format!("the {name} data is damaged behind this line: {error}"),
-        };
-        Err(TraceError::Senseless { file: self.file.clone(), line: number, reason })
+            (Some(compression), _) => {
+                let error = error.to_string();
+                Err(self.invalid_line(LineProblem::CompressedDamage { compression, error }))
+            }
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    fn invalid_line(&self, problem: LineProblem) -> TraceError {
+        TraceError::InvalidLine { file: self.file.clone(), line: self.lines.number(), problem }
     }
 
     /// Counts the volumes on the lines that follow, and returns them.
@@ -145,12 +149,11 @@ impl<P: Parse> Reader<P> {
             }
             left -= 1;
         }
-        let volume_list = self.intake.volumes.volume_list();
-        let line_count = self.lines.number();
-        let reason = format!(
-            "holds several volumes, in its first {line_count} lines (with records): {volume_list}; choose one with --volume"
-        );
-        TraceError::Volumes { file: self.file.clone(), reason }
+        TraceError::SeveralVolumes {
+            file: self.file.clone(),
+            lines: self.lines.number(),
+            volumes: self.intake.volumes.volume_list(),
+        }
     }
 
     fn step(&mut self) -> Result<Option<TraceIo>, TraceError> {
@@ -199,7 +202,7 @@ impl<P: Parse> TraceReader for Reader<P> {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.intake.notes.all()
+        wording::notes(&self.intake.notes)
     }
 
     fn volume(&self) -> Option<String> {

@@ -11,6 +11,7 @@ use likenew_core::units::Nanos;
 use crate::error::TraceError;
 use crate::formats::likenew::{COLUMNS, END, FIRST_LINE};
 use crate::head::TraceHead;
+use crate::wording;
 
 /// Records wait in memory until there are so many bytes of text …
 const FLUSH_BYTES: usize = 256 << 10;
@@ -158,13 +159,13 @@ fn encoder(file: File) -> io::Result<zstd::Encoder<'static, File>> {
 /// Refuses what no reader would accept.
 fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
     let reason = if io.at < latest {
-        format!("it left at {} ns, after one that left at {} ns was written", io.at.0, latest.0)
+        wording::record_too_early(io.at, latest)
     } else if (io.length == 0) != (io.op == Op::Flush) {
-        format!("it is a {} of {} bytes", io.op, io.length)
+        wording::record_length(io.op, io.length)
     } else {
         return Ok(());
     };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no record of a trace: {reason}")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
 }
 
 /// The name, in quotes where a reader of CSV would take it for something else.

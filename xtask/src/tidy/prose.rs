@@ -26,6 +26,14 @@ const ALLOWED: [(&str, &str, &str); 4] = [
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
 const SENTENCES_LEFT: [(&str, usize); 14] = [
+const ALLOWED: &[(&str, &str, &str)] = &[
+    ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
+    ("trace/src/iolog_writer.rs", "fio version {number} iolog", "the first line of fio's format"),
+    ("trace/src/iolog_writer.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
+];
+
+/// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
+const SENTENCES_LEFT: [(&str, usize); 16] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
@@ -42,7 +50,6 @@ const SENTENCES_LEFT: [(&str, usize); 7] = [
     ("crates/likenew-run", 4),
     ("crates/likenew-restoring", 26),
     ("crates/likenew-sim", 292),
-    ("crates/likenew-trace", 91),
     ("crates/likenew-watch", 26),
 ];
 

@@ -12,6 +12,7 @@ use crate::cursor::Cursor;
 use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::wording::expected;
 
 /// Reads Alibaba's format.
 #[derive(Default)]
@@ -26,10 +27,10 @@ impl Parse for Alibaba {
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
-        cursor.number("the number of a device")?;
+        cursor.number(expected::DEVICE_NUMBER)?;
         let volume = cursor.slice_from(0);
         cursor.comma()?;
-        let line_error = cursor.line_error("R or W");
+        let line_error = cursor.line_error(expected::R_OR_W);
         let op = match cursor.until(b',') {
             b"R" => Op::Read,
             b"W" => Op::Write,
@@ -37,13 +38,13 @@ impl Parse for Alibaba {
         };
         cursor.comma()?;
         let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
-        let offset = cursor.number("an offset in bytes")?;
+        let offset = cursor.number(expected::OFFSET_BYTES)?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.number("a length in bytes")?;
+        let length = cursor.number(expected::LENGTH_BYTES)?;
         cursor.comma()?;
         columns.at = cursor.at();
-        let at = Nanos(cursor.scale(1_000, "a time in microseconds")?);
+        let at = Nanos(cursor.scale(1_000, expected::TIME_MICROSECONDS)?);
         cursor.end()?;
         if !intake.volumes.selects(volume)? {
             return Ok(());

@@ -8,11 +8,14 @@ use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::Cursor;
+use crate::error::LineProblem;
+use crate::formats::Parse;
 use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
-use crate::formats::{LOST_EVENTS_NOTE, Parse};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Counted;
+use crate::wording::expected;
 
 /// Reads blkparse's output.
 pub(crate) struct Blkparse {
@@ -55,9 +58,7 @@ impl Blkparse {
         let takes_queued = !self.queued.is_empty() && self.queued.contains(row.device);
         Ok(match row.action {
             b"D" if takes_queued => {
-                return Err(LineError::Line(
-                    "it is the first D row of its device, whose Q rows were taken so far: cut the trace before it".into(),
-                ));
+                return Err(LineError::Line(LineProblem::FirstIssue));
             }
             b"D" => Some(EventKind::Issue),
             b"Q" if takes_queued => Some(EventKind::Issue),
@@ -74,7 +75,7 @@ impl Parse for Blkparse {
             return Ok(());
         }
         if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
-            intake.notes.count(LOST_EVENTS_NOTE);
+            intake.notes.count(Counted::LostEvents);
             return Ok(());
         }
         if line.starts_with(b"CPU") || line.starts_with(b"Total (") {
@@ -83,19 +84,16 @@ impl Parse for Blkparse {
         let mut cursor = Cursor::new(line);
         if self.has_ended {
             let is_row = row(&mut cursor).is_ok();
-            return if is_row { Err(LineError::at(0, "nothing behind blkparse's summary")) } else { Ok(()) };
+            return if is_row { Err(LineError::at(0, expected::NOTHING_AFTER_SUMMARY)) } else { Ok(()) };
         }
         let Some(row) = row(&mut cursor)? else { return Ok(()) };
         if !row.action.iter().all(u8::is_ascii_alphabetic) || row.action.is_empty() {
-            return Err(LineError::at(
-                row.letters_at,
-                "an action such as D or C, and the letters of a request",
-            ));
+            return Err(LineError::at(row.letters_at, expected::ACTION_AND_LETTERS));
         }
         let Some(kind) = self.kind(&row)? else { return Ok(()) };
         let mut columns = Columns { at: row.at_column, ..Columns::default() };
         if cursor.rest().trim_ascii_start().starts_with(b"(") || is_command(cursor.rest()) {
-            intake.notes.count("commands of drivers were passed over");
+            intake.notes.count(Counted::Commands);
             return Ok(());
         }
         let range = range(&mut cursor, &mut columns)?;
@@ -118,28 +116,28 @@ fn is_command(rest: &[u8]) -> bool {
 fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, LineError> {
     cursor.skip_blanks();
     let from = cursor.at();
-    cursor.number("a device such as 8,0")?;
-    cursor.pass(b',', "a device such as 8,0")?;
-    cursor.number("a device such as 8,0")?;
+    cursor.number(expected::DEVICE)?;
+    cursor.pass(b',', expected::DEVICE)?;
+    cursor.number(expected::DEVICE)?;
     let device = cursor.slice_from(from);
-    cursor.blanks("a processor")?;
-    cursor.number("a processor")?;
-    cursor.blanks("a sequence or a time in seconds")?;
+    cursor.blanks(expected::PROCESSOR)?;
+    cursor.number(expected::PROCESSOR)?;
+    cursor.blanks(expected::SEQUENCE_OR_TIME)?;
     if !cursor.rest().iter().take_while(|byte| !byte.is_ascii_whitespace()).any(|byte| *byte == b'.') {
-        cursor.number("a sequence or a time in seconds")?;
-        cursor.blanks("a time in seconds")?;
+        cursor.number(expected::SEQUENCE_OR_TIME)?;
+        cursor.blanks(expected::TIME_SECONDS)?;
     }
     let at_column = cursor.at();
-    let at = Nanos(cursor.seconds("a time in seconds")?);
-    cursor.blanks("the number of a process")?;
-    cursor.number("the number of a process")?;
-    cursor.blanks("an action such as D or C")?;
+    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
+    cursor.blanks(expected::PROCESS_NUMBER)?;
+    cursor.number(expected::PROCESS_NUMBER)?;
+    cursor.blanks(expected::ACTION)?;
     let action = cursor.word();
     // Messages of schedulers have text where others have letters, and plugs can have nothing.
     if matches!(action, b"m" | b"P" | b"U" | b"UT" | b"T") {
         return Ok(None);
     }
-    cursor.blanks("the letters of a request")?;
+    cursor.blanks(expected::LETTERS)?;
     let letters_at = cursor.at();
     let letters = cursor.word();
     Ok(Some(Row { device, at, at_column, action, letters, letters_at }))

@@ -7,6 +7,8 @@ use crate::formats::request::Range;
 use crate::formats::rwbs::{Payload, payload};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Counted;
+use crate::wording::expected;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +36,9 @@ impl Event<'_> {
     /// Passes it on, if it is about the volume that is read.
     pub(crate) fn apply_to(self, intake: &mut Intake) -> Result<(), LineError> {
         let moved = payload(self.letters, self.range.sectors);
-        let moved = moved
-            .ok_or(LineError::at(self.letters_at, "the letters of a request, such as R, WS or FWFSM"))?;
+        let moved = moved.ok_or(LineError::at(self.letters_at, expected::KNOWN_LETTERS))?;
         let Payload::Io(op) = moved else {
-            intake.notes.count("requests that move no blocks were passed over");
+            intake.notes.count(Counted::NoBlocks);
             return Ok(());
         };
         let (offset, length) = self.range.bytes(self.columns)?;
@@ -53,7 +54,7 @@ impl Event<'_> {
             _ if !intake.volumes.is_chosen(self.device) => Ok(()),
             EventKind::Complete => {
                 if !matches!(self.range.bracket, b"0" | b"") {
-                    intake.notes.count("I/Os ended with an error");
+                    intake.notes.count(Counted::Failures);
                 }
                 intake.complete(op, offset, length, self.at)
             }

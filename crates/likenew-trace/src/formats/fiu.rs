@@ -13,11 +13,10 @@ use crate::formats::{Parse, SECTOR};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
 use crate::volumes::Spelling;
+use crate::wording::expected;
 
 /// The volume is `6 0` in the file and `6,0` elsewhere.
 pub(crate) const VOLUME: Spelling = Spelling { file: b' ', display_name: b',' };
-
-const BLANK: &str = "a blank";
 
 /// Fields behind the process, whose name can hold blanks.
 const FIELDS_BEHIND: usize = 6;
@@ -31,36 +30,32 @@ impl Parse for Fiu {
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.number("a time in nanoseconds")?);
-        cursor.blanks(BLANK)?;
+        let at = Nanos(cursor.number(expected::TIME_NANOSECONDS)?);
+        cursor.blanks(expected::BLANK)?;
         cursor.word();
-        cursor.blanks(BLANK)?;
-        let process = process(cursor.rest()).ok_or_else(|| {
-            cursor.line_error(
-                "a process, an address, a size, R or W, a major and a minor number and an MD5 sum",
-            )
-        })?;
+        cursor.blanks(expected::BLANK)?;
+        let process = process(cursor.rest()).ok_or_else(|| cursor.line_error(expected::FIU_FIELDS))?;
         cursor.skip(process.len());
-        cursor.blanks(BLANK)?;
+        cursor.blanks(expected::BLANK)?;
         columns.offset = cursor.at();
-        let offset = cursor.scale(SECTOR, "an address in sectors")?;
-        cursor.blanks(BLANK)?;
+        let offset = cursor.scale(SECTOR, expected::ADDRESS_SECTORS)?;
+        cursor.blanks(expected::BLANK)?;
         columns.length = cursor.at();
-        let length = cursor.scale(SECTOR, "a size in sectors")?;
-        cursor.blanks(BLANK)?;
-        let line_error = cursor.line_error("R or W");
+        let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
+        cursor.blanks(expected::BLANK)?;
+        let line_error = cursor.line_error(expected::R_OR_W);
         let op = match cursor.word() {
             b"R" => Op::Read,
             b"W" => Op::Write,
             _ => return Err(line_error),
         };
-        cursor.blanks(BLANK)?;
+        cursor.blanks(expected::BLANK)?;
         let volume = cursor.at();
-        cursor.number("a major number")?;
-        cursor.blanks(BLANK)?;
-        cursor.number("a minor number")?;
+        cursor.number(expected::MAJOR)?;
+        cursor.blanks(expected::BLANK)?;
+        cursor.number(expected::MINOR)?;
         let volume = cursor.slice_from(volume);
-        cursor.blanks(BLANK)?;
+        cursor.blanks(expected::BLANK)?;
         cursor.word();
         cursor.end()?;
         if !intake.volumes.selects(volume)? {

@@ -12,6 +12,8 @@ use crate::cursor::Cursor;
 use crate::formats::Parse;
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Note;
+use crate::wording::expected;
 
 const MICROSECOND_NS: u64 = 1_000;
 
@@ -30,19 +32,18 @@ impl Parse for Iolog {
             self.version = match line.trim_ascii_end() {
                 b"fio version 2 iolog" => Some(2),
                 b"fio version 3 iolog" => Some(3),
-                _ => return Err(LineError::at(0, "\"fio version 2 iolog\" or \"fio version 3 iolog\"")),
+                _ => return Err(LineError::at(0, expected::IOLOG_FIRST_LINE)),
             };
             return Ok(());
         };
         let mut cursor = Cursor::new(line);
         if version == 3 {
-            self.now = Nanos(cursor.scale(MICROSECOND_NS, "a time in microseconds")?);
-            cursor.blanks("a blank")?;
+            self.now = Nanos(cursor.scale(MICROSECOND_NS, expected::TIME_MICROSECONDS)?);
+            cursor.blanks(expected::BLANK)?;
         }
         let file = cursor.word();
-        cursor.blanks("an action")?;
-        let line_error =
-            cursor.line_error("add, open, close, read, write, sync, datasync, trim or, in version 2, wait");
+        cursor.blanks(expected::IOLOG_ACTION)?;
+        let line_error = cursor.line_error(expected::IOLOG_ACTIONS);
         let op = match cursor.word() {
             b"add" | b"open" | b"close" => return cursor.end(),
             b"read" => Op::Read,
@@ -65,7 +66,7 @@ impl Parse for Iolog {
 
     fn end(&mut self, intake: &mut Intake) -> Result<(), LineError> {
         if self.version == Some(2) && !self.has_waited {
-            intake.notes.say("the file says nothing of time: all its I/Os leave at once");
+            intake.notes.add(Note::NoTimes);
         }
         Ok(())
     }
@@ -73,16 +74,15 @@ impl Parse for Iolog {
 
 impl Iolog {
     fn wait(&mut self, cursor: &mut Cursor<'_>) -> Result<(), LineError> {
-        cursor.blanks("a wait in microseconds")?;
-        let expected = "a wait in microseconds";
-        let line_error = cursor.line_error(expected);
-        let wait = cursor.scale(MICROSECOND_NS, expected)?;
+        cursor.blanks(expected::WAIT)?;
+        let line_error = cursor.line_error(expected::WAIT);
+        let wait = cursor.scale(MICROSECOND_NS, expected::WAIT)?;
         self.now = Nanos(self.now.0.checked_add(wait).ok_or(line_error)?);
         self.has_waited = true;
         // fio reads four words, so that files have a length here, too.
         if !cursor.rest().trim_ascii().is_empty() {
-            cursor.blanks("a blank")?;
-            cursor.number("a number that means nothing")?;
+            cursor.blanks(expected::BLANK)?;
+            cursor.number(expected::IGNORED_NUMBER)?;
         }
         cursor.end()
     }
@@ -90,11 +90,11 @@ impl Iolog {
 
 fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), LineError> {
     let mut columns = Columns::default();
-    cursor.blanks("an offset in bytes")?;
+    cursor.blanks(expected::OFFSET_BYTES)?;
     columns.offset = cursor.at();
-    let offset = cursor.number("an offset in bytes")?;
-    cursor.blanks("a length in bytes")?;
+    let offset = cursor.number(expected::OFFSET_BYTES)?;
+    cursor.blanks(expected::LENGTH_BYTES)?;
     columns.length = cursor.at();
-    let length = cursor.number("a length in bytes")?;
+    let length = cursor.number(expected::LENGTH_BYTES)?;
     Ok((offset, length, columns))
 }

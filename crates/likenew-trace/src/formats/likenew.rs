@@ -7,10 +7,13 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
+use crate::error::LineProblem;
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Note;
+use crate::wording::expected;
 
 /// The first line of every trace: what it is, and the version of its format.
 pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
@@ -47,15 +50,13 @@ impl Parse for Likenew {
 
     fn end(&mut self, intake: &mut Intake) -> Result<(), LineError> {
         match self.end {
-            Some(count) if count != self.records => Err(LineError::Line(format!(
-                "the trace says here that it has {count} records, and {} were found: the file was changed",
-                self.records
-            ))),
+            Some(count) if count != self.records => {
+                let problem = LineProblem::RecordCount { expected: count, actual: self.records };
+                Err(LineError::Line(problem))
+            }
             Some(_) => Ok(()),
             None => {
-                intake.notes.say(
-                    "the trace has no end mark: its recording was cut short, and what is there was read",
-                );
+                intake.notes.add(Note::NoEndMark);
                 Ok(())
             }
         }
@@ -71,25 +72,25 @@ impl Likenew {
     fn record(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.number("a time in nanoseconds")?);
+        let at = Nanos(cursor.number(expected::TIME_NANOSECONDS)?);
         cursor.comma()?;
         let op = op(&mut cursor)?;
         cursor.comma()?;
         columns.offset = cursor.at();
-        let offset = cursor.number("an offset in bytes")?;
+        let offset = cursor.number(expected::OFFSET_BYTES)?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.number("a length in bytes")?;
+        let length = cursor.number(expected::LENGTH_BYTES)?;
         cursor.comma()?;
         columns.latency = cursor.at();
         let latency = match cursor.peek() {
             Some(b',') => None,
-            _ => Some(Nanos(cursor.number("a latency in nanoseconds, or nothing")?)),
+            _ => Some(Nanos(cursor.number(expected::LATENCY)?)),
         };
         cursor.comma()?;
         let application = intake.applications.index(&application(&mut cursor)?);
         if self.end.is_some() {
-            return Err(LineError::at(0, "nothing after the end mark"));
+            return Err(LineError::at(0, expected::NOTHING_AFTER_END));
         }
         self.records += 1;
         intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
@@ -98,24 +99,24 @@ impl Likenew {
     fn head_line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if !self.has_started {
             if line != FIRST_LINE.as_bytes() {
-                return Err(LineError::at(0, format!("\"{FIRST_LINE}\"")));
+                return Err(LineError::at(0, expected::first_line(FIRST_LINE)));
             }
             self.has_started = true;
             return Ok(());
         }
         let Some(pair) = line.strip_prefix(b"# ") else {
             if line != COLUMNS.as_bytes() || self.has_columns {
-                return Err(LineError::at(0, format!("\"# key: value\" or \"{COLUMNS}\"")));
+                return Err(LineError::at(0, expected::head_line(COLUMNS)));
             }
             self.has_columns = true;
             return Ok(());
         };
         let key = pair.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')).count();
         let value = pair[key..].strip_prefix(b": ").filter(|_| key > 0);
-        let value = value.ok_or(LineError::at(2, "a key of small letters, a colon, a blank and a value"))?;
+        let value = value.ok_or(LineError::at(2, expected::HEAD_PAIR))?;
         let (key, value) = (String::from_utf8_lossy(&pair[..key]), String::from_utf8_lossy(value));
         if key == END {
-            self.end = Some(value.parse().map_err(|_| LineError::at(7, "a count of records"))?);
+            self.end = Some(value.parse().map_err(|_| LineError::at(7, expected::RECORD_COUNT))?);
             return Ok(());
         }
         self.head.set(&key, &value).map_err(|expected| LineError::at(4 + key.len(), expected))?;
@@ -125,7 +126,7 @@ impl Likenew {
 }
 
 fn op(cursor: &mut Cursor<'_>) -> Result<Op, LineError> {
-    let line_error = cursor.line_error("read, write, trim or flush");
+    let line_error = cursor.line_error(expected::OPERATION);
     match cursor.until(b',') {
         b"read" => Ok(Op::Read),
         b"write" => Ok(Op::Write),
@@ -141,7 +142,7 @@ fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> 
     let [b'"', quoted @ ..] = rest else {
         return match memchr::memchr2(b',', b'"', rest) {
             None => Ok(rest.into()),
-            Some(at) => Err(LineError::at(cursor.at() + at, "the end of the line, or a name in quotes")),
+            Some(at) => Err(LineError::at(cursor.at() + at, expected::END_OF_LINE_OR_NAME)),
         };
     };
     let mut name = Vec::with_capacity(quoted.len());
@@ -153,9 +154,9 @@ fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> 
                 bytes.next();
                 name.push(b'"');
             }
-            (b'"', _) => return Err(LineError::at(cursor.at() + at + 2, "the end of the line")),
+            (b'"', _) => return Err(LineError::at(cursor.at() + at + 2, expected::END_OF_LINE)),
             _ => name.push(*byte),
         }
     }
-    Err(LineError::at(cursor.at(), "a name whose quote ends on its line"))
+    Err(LineError::at(cursor.at(), expected::NAME_IN_QUOTES))
 }

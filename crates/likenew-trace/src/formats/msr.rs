@@ -13,6 +13,7 @@ use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
 use crate::volumes::Spelling;
+use crate::wording::expected;
 
 /// The volume is host and disk: `src1,2` in the file, `src1_2` in the names of the files.
 pub(crate) const VOLUME: Spelling = Spelling { file: b',', display_name: b'_' };
@@ -33,15 +34,15 @@ impl Parse for Msr {
         }
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.scale(TICK_NS, "a Windows file time")?);
+        let at = Nanos(cursor.scale(TICK_NS, expected::WINDOWS_FILE_TIME)?);
         cursor.comma()?;
         let volume = cursor.at();
         cursor.until(b',');
         cursor.comma()?;
-        cursor.number("the number of a disk")?;
+        cursor.number(expected::DISK_NUMBER)?;
         let volume = cursor.slice_from(volume);
         cursor.comma()?;
-        let line_error = cursor.line_error("Read or Write");
+        let line_error = cursor.line_error(expected::READ_OR_WRITE);
         let op = match cursor.until(b',') {
             b"Read" => Op::Read,
             b"Write" => Op::Write,
@@ -49,13 +50,13 @@ impl Parse for Msr {
         };
         cursor.comma()?;
         columns.offset = cursor.at();
-        let offset = cursor.number("an offset in bytes")?;
+        let offset = cursor.number(expected::OFFSET_BYTES)?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.number("a size in bytes")?;
+        let length = cursor.number(expected::SIZE_BYTES)?;
         cursor.comma()?;
         columns.latency = cursor.at();
-        let latency = Some(Nanos(cursor.scale(TICK_NS, "a response time in units of 100 ns")?));
+        let latency = Some(Nanos(cursor.scale(TICK_NS, expected::RESPONSE_TIME_TICKS)?));
         cursor.end()?;
         if !intake.volumes.selects(volume)? {
             return Ok(());

@@ -4,6 +4,7 @@ use crate::cursor::Cursor;
 use crate::formats::SECTOR;
 use crate::intake::Columns;
 use crate::line_error::LineError;
+use crate::wording::expected;
 
 /// The range of a request and the text in its brackets.
 pub(crate) struct Range<'l> {
@@ -19,13 +20,13 @@ pub(crate) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Resul
     columns.offset = cursor.at();
     let (mut sector, mut sectors) = (0, 0);
     if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-        sector = cursor.number("a sector")?;
+        sector = cursor.number(expected::SECTOR)?;
         cursor.skip_blanks();
     }
     if cursor.take(b'+') {
         cursor.skip_blanks();
         columns.length = cursor.at();
-        sectors = cursor.number("a count of sectors")?;
+        sectors = cursor.number(expected::SECTOR_COUNT)?;
     }
     Ok(Range { sector, sectors, bracket: bracket(cursor)? })
 }
@@ -36,10 +37,12 @@ impl Range<'_> {
         if self.sectors == 0 {
             return Ok((0, 0));
         }
-        let offset =
-            self.sector.checked_mul(SECTOR).ok_or(LineError::at(columns.offset, "a sector within 1 EiB"))?;
+        let offset = self
+            .sector
+            .checked_mul(SECTOR)
+            .ok_or(LineError::at(columns.offset, expected::SECTOR_IN_RANGE))?;
         let length = self.sectors.checked_mul(SECTOR);
-        Ok((offset, length.ok_or(LineError::at(columns.length, "a count of sectors within 1 EiB"))?))
+        Ok((offset, length.ok_or(LineError::at(columns.length, expected::SECTOR_COUNT_IN_RANGE))?))
     }
 }
 
@@ -52,6 +55,6 @@ fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
         (Some(from), Some(to)) if from < to && rest[to + 1..].trim_ascii().is_empty() => {
             Ok(&rest[from + 1..to])
         }
-        _ => Err(cursor.line_error("a program or an error in brackets, and the end of the line")),
+        _ => Err(cursor.line_error(expected::PROGRAM_OR_ERROR)),
     }
 }

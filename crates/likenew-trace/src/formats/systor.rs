@@ -13,6 +13,8 @@ use crate::cursor::Cursor;
 use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Counted;
+use crate::wording::expected;
 
 /// Reads the format of SYSTOR '17.
 #[derive(Default)]
@@ -27,15 +29,15 @@ impl Parse for Systor {
         }
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.seconds("a time in seconds")?);
+        let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
         cursor.comma()?;
         columns.latency = cursor.at();
         let latency = match cursor.peek() {
             Some(b',') => None,
-            _ => Some(Nanos(cursor.seconds("a response time in seconds, or nothing")?)),
+            _ => Some(Nanos(cursor.seconds(expected::RESPONSE_TIME_SECONDS)?)),
         };
         cursor.comma()?;
-        let line_error = cursor.line_error("R, W or nothing");
+        let line_error = cursor.line_error(expected::R_W_OR_NOTHING);
         let op = match cursor.until(b',') {
             b"R" => Some(Op::Read),
             b"W" => Some(Op::Write),
@@ -46,14 +48,14 @@ impl Parse for Systor {
         let volume = cursor.until(b',');
         cursor.comma()?;
         let Some(op) = op else {
-            intake.notes.count("lines without a type were passed over");
+            intake.notes.count(Counted::Untyped);
             return Ok(());
         };
         columns.offset = cursor.at();
-        let offset = cursor.number("an offset in bytes")?;
+        let offset = cursor.number(expected::OFFSET_BYTES)?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.number("a size in bytes")?;
+        let length = cursor.number(expected::SIZE_BYTES)?;
         cursor.end()?;
         if !intake.volumes.selects(volume)? {
             return Ok(());

@@ -12,6 +12,8 @@ use crate::cursor::Cursor;
 use crate::formats::{Parse, SECTOR, is_header};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
+use crate::notes::Note;
+use crate::wording::expected;
 
 /// Reads Tencent's format.
 #[derive(Default)]
@@ -23,22 +25,22 @@ impl Parse for Tencent {
     #[inline]
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if !std::mem::replace(&mut self.has_started, true) {
-            intake.notes.say("times are whole seconds: I/Os of one second leave at once");
+            intake.notes.add(Note::WholeSeconds);
             if is_header(line) {
                 return Ok(());
             }
         }
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.scale(1_000_000_000, "a time in seconds")?);
+        let at = Nanos(cursor.scale(1_000_000_000, expected::TIME_SECONDS)?);
         cursor.comma()?;
         columns.offset = cursor.at();
-        let offset = cursor.scale(SECTOR, "an offset in sectors")?;
+        let offset = cursor.scale(SECTOR, expected::OFFSET_SECTORS)?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.scale(SECTOR, "a size in sectors")?;
+        let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
         cursor.comma()?;
-        let line_error = cursor.line_error("0 for a read or 1 for a write");
+        let line_error = cursor.line_error(expected::ZERO_OR_ONE);
         let op = match cursor.until(b',') {
             b"0" => Op::Read,
             b"1" => Op::Write,
@@ -46,7 +48,7 @@ impl Parse for Tencent {
         };
         cursor.comma()?;
         let volume = cursor.at();
-        cursor.number("the number of a volume")?;
+        cursor.number(expected::VOLUME_NUMBER)?;
         let volume = cursor.slice_from(volume);
         cursor.end()?;
         if !intake.volumes.selects(volume)? {

@@ -10,13 +10,13 @@
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
+use crate::formats::Parse;
 use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
-use crate::formats::{LOST_EVENTS_NOTE, Parse};
 use crate::intake::{Columns, Intake};
 use crate::line_error::LineError;
-
-const EVENT: &str = "an event of the block layer such as block_rq_issue, or of the blk tracer";
+use crate::notes::Counted;
+use crate::wording::expected;
 
 /// Reads text of tracefs.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Parse for Tracefs {
             return Ok(());
         }
         if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
-            intake.notes.count(LOST_EVENTS_NOTE);
+            intake.notes.count(Counted::LostEvents);
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
@@ -38,7 +38,7 @@ impl Parse for Tracefs {
         if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             return blk_tracer(cursor, at, columns, intake);
         }
-        let line_error = cursor.line_error(EVENT);
+        let line_error = cursor.line_error(expected::EVENT);
         let name = cursor.until(b':');
         if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         {
@@ -50,7 +50,7 @@ impl Parse for Tracefs {
             b"block_rq_complete" => EventKind::Complete,
             b"block_rq_requeue" => EventKind::Requeued,
             _ => {
-                intake.notes.count("lines of other events were passed over");
+                intake.notes.count(Counted::OtherEvents);
                 return Ok(());
             }
         };
@@ -68,17 +68,17 @@ fn event(
 ) -> Result<(), LineError> {
     cursor.skip_blanks();
     let device = device(&mut cursor)?;
-    cursor.blanks("the letters of a request")?;
+    cursor.blanks(expected::LETTERS)?;
     let letters_at = cursor.at();
     let letters = cursor.word();
-    cursor.blanks("bytes or a command in parentheses")?;
+    cursor.blanks(expected::BYTES_OR_COMMAND)?;
     if kind == EventKind::Issue {
-        cursor.number("bytes")?;
-        cursor.blanks("a command in parentheses")?;
+        cursor.number(expected::REQUEST_BYTES)?;
+        cursor.blanks(expected::COMMAND)?;
     }
-    cursor.pass(b'(', "a command in parentheses")?;
+    cursor.pass(b'(', expected::COMMAND)?;
     cursor.until(b')');
-    cursor.pass(b')', "a command in parentheses")?;
+    cursor.pass(b')', expected::COMMAND)?;
     let range = range(&mut cursor, &mut columns)?;
     Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
 }
@@ -91,8 +91,8 @@ fn blk_tracer(
     intake: &mut Intake,
 ) -> Result<(), LineError> {
     let device = device(&mut cursor)?;
-    cursor.blanks("an action such as D or C")?;
-    let line_error = cursor.line_error("an action such as D or C");
+    cursor.blanks(expected::ACTION)?;
+    let line_error = cursor.line_error(expected::ACTION);
     let kind = match cursor.word() {
         b"D" => EventKind::Issue,
         b"C" => EventKind::Complete,
@@ -100,7 +100,7 @@ fn blk_tracer(
         [b'A'..=b'Z' | b'm', ..] => return Ok(()),
         _ => return Err(line_error),
     };
-    cursor.blanks("the letters of a request")?;
+    cursor.blanks(expected::LETTERS)?;
     let letters_at = cursor.at();
     let letters = cursor.word();
     let range = range(&mut cursor, &mut columns)?;
@@ -109,9 +109,9 @@ fn blk_tracer(
 
 fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     let from = cursor.at();
-    cursor.number("a device such as 8,0")?;
-    cursor.pass(b',', "a device such as 8,0")?;
-    cursor.number("a device such as 8,0")?;
+    cursor.number(expected::DEVICE)?;
+    cursor.pass(b',', expected::DEVICE)?;
+    cursor.number(expected::DEVICE)?;
     Ok(cursor.slice_from(from))
 }
 
@@ -127,11 +127,11 @@ fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), LineError> {
         if stands_alone && line[from..colon].contains(&b'.') {
             let mut seconds = Cursor::new(&line[..colon]);
             seconds.skip(from);
-            let at = seconds.seconds("a time in seconds")?;
+            let at = seconds.seconds(expected::TIME_SECONDS)?;
             seconds.end()?;
             cursor.skip(colon + 1);
             return Ok((Nanos(at), from));
         }
     }
-    Err(cursor.line_error("a program, a processor and a time in seconds before a colon"))
+    Err(cursor.line_error(expected::TRACEFS_START))
 }

@@ -133,7 +133,7 @@ fn what_was_passed_over_is_counted() {
         (BLKPARSE, "1 commands of drivers were passed over"),
         (BLKPARSE, "1 I/Os whose end is not in the trace"),
         (TRACEFS, "1 lines of other events were passed over"),
-        (TRACEFS, "1 times the kernel says that it has lost events"),
+        (TRACEFS, "the kernel says once that it has lost events"),
         (TRACEFS, "1 requests that move no blocks were passed over"),
         (TRACEFS, "1 I/Os ended with an error"),
         (BLK_TRACER, "1 ends of I/Os whose beginning is not in the trace"),
@@ -250,7 +250,7 @@ fn what_can_not_be_a_trace_is_reported_what_it_is() {
         (&b"\x07taebinary"[..], "is blktrace's binary output: \"blkparse -i FILE\" makes text of it"),
         (b"\x17\x08\x44tracing", "trace-cmd report"),
         (b"PK\x03\x04", "unpack it"),
-        (b"a\0b", "is no text"),
+        (b"a\0b", "is not text"),
         (
             b"<html>\xff",
             "has an unknown trace format (it begins with \"<html>\\xff\"); name it with --format: likenew, iolog",

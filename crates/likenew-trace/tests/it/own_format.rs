@@ -164,7 +164,7 @@ fn no_existing_file_is_written_and_no_nonsense_recorded() {
     writer.put(&io(5, Op::Read, 0, 1), "").unwrap();
     for wrong in [io(4, Op::Read, 0, 1), io(6, Op::Write, 0, 0), io(6, Op::Flush, 0, 1)] {
         let error = writer.put(&wrong, "").unwrap_err();
-        assert!(error.to_string().starts_with("no record of a trace: it "), "{error}");
+        assert!(error.to_string().starts_with("a trace cannot hold this record: it "), "{error}");
     }
 }
 
@@ -188,7 +188,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ("5,read,4,1,,\"a\"b", "column 16: expected the end of the line, found \"b\""),
         ("0,read,4,1,,\n99999999999999999,read,4,1,,", "line 6, column 1: expected a time within a year"),
         ("# capacity_bytes: 0", "line 5, column 19: expected a number of bytes above 0"),
-        ("# Name: x", "line 5, column 3: expected a key of small letters"),
+        ("# Name: x", "line 5, column 3: expected a key of lower-case letters"),
         ("0,read,4,1,,\n# end: 2", "line 6: the trace says here that it has 2 records, and 1 were found"),
         ("# end: 0\n0,read,4,1,,", "line 6, column 1: expected nothing after the end mark"),
         ("\0\0\0", "found \"\\x00\\x00\\x00\""),
