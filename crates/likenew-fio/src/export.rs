@@ -1,6 +1,8 @@
 //! Workloads as a fio job file.
 
+mod error;
 mod section;
+mod wording;
 
 use std::fmt::Write as _;
 
@@ -9,35 +11,11 @@ use likenew_core::target::Geometry;
 use likenew_core::workload::Workload;
 
 use crate::import::kind_of;
+pub use error::{ExportError, MissingFeature};
 use section::Section;
 
 /// Stands for a file that is named when fio is started: fio replaces it by an environment variable.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
-
-/// Why workloads cannot be written as a job file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExportError {
-    /// There is nothing to export.
-    #[error("there is no workload to export")]
-    Nothing,
-    /// A workload does not fit the drive.
-    #[error("{0}")]
-    Unfit(String),
-    /// A workload asks for something that fio does not have.
-    #[error("workload \"{workload}\" cannot be expressed in fio: {missing}")]
-    NotExpressible {
-        /// Its name.
-        workload: String,
-        /// What fio does not have, and what to use instead.
-        missing: String,
-    },
-    /// A file name that a job file cannot contain.
-    #[error(
-        "\"{0}\" cannot stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
-         rename it, or leave it open with {FILENAME_LEFT_OPEN}"
-    )]
-    Filename(String),
-}
 
 /// The job file that does what these workloads do, one after the other, on `filename`.
 ///
@@ -80,39 +58,24 @@ fn escape(filename: &str) -> Result<String, ExportError> {
 
 /// What every job shares.
 fn head(filename: &str, notes: &[String], writes: bool) -> String {
+    let run = if filename == FILENAME_LEFT_OPEN { wording::RUN_WITH_FILE } else { wording::RUN };
+    let caution = writes.then_some(wording::CAUTION);
+    let own_lines = [run].into_iter().chain(caution).chain(wording::COMPARISON.lines());
     let mut out = String::new();
-    for line in notes.iter().flat_map(|note| note.lines()) {
+    for line in notes.iter().flat_map(|note| note.lines()).chain(own_lines) {
         // fio reads 4096 bytes at a time and would take the rest of a longer comment for an option.
         let characters: Vec<char> = line.chars().collect();
         for piece in characters.chunks(1000) {
             writeln!(out, "# {}", piece.iter().collect::<String>()).expect("text can be written to");
         }
     }
-    if filename == FILENAME_LEFT_OPEN {
-        out += "# Name what to measure: LIKENEW_FILE=/path/of/a/file fio --output-format=json+ THIS.fio\n";
-    } else {
-        out += "# Run it with: fio --output-format=json+ THIS.fio\n";
-    }
-    if writes {
-        out +=
-            "# CAUTION: these jobs write. Whatever the file or device holds is lost, and fio does not ask.\n";
-    }
-    out += COMMON_NOTES;
-    writeln!(out, "\n[global]\nfilename={filename}").expect("text can be written to");
+    writeln!(out, "\n[global]\nfilename={filename}\n# {}", wording::ENGINE).expect("text can be written to");
     out + COMMON
 }
-
-const COMMON_NOTES: &str = "\
-# The result stands beside our own runs with: likenew import fio RESULT.json
-# Numbers may differ, because fio counts latency from when it prepares an I/O and we from when it is handed over (or was due);
-# fio hands over I/Os one by one and we what is ready at once; and fio lays out a file that is missing or too short by
-# writing it before the first job.
-";
 
 /// `randrepeat=0`: with the default, fio repeats the same addresses whenever it has moved as many bytes as a
 /// zone has. `norandommap=1`: our random addresses may repeat, too.
 const COMMON: &str = "\
-# libaio where the system refuses io_uring, as some containers do
 ioengine=io_uring
 direct=1
 thread=1

@@ -10,6 +10,7 @@ mod segment;
 mod spelling;
 mod stream;
 mod tallies;
+mod wording;
 
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::segment::Segment;
@@ -18,13 +19,14 @@ use likenew_core::target::{Clock, Geometry};
 use groups::{Group, groups};
 use node::Node;
 use notes::Notes;
+use wording::expected;
 
 /// Why a text was not accepted as fio's results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// It is something else.
     #[error("it is not JSON of fio ({0}); run fio with --output-format=json+")]
-    NotFio(String),
+    NotFio(OtherText),
     /// It is not JSON.
     #[error("line {line}, column {column}: {reason}")]
     Malformed {
@@ -33,6 +35,16 @@ pub enum ImportError {
         /// From 1.
         column: usize,
         /// What is wrong there.
+        reason: String,
+    },
+    /// It is JSON up to its end, and breaks off there.
+    #[error("line {line}, column {column}: {reason}: the file is cut off")]
+    CutOff {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What would have to follow.
         reason: String,
     },
     /// Something is not as fio writes it, so that its meaning would be a guess.
@@ -45,6 +57,29 @@ pub enum ImportError {
         /// What is.
         actual: String,
     },
+}
+
+/// What a text is that is not fio's JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OtherText {
+    /// It has no text.
+    #[error("it is empty")]
+    Empty,
+    /// It begins with a tag.
+    #[error("it is a page or XML")]
+    Markup,
+    /// It is JSON of another kind.
+    #[error("it is a list, and fio writes an object that begins with \"fio version\"")]
+    List,
+    /// `--output-format=terse`
+    #[error("it is fio's terse output")]
+    Terse,
+    /// `--output-format=normal`
+    #[error("it is fio's output for people")]
+    Normal,
+    /// Anything else.
+    #[error("no line begins with a brace")]
+    NoObject,
 }
 
 /// A run of fio.
@@ -76,28 +111,23 @@ pub fn import(text: &str) -> Result<Import, ImportError> {
     let groups = groups(&root)?;
     let segments = segment::segments(&groups, &mut notes)?;
     let geometry = geometry(&segments);
-    let identity = identity(&root, &version, &groups, &geometry, notes)?;
+    let identity = identity(&root, &version, &groups, &geometry, &notes)?;
     let unix_ms = match root.get("timestamp_ms") {
         Some(node) => node.count()?,
-        None => root.need("timestamp", SECONDS)?.count()?.saturating_mul(1000),
+        None => root.need("timestamp", expected::UNIX_TIME)?.count()?.saturating_mul(1000),
     };
     Ok(Import { identity, geometry, unix_ms, segments })
 }
 
-const SECONDS: &str = "seconds since 1970 as a whole number";
-
 /// Before version 3 fio gave `io_bytes` in KiB and latencies in microseconds.
 fn version(root: &Node<'_>) -> Result<String, ImportError> {
-    let node = root.need("fio version", "the version of fio, such as \"fio-3.33\"")?;
+    let node = root.need("fio version", expected::VERSION)?;
     let text = node.text()?;
     let major = text.strip_prefix("fio-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
     match major {
         Some(3..) => Ok(text.replacen('-', " ", 1)),
-        Some(_) => {
-            Err(node
-                .unexpected_error("fio 3 or newer: older versions give amounts and latencies in other units"))
-        }
-        None => Err(node.unexpected_error("the version of fio, such as \"fio-3.33\"")),
+        Some(_) => Err(node.unexpected_error(expected::NEWER_VERSION)),
+        None => Err(node.unexpected_error(expected::VERSION)),
     }
 }
 
@@ -130,7 +160,7 @@ fn identity(
     version: &str,
     groups: &[Group<'_>],
     geometry: &Geometry,
-    notes: Notes,
+    notes: &Notes,
 ) -> Result<Identity, ImportError> {
     let (files, engines) = (distinct(groups, "filename"), distinct(groups, "ioengine"));
     let mut facts = vec![("fio".to_owned(), version.trim_start_matches("fio ").to_owned())];
@@ -139,7 +169,7 @@ fn identity(
     }
     let direct = distinct(groups, "direct");
     let unbuffered = direct == ["1"];
-    facts.push(("direct".to_owned(), if unbuffered { "yes" } else { "no, or not for every job" }.to_owned()));
+    facts.push(("direct".to_owned(), wording::direct(unbuffered).to_owned()));
     if let Some(time) = root.get("time") {
         facts.push(("reported".to_owned(), time.text()?.trim().to_owned()));
     }
@@ -153,7 +183,7 @@ fn identity(
         capacity_bytes: geometry.capacity,
         block_bytes: geometry.block,
         facts,
-        caveats: notes.sentences(unbuffered),
+        caveats: wording::caveats(notes, unbuffered),
         accounting: None,
     })
 }

@@ -10,5 +10,5 @@ mod export;
 mod import;
 mod job_name;
 
-pub use export::{ExportError, FILENAME_LEFT_OPEN, export};
-pub use import::{Import, ImportError, import, kind_of};
+pub use export::{ExportError, FILENAME_LEFT_OPEN, MissingFeature, export};
+pub use import::{Import, ImportError, OtherText, import, kind_of};

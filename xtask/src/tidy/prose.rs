@@ -28,12 +28,13 @@ const ALLOWED: [(&str, &str, &str); 4] = [
 const SENTENCES_LEFT: [(&str, usize); 14] = [
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
+    ("fio/src/job_name.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
     ("trace/src/iolog_writer.rs", "fio version {number} iolog", "the first line of fio's format"),
     ("trace/src/iolog_writer.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 16] = [
+const SENTENCES_LEFT: [(&str, usize); 15] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
@@ -44,6 +45,11 @@ const SENTENCES_LEFT: [(&str, usize); 8] = [
 const SENTENCES_LEFT: [(&str, usize); 7] = [
     ("crates/likenew-cli", 23),
     ("crates/likenew-fio", 84),
+    ("crates/likenew-diagnosis", 5),
+    ("crates/likenew-explaining", 15),
+    ("crates/likenew-measuring", 30),
+    ("crates/likenew-nbd", 26),
+    ("crates/likenew-procedures", 1),
     ("crates/likenew-real", 21),
     ("crates/likenew-report", 5),
     ("crates/likenew-restoring", 29),

@@ -14,7 +14,8 @@ use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::workload::{Stream, Workload};
 
-use super::ExportError;
+use super::error::{ExportError, MissingFeature};
+use super::wording;
 use crate::job_name::{NAME_BYTES_MAX, Part, encode};
 
 /// fio takes no more lengths than this in one `bssplit`.
@@ -36,16 +37,11 @@ impl Section {
         is_device: bool,
     ) -> Result<Vec<Self>, ExportError> {
         if encode(&workload.name).len() > NAME_BYTES_MAX {
-            return Err(not_expressible(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
+            return Err(not_expressible(workload, MissingFeature::LongName { bytes_max: NAME_BYTES_MAX }));
         }
         if let Some(replay_spec) = &workload.replay_spec {
-            let trace = &replay_spec.trace;
-            return Err(not_expressible(
-                workload,
-                format!(
-                    "it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone"
-                ),
-            ));
+            let trace = replay_spec.trace.clone();
+            return Err(not_expressible(workload, MissingFeature::Replay { trace }));
         }
         if workload.streams.is_empty() {
             return Ok(vec![Self::rest(workload, number)]);
@@ -132,27 +128,21 @@ impl Section {
             (Mix::Reads(_), false) => "rw",
             (Mix::Reads(_), true) => "randrw",
             (Mix::Only(Op::Trim), _) if !is_device => {
-                return Err(not_expressible(workload, "fio trims block devices only, and this is a file"));
+                return Err(not_expressible(workload, MissingFeature::TrimOnFile));
             }
             (Mix::Only(Op::Trim), false) => "trim",
             (Mix::Only(Op::Trim), true) => "randtrim",
             (Mix::Only(Op::Flush), _) => {
-                return Err(not_expressible(
-                    workload,
-                    "fio flushes between writes only and has no job of flushes",
-                ));
+                return Err(not_expressible(workload, MissingFeature::FlushesAlone));
             }
         };
         match stream.pattern {
             AccessPattern::Strided { step, .. } => {
                 let length = shortest(&stream.size);
                 if stream.size.choices().len() > 1 || step < length {
-                    let missing = "fio skips bytes after each I/O, and these overlap or have several lengths";
-                    return Err(not_expressible(workload, missing));
+                    return Err(not_expressible(workload, MissingFeature::Stride));
                 }
-                self.comment(
-                    "at the end of the zone fio begins again where the next step leads, and we at its start",
-                );
+                self.comment(wording::STRIDE_WRAPS);
                 self.set("rw", format!("{word}:{}", step - length));
             }
             _ => self.set("rw", word),
@@ -161,7 +151,7 @@ impl Section {
             self.set("rwmixread", percent);
         }
         if stream.op == Mix::Only(Op::Trim) {
-            self.comment("fio trims block devices only");
+            self.comment(wording::TRIMS_DEVICES);
         }
         Ok(())
     }
@@ -173,18 +163,17 @@ impl Section {
             return Ok(());
         }
         if choices.len() > LENGTHS_MAX {
-            return Err(not_expressible(workload, format!("fio mixes at most {LENGTHS_MAX} lengths of I/O")));
+            return Err(not_expressible(workload, MissingFeature::ManyLengths { lengths_max: LENGTHS_MAX }));
         }
         let (percents, exact) = percents(&stream.size);
         if percents.contains(&0) {
-            let missing = "fio knows whole percents, and one of its lengths is rarer than that";
-            return Err(not_expressible(workload, missing));
+            return Err(not_expressible(workload, MissingFeature::RareLength));
         }
         if !exact {
-            self.comment("fio knows whole percents: the shares of the lengths are rounded");
+            self.comment(wording::SHARES_ROUNDED);
         }
         if !is_forward(stream) {
-            self.comment("fio aligns every random I/O to the shortest length, and we each to its own");
+            self.comment(wording::ALIGNED_TO_SHORTEST);
         }
         let split = choices.iter().zip(percents).map(|((bytes, _), percent)| format!("{bytes}/{percent}"));
         self.set("bssplit", split.collect::<Vec<_>>().join(":"));
@@ -212,7 +201,7 @@ impl Section {
         let alike = !is_forward(stream) && stream.size.choices().len() == 1;
         let left = zone.end - zone.start - size * copies;
         if left > 0 && !alike {
-            self.comment(format!("{left} bytes of the zone, less than an I/O a copy, are left out"));
+            self.comment(wording::zone_rest(left));
         }
         match stream.pattern {
             AccessPattern::Zipf { theta, .. } => self.zipf(theta),
@@ -225,7 +214,7 @@ impl Section {
     fn zipf(&mut self, theta: f64) {
         // fio refuses a θ of exactly 1, where its formula divides by zero (options.c).
         let near = if theta == 1.0 { 1.000_001 } else { theta };
-        self.comment("fio's generator comes near Zipf's law and scatters popular places its own way");
+        self.comment(wording::ZIPF);
         self.set("random_distribution", format!("zipf:{near}"));
     }
 
@@ -237,17 +226,13 @@ impl Section {
             DataClass::Zero => self.set("zero_buffers", 1),
             DataClass::Random => self.set("refill_buffers", 1),
             DataClass::Stamped(_) => {
-                self.comment("likenew's stamps are random data to fio, and what it reads is not checked");
+                self.comment(wording::STAMPS);
                 self.set("refill_buffers", 1);
             }
             DataClass::Ratio(share) => {
                 let blank = (1.0 - f64::from(share)) * 100.0;
                 if (blank - blank.round()).abs() > 1e-3 {
-                    self.comment(format!(
-                        "fio knows whole percents: the data compresses to {:.0}%, not {:.1}%",
-                        100.0 - blank.round(),
-                        100.0 - blank
-                    ));
+                    self.comment(wording::compressibility_rounded(100.0 - blank.round(), 100.0 - blank));
                 }
                 self.set("buffer_compress_percentage", blank.round());
                 self.set("buffer_compress_chunk", 512);
@@ -290,8 +275,8 @@ impl fmt::Display for Section {
     }
 }
 
-fn not_expressible(workload: &Workload, missing: impl Into<String>) -> ExportError {
-    ExportError::NotExpressible { workload: workload.name.clone(), missing: missing.into() }
+fn not_expressible(workload: &Workload, feature: MissingFeature) -> ExportError {
+    ExportError::NotExpressible { workload: workload.name.clone(), feature }
 }
 
 fn is_forward(stream: &Stream) -> bool {

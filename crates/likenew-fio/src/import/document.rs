@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::ImportError;
+use super::{ImportError, OtherText};
 
 /// The last document of a text, and how many there are. Lines around them are messages of fio.
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     if text.trim_start().starts_with(['[', '<']) {
-        return Err(ImportError::NotFio(describe(text)));
+        return Err(ImportError::NotFio(other_text(text)));
     }
     let (mut at, mut found, mut count) = (0, None, 0);
     while let Some(start) = next_brace(text, at) {
@@ -20,7 +20,7 @@ pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
         count += 1;
         at = start + documents.byte_offset();
     }
-    found.map(|value| (value, count)).ok_or_else(|| ImportError::NotFio(describe(text)))
+    found.map(|value| (value, count)).ok_or_else(|| ImportError::NotFio(other_text(text)))
 }
 
 /// The next brace that opens a line.
@@ -41,26 +41,24 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     let column_before = start - text[..start].rfind('\n').map_or(0, |end| end + 1);
     let column = if error.line() == 1 { column_before } else { 0 } + error.column();
     let message = error.to_string();
-    let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason);
-    let hint = if error.is_eof() { ": the file is cut off" } else { "" };
-    ImportError::Malformed { line: lines_before + error.line(), column, reason: format!("{reason}{hint}") }
+    let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason).to_owned();
+    let line = lines_before + error.line();
+    match error.is_eof() {
+        true => ImportError::CutOff { line, column, reason },
+        false => ImportError::Malformed { line, column, reason },
+    }
 }
 
 /// What a text is that is not fio's JSON.
-fn describe(text: &str) -> String {
+fn other_text(text: &str) -> OtherText {
     let start = text.trim_start();
-    let terse = start.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
-    if start.is_empty() {
-        "it is empty".to_owned()
-    } else if start.starts_with('<') {
-        "it is a page or XML".to_owned()
-    } else if start.starts_with('[') {
-        "it is a list, and fio writes an object that begins with \"fio version\"".to_owned()
-    } else if terse {
-        "it is fio's terse output".to_owned()
-    } else if start.contains("IOPS=") || start.contains("Run status group") {
-        "it is fio's output for people".to_owned()
-    } else {
-        "no line begins with a brace".to_owned()
+    let is_terse = start.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
+    match start {
+        "" => OtherText::Empty,
+        _ if start.starts_with('<') => OtherText::Markup,
+        _ if start.starts_with('[') => OtherText::List,
+        _ if is_terse => OtherText::Terse,
+        _ if start.contains("IOPS=") || start.contains("Run status group") => OtherText::Normal,
+        _ => OtherText::NoObject,
     }
 }

@@ -3,6 +3,7 @@
 use super::ImportError;
 use super::node::Node;
 use super::options::Options;
+use super::wording::expected;
 use crate::job_name::{Part, decode};
 
 /// The jobs of one workload.
@@ -36,26 +37,25 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
     let jobs = match (root.get("jobs"), root.get("client_stats")) {
         (Some(jobs), _) => jobs,
         (None, Some(clients)) => clients,
-        (None, None) => root.need("jobs", "a list of jobs, or client_stats of fio --client")?,
+        (None, None) => root.need("jobs", expected::JOBS)?,
     };
     let mut groups: Vec<Group<'a>> = Vec::new();
     for job in jobs.list()? {
-        let name = job.need("jobname", "the name of the job")?.text()?;
+        let name = job.need("jobname", expected::JOB_NAME)?.text()?;
         let host = job.get("hostname").map(|host| host.text().map(str::to_owned)).transpose()?;
         // The sum of all clients, which are listed themselves.
         if host.is_some() && name == "All clients" {
             continue;
         }
         let options = Options::from_job(root, &job)?;
-        let turn =
-            (host.clone().unwrap_or_default(), job.need("groupid", "the number of its group")?.count()?);
+        let turn = (host.clone().unwrap_or_default(), job.need("groupid", expected::GROUP_NUMBER)?.count()?);
         let part = options.text("description").and_then(Part::read);
         let name = part.map_or_else(|| name.to_owned(), |_| decode(name));
         let name = host.map_or(name.clone(), |host| format!("{name} on {host}"));
         add(&mut groups, name, turn, part, Jobs { copies: vec![job], options });
     }
     if groups.is_empty() {
-        return Err(jobs.unexpected_error("a list of at least one job"));
+        return Err(jobs.unexpected_error(expected::ONE_JOB));
     }
     tell_apart(&mut groups);
     Ok(groups)

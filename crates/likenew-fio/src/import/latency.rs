@@ -6,6 +6,7 @@ use likenew_core::units::Nanos;
 use super::ImportError;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
+use super::wording::expected;
 
 /// The latency of one operation of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,18 +17,16 @@ pub(super) struct Latency {
     counts: Vec<(u64, u64)>,
 }
 
-const TIMES: &str = "an object with \"mean\" in nanoseconds, as fio 3 gives it";
-
 impl Latency {
     /// From `read`, `write` or the like. The total latency counts, as ours does; the completion latency only
     /// where the total is not given.
     pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
-        let ios = side.need("total_ios", "a count of I/Os")?.count()?;
-        let whole = Times::read(&side.need("lat_ns", TIMES)?, ios)?;
+        let ios = side.need("total_ios", expected::IO_COUNT)?.count()?;
+        let whole = Times::read(&side.need("lat_ns", expected::LATENCY)?, ios)?;
         // What was flushed has no other.
         let completion = match side.get("clat_ns") {
             None if side.get("slat_ns").is_none() && side.get("clat").is_none() => Times::default(),
-            _ => Times::read(&side.need("clat_ns", TIMES)?, ios)?,
+            _ => Times::read(&side.need("clat_ns", expected::LATENCY)?, ios)?,
         };
         let mean_ns = match (whole.count, completion.count) {
             (0, 0) => {
@@ -102,15 +101,17 @@ enum Spread {
 
 impl Times {
     fn read(node: &Node<'_>, ios: u64) -> Result<Self, ImportError> {
-        let mean = node.need("mean", "a mean in nanoseconds")?.number()?;
+        let mean = node.need("mean", expected::MEAN)?.number()?;
         let count = match node.get("N") {
             Some(count) => count.count()?,
             // fio before 3.18 does not count them; a mean above zero is that of all.
             None if mean > 0.0 => ios,
             None => 0,
         };
-        let (min, max) =
-            (node.need("min", "nanoseconds")?.count()?, node.need("max", "nanoseconds")?.count()?);
+        let (min, max) = (
+            node.need("min", expected::NANOSECONDS)?.count()?,
+            node.need("max", expected::NANOSECONDS)?.count()?,
+        );
         let spread = match (node.get("bins"), node.get("percentile")) {
             _ if count == 0 => Spread::Unknown,
             (Some(bins), _) => Spread::Bins(read_bins(&bins)?),
@@ -134,11 +135,10 @@ fn read_bins(node: &Node<'_>) -> Result<Vec<(u64, u64)>, ImportError> {
     let (mut bins, mut sum) = (Vec::new(), 0u64);
     for (ns, count) in node.entries()? {
         let ns = ns.parse::<u64>().ok().filter(|ns| *ns <= COUNT_MAX);
-        let ns =
-            ns.ok_or_else(|| count.unexpected_error("a bin whose name is a whole number of nanoseconds"))?;
+        let ns = ns.ok_or_else(|| count.unexpected_error(expected::BIN))?;
         sum = sum.saturating_add(count.count()?);
         if sum > COUNT_MAX {
-            return Err(node.unexpected_error("bins that hold less than 2⁶⁰ I/Os"));
+            return Err(node.unexpected_error(expected::BIN_SUM));
         }
         bins.push((ns, count.count()?));
     }
@@ -150,9 +150,7 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
     let mut percentiles = Vec::new();
     for (percent, ns) in node.entries()? {
         let share = percent.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
-        let share = share
-            .ok_or_else(|| ns.unexpected_error("a percentile whose name is a number from 0 to 100"))?
-            / 100.0;
+        let share = share.ok_or_else(|| ns.unexpected_error(expected::PERCENTILE))? / 100.0;
         percentiles.push((share, ns.count()?));
     }
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::ImportError;
+use super::wording::{self, expected};
 
 /// A value and its path.
 #[derive(Clone, Debug)]
@@ -40,8 +41,8 @@ impl<'a> Node<'a> {
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, ImportError> {
         self.get(key).ok_or_else(|| {
             let found = match self.value {
-                Value::Object(_) => "nothing".to_owned(),
-                _ => format!("{} above it", self.describe()),
+                Value::Object(_) => wording::NOTHING.to_owned(),
+                other => wording::value_above(other),
             };
             let path = self.child(&Value::Null, key).path;
             ImportError::Unexpected { path, expected: expected.to_owned(), actual: found }
@@ -49,61 +50,43 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn entries(&self) -> Result<Vec<(&'a String, Self)>, ImportError> {
-        let object = self.value.as_object().ok_or_else(|| self.unexpected_error("an object"))?;
+        let object = self.value.as_object().ok_or_else(|| self.unexpected_error(expected::OBJECT))?;
         Ok(object.iter().map(|(key, value)| (key, self.child(value, key))).collect())
     }
 
     pub(super) fn list(&self) -> Result<Vec<Self>, ImportError> {
-        let list = self.value.as_array().ok_or_else(|| self.unexpected_error("a list"))?;
+        let list = self.value.as_array().ok_or_else(|| self.unexpected_error(expected::LIST))?;
         let node = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
         Ok(list.iter().enumerate().map(node).collect())
     }
 
     pub(super) fn text(&self) -> Result<&'a str, ImportError> {
-        self.value.as_str().ok_or_else(|| self.unexpected_error("a text"))
+        self.value.as_str().ok_or_else(|| self.unexpected_error(expected::TEXT))
     }
 
     /// A whole number that can be a count.
     pub(super) fn count(&self) -> Result<u64, ImportError> {
         let count = self.value.as_u64().filter(|count| *count <= COUNT_MAX);
-        count.ok_or_else(|| self.unexpected_error("a whole number from 0 to 2⁶⁰"))
+        count.ok_or_else(|| self.unexpected_error(expected::COUNT))
     }
 
     /// A number of at least zero.
     pub(super) fn number(&self) -> Result<f64, ImportError> {
         let number = self.value.as_f64().filter(|number| (0.0..=COUNT_MAX as f64).contains(number));
-        number.ok_or_else(|| self.unexpected_error("a number from 0 to 2⁶⁰"))
+        number.ok_or_else(|| self.unexpected_error(expected::NUMBER))
     }
 
     /// An error number of the system.
     pub(super) fn errno(&self) -> Result<i32, ImportError> {
         let number = self.value.as_i64().and_then(|number| i32::try_from(number).ok());
-        number.ok_or_else(|| self.unexpected_error("an error number of the system"))
+        number.ok_or_else(|| self.unexpected_error(expected::ERRNO))
     }
 
     pub(super) fn unexpected_error(&self, expected: &str) -> ImportError {
         ImportError::Unexpected {
             path: self.path.clone(),
             expected: expected.to_owned(),
-            actual: self.describe(),
-        }
-    }
-
-    fn describe(&self) -> String {
-        const CHARS_MAX: usize = 40;
-        match self.value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(yes) => yes.to_string(),
-            Value::Number(number) => number.to_string(),
-            Value::String(text) if text.chars().count() > CHARS_MAX => {
-                format!("the text {:?} …", text.chars().take(CHARS_MAX).collect::<String>())
-            }
-            Value::String(text) => format!("the text {text:?}"),
-            Value::Array(list) => format!("a list of {}", list.len()),
-            Value::Object(object) => {
-                let keys: Vec<&str> = object.keys().take(4).map(String::as_str).collect();
-                format!("an object of {} keys ({} …)", object.len(), keys.join(", "))
-            }
+            actual: wording::actual(self.value),
         }
     }
 }

@@ -59,83 +59,13 @@ impl Notes {
         }
     }
 
-    /// All of it, the most important first.
-    pub(super) fn sentences(self, unbuffered: bool) -> Vec<String> {
-        let mut sentences = vec![
-            "measured by fio, not by likenew: nothing here says how steady it was over time, and no slowest I/O is known"
-                .to_owned(),
-        ];
-        if self.documents > 1 {
-            sentences.push(format!(
-                "the file holds {} documents, as fio --status-interval writes them: this is the last",
-                self.documents
-            ));
-        }
-        if !unbuffered {
-            sentences
-                .push("not every job asked for direct=1: the system's cache may have answered".to_owned());
-        }
-        sentences.extend(
-            self.jobs_by_note.iter().map(|(note, jobs)| format!("{}: {}", names(jobs), note.sentence())),
-        );
-        sentences
+    /// Documents that the file holds.
+    pub(super) fn documents(&self) -> usize {
+        self.documents
     }
-}
 
-/// A few are named, more are counted.
-fn names(jobs: &[String]) -> String {
-    const NAMED_MAX: usize = 3;
-    let quoted = |jobs: &[String]| jobs.iter().map(|job| format!("\"{job}\"")).collect::<Vec<_>>().join(", ");
-    match jobs.len() {
-        0..=NAMED_MAX => quoted(jobs),
-        count => format!("{} and {} more", quoted(&jobs[..1]), count - 1),
-    }
-}
-
-impl Note {
-    fn sentence(&self) -> String {
-        match self {
-            Self::Failed(errno) => {
-                let error = std::io::Error::from_raw_os_error(*errno);
-                return format!("failed: {error}; fio does not say which I/O it was");
-            }
-            Self::Unmapped(settings) => {
-                return format!("the workload shown leaves out what fio was told beyond it: {settings}");
-            }
-            Self::Interpolated => {
-                "percentiles between those that fio lists are interpolated; --output-format=json+ gives them exactly"
-            }
-            Self::CompletionOnly => {
-                "percentiles are of fio's completion latency, which leaves out handing over; lat_percentiles=1 gives them whole"
-            }
-            Self::NoTotal => "latency is fio's completion latency, which leaves out handing over (disable_lat)",
-            Self::NoLatency => "fio was told not to measure latency",
-            Self::MeanOnly => "fio was told to give no percentiles; of its latency the mean alone is known",
-            Self::Mixed => {
-                "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
-            }
-            Self::VerifyCounts => "what the job read, to verify what was written, is shown as a workload of its own, over its own time",
-            Self::VerifiedAmong => {
-                "fio does not tell the mix's own reads from those that verify: counts, latencies and rates are of both; \
-                 do_verify=0 measures the mix alone"
-            }
-            Self::VerifiedBetween => {
-                "fio verified between the writes (verify_backlog) and counts their time as one: the rates are of both together"
-            }
-            Self::DryWrites => {
-                "verify_only wrote nothing: the writes that fio counts are left out, and only the verification is shown"
-            }
-            Self::DryMix => {
-                "fio counts the whole mix as done, although verify_only read only what it verified: nothing of it is shown"
-            }
-            Self::MixedVerify => {
-                "fio gave what was written and what was read back to verify it as one number, over the time of the longer: \
-                 no rate is known; leave out unified_rw_reporting"
-            }
-            Self::Instant => "took less than the millisecond that fio tells apart: no rate is known",
-            Self::Paced => "an I/O that left late counts from when it left, and not from when it was due as with us",
-            Self::Overlapping => "each copy walked the whole zone, where copies of ours divide it",
-        }
-        .to_owned()
+    /// What was noted, the most important first, and of which jobs.
+    pub(super) fn jobs_by_note(&self) -> &BTreeMap<Note, Vec<String>> {
+        &self.jobs_by_note
     }
 }

@@ -8,6 +8,7 @@ use likenew_core::units::Nanos;
 use super::ImportError;
 use super::node::Node;
 use super::spelling::{Amount, parse_amount, parse_duration};
+use super::wording::{self, expected};
 
 /// The options of a job: its own over those of all jobs.
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ const KNOWN_OPTIONS: [&str; 24] = [
 impl Options {
     pub(super) fn from_job(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
         let mut values = BTreeMap::new();
-        let own = job.need("job options", "the options of the job, as fio 3 gives them")?;
+        let own = job.need("job options", expected::OPTIONS)?;
         for options in root.get("global options").into_iter().chain([own.clone()]) {
             for (key, value) in options.entries()? {
                 values.insert(key.clone(), value.text()?.to_owned());
@@ -154,7 +155,7 @@ impl Options {
     }
 
     pub(super) fn unexpected_error(&self, option: &str, expected: &str) -> ImportError {
-        let found = self.text(option).map_or("nothing".to_owned(), |text| format!("the text {text:?}"));
+        let found = self.text(option).map_or_else(|| wording::NOTHING.to_owned(), wording::text);
         ImportError::Unexpected {
             path: format!("{}.{option}", self.path),
             expected: expected.to_owned(),
@@ -166,15 +167,13 @@ impl Options {
     pub(super) fn count_or_one(&self, option: &str) -> Result<u32, ImportError> {
         let Some(text) = self.text(option) else { return Ok(1) };
         let count = text.parse().ok().filter(|count| (1..=1 << 20).contains(count));
-        count.ok_or_else(|| self.unexpected_error(option, "a whole number from 1"))
+        count.ok_or_else(|| self.unexpected_error(option, expected::COUNT_FROM_ONE))
     }
 
     pub(super) fn amount(&self, option: &str) -> Result<Option<Amount>, ImportError> {
         let read = |text| {
             let amount = parse_amount(text, self.kibi());
-            amount.ok_or_else(|| {
-                self.unexpected_error(option, "a size as fio spells it, such as 4096, 4k or 10%")
-            })
+            amount.ok_or_else(|| self.unexpected_error(option, expected::SIZE))
         };
         self.text(option).map(read).transpose()
     }
@@ -187,9 +186,7 @@ impl Options {
     pub(super) fn duration(&self, option: &str) -> Result<Option<Nanos>, ImportError> {
         let read = |text| {
             let span = parse_duration(text);
-            span.ok_or_else(|| {
-                self.unexpected_error(option, "a time as fio spells it, such as 5 (seconds), 500ms or 2m")
-            })
+            span.ok_or_else(|| self.unexpected_error(option, expected::DURATION))
         };
         self.text(option).map(read).transpose()
     }

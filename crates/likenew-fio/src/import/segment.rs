@@ -17,6 +17,7 @@ use super::node::COUNT_MAX;
 use super::notes::Notes;
 use super::stream::{bound, stream};
 use super::tallies::{JobCounts, JobTraits};
+use super::wording::expected;
 
 /// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
@@ -66,15 +67,12 @@ fn workloads(
         let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
-            let index = u16::try_from(index)
-                .map_err(|_| copy.unexpected_error("at most 65535 streams in a workload"))?;
+            let index = u16::try_from(index).map_err(|_| copy.unexpected_error(expected::STREAM_COUNT))?;
             let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass };
             let counts = JobCounts::read(copy, traits, &group.name, notes)?;
             let read = counts.verify_counts.iter().map(|verify_counts| &verify_counts.tally);
             for tally in counts.tallies.iter().chain(read) {
-                totals
-                    .add(tally)
-                    .ok_or_else(|| copy.unexpected_error("jobs that come to less than 2⁶⁰ in all"))?;
+                totals.add(tally).ok_or_else(|| copy.unexpected_error(expected::TOTALS))?;
             }
             verify_counts.add_verified(&counts);
             parts.add(counts);

@@ -12,6 +12,7 @@ use super::ImportError;
 use super::notes::{Note, Notes};
 use super::options::Options;
 use super::spelling::{Amount, parse_amount};
+use super::wording::expected;
 
 /// The stream that `copies` copies of the job are.
 pub(super) fn stream(
@@ -54,10 +55,7 @@ fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
         "trim" => Mix::Only(Op::Trim),
         "rw" | "readwrite" => mix(options)?,
         _ => {
-            return Err(options.unexpected_error(
-                "rw",
-                "read, write, trim, rw, readwrite or trimwrite, with or without rand",
-            ));
+            return Err(options.unexpected_error("rw", expected::OPERATION));
         }
     };
     Ok((op, is_random))
@@ -67,7 +65,7 @@ fn mix(options: &Options) -> Result<Mix, ImportError> {
     const HALF: u8 = 50;
     let percent = |option: &str| {
         let read = |text: &str| text.parse().ok().filter(|percent: &u8| *percent <= 100);
-        let wrong = || options.unexpected_error(option, "a whole number of percent");
+        let wrong = || options.unexpected_error(option, expected::PERCENT);
         options.text(option).map(|text| read(text).ok_or_else(wrong)).transpose()
     };
     let reads = match (percent("rwmixread")?, percent("rwmixwrite")?) {
@@ -82,15 +80,13 @@ fn mix(options: &Options) -> Result<Mix, ImportError> {
     })
 }
 
-const LENGTH: &str = "lengths of I/O of at least one byte and at most 1 GiB as fio spells them, such as 4096, 4k or 4k/60:64k/40";
-
 fn size(options: &Options, op: Mix) -> Result<Size, ImportError> {
     let (option, text) = match (options.text("bssplit"), options.text("bs")) {
         (Some(text), _) => ("bssplit", text),
         (None, Some(text)) => ("bs", text),
         (None, None) => ("bs", "4096"),
     };
-    let wrong = || options.unexpected_error(option, LENGTH);
+    let wrong = || options.unexpected_error(option, expected::LENGTHS);
     let sides: Vec<&str> = text.split(',').collect();
     // A side that is left out is as the one before it.
     let side = |index: usize| sides.iter().take(index + 1).rev().find(|side| !side.is_empty()).copied();
@@ -161,8 +157,7 @@ fn access_pattern(
     if !is_random && copies > 1 && increment == 0 {
         notes.add(Note::Overlapping, name);
     }
-    let wrong =
-        || options.unexpected_error("random_distribution", "a distribution, such as random or zipf:1.2");
+    let wrong = || options.unexpected_error("random_distribution", expected::DISTRIBUTION);
     match options.text("random_distribution") {
         _ if !is_random => Ok(AccessPattern::Sequential(region)),
         None | Some("random") => Ok(AccessPattern::Random(region)),
@@ -185,8 +180,7 @@ fn arrival(options: &Options, op: Mix, size: &Size) -> Result<Arrival, ImportErr
     let (option, each) =
         if options.text("rate_iops").is_some() { ("rate_iops", 1.0) } else { ("rate", size.mean()) };
     let Some(text) = options.text(option) else { return Ok(Arrival::Closed { depth }) };
-    let wrong =
-        || options.unexpected_error(option, "rates for reads, writes and trims, such as 200 or 140,60");
+    let wrong = || options.unexpected_error(option, expected::RATES);
     let mut rates = Vec::new();
     for side in text.split(',').take(3) {
         let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes);
@@ -220,9 +214,7 @@ fn data(options: &Options) -> Result<DataClass, ImportError> {
     }
     let Some(text) = options.text("buffer_compress_percentage") else { return Ok(DataClass::Random) };
     let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100);
-    match percent
-        .ok_or_else(|| options.unexpected_error("buffer_compress_percentage", "a whole number of percent"))?
-    {
+    match percent.ok_or_else(|| options.unexpected_error("buffer_compress_percentage", expected::PERCENT))? {
         0 => Ok(DataClass::Random),
         100 => Ok(DataClass::Zero),
         percent => Ok(DataClass::Ratio(f32::from(100 - percent) / 100.0)),

@@ -10,6 +10,7 @@ use super::latency::Latency;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
 use super::options::Verification;
+use super::wording::expected;
 
 /// What is needed to understand a job's counts.
 #[derive(Clone, Copy)]
@@ -43,8 +44,6 @@ pub(super) struct VerifyCounts {
     pub(super) elapsed: Nanos,
 }
 
-const SIDE: &str = "an object that says what the job did";
-
 /// `EILSEQ`, with which fio ends a job whose verification finds other data.
 const DIFFERS: i32 = 84;
 
@@ -61,7 +60,7 @@ impl JobCounts {
             _ => counts.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
-            let ios = sync.need("total_ios", "a count of flushes")?.count()?;
+            let ios = sync.need("total_ios", expected::FLUSH_COUNT)?.count()?;
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
             counts.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
         }
@@ -78,7 +77,7 @@ impl JobCounts {
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
         let JobTraits { stream, verification, .. } = traits;
-        let mut side = |op: Op| Side::read(&job.need(op.name(), SIDE)?, name, notes);
+        let mut side = |op: Op| Side::read(&job.need(op.name(), expected::SIDE)?, name, notes);
         let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
         let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
         // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where
@@ -248,25 +247,25 @@ impl Side {
     }
 
     fn read(node: &Node<'_>, name: &str, notes: &mut Notes) -> Result<Self, ImportError> {
-        let ios = node.need("total_ios", "a count of I/Os")?.count()?;
-        let amount = node.need("io_bytes", "a number of bytes")?;
+        let ios = node.need("total_ios", expected::IO_COUNT)?.count()?;
+        let amount = node.need("io_bytes", expected::BYTES)?;
         let bytes = amount.count()?;
         // Before version 3 this was a number of KiB; both together leave no doubt.
         if let Some(kibibytes) = node.get("io_kbytes")
             && kibibytes.count()? != bytes / 1024
         {
-            return Err(amount.unexpected_error("bytes, 1024 times io_kbytes"));
+            return Err(amount.unexpected_error(expected::BYTES_OF_KIBIBYTES));
         }
-        let runtime = node.need("runtime", "milliseconds")?;
+        let runtime = node.need("runtime", expected::MILLISECONDS)?;
         let ms = runtime.count()?;
         if ms > COUNT_MAX / 1_000_000 {
-            return Err(runtime.unexpected_error("milliseconds that make less than 36 years"));
+            return Err(runtime.unexpected_error(expected::RUNTIME));
         }
         let short = node.get("short_ios").map_or(Ok(0), |short| short.count())?;
         // An I/O that failed moved nothing, and fio leaves out how long it took.
         let latency = if bytes > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
         if latency.mean_ns * ios as f64 > COUNT_MAX as f64 {
-            return Err(node.unexpected_error("latencies that sum up to less than 36 years"));
+            return Err(node.unexpected_error(expected::LATENCY_SUM));
         }
         Ok(Self { ios, bytes, short, elapsed: Nanos::from_millis(ms), latency })
     }

@@ -6,7 +6,8 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::{Section, not_expressible};
-use crate::export::ExportError;
+use crate::export::error::{ExportError, MissingFeature};
+use crate::export::wording;
 
 impl Section {
     /// Every copy gets an equal part of a count or an amount, as the loop's lanes do.
@@ -15,13 +16,9 @@ impl Section {
         let has_count = ops.is_some() || bytes.is_some();
         if has_count && workload.streams.len() > 1 {
             if elapsed.is_none() {
-                let missing = "jobs side by side can only end together by time, and it ends by a count or an amount: \
-                               give until.elapsed, or one stream";
-                return Err(not_expressible(workload, missing));
+                return Err(not_expressible(workload, MissingFeature::CommonEnd));
             }
-            self.comment(
-                "fio cannot count parallel streams together: only the time ends this, not the amount",
-            );
+            self.comment(wording::TIME_ONLY);
             self.set("time_based", 1);
         } else if has_count {
             self.amount(workload, &stream.size);
@@ -39,7 +36,7 @@ impl Section {
         let copies = u64::from(workload.lanes);
         let share = |bound: u64| bound.div_ceil(copies).max(1);
         if [ops, bytes].into_iter().flatten().any(|bound| !bound.is_multiple_of(copies)) {
-            self.comment("the bound does not divide by the copies: fio may do up to one I/O a copy more");
+            self.comment(wording::BOUND_ROUNDED);
         }
         if let [(length, _)] = size.choices() {
             let length = u64::from(*length);
