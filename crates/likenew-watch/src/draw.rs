@@ -1,9 +1,9 @@
 //! Puts a view onto a screen of any size.
 
 mod detail;
-mod help;
 mod panel;
 mod table;
+mod wording;
 
 use likenew_core::io::Op;
 use likenew_core::reading::Role;
@@ -30,7 +30,7 @@ pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     match view.page {
         Page::Table => table::draw(view, drives, body, &mut canvas),
         Page::Detail => detail::draw(view, drives, body, &mut canvas),
-        Page::Help => help::draw(body, &mut canvas),
+        Page::Help => draw_help(body, &mut canvas),
     }
     if last > 0 {
         let (text, style) = foot(view);
@@ -78,17 +78,21 @@ fn foot(view: &View) -> (String, Style) {
         return (message.to_owned(), view.theme.alarm());
     }
     if view.typing {
-        return (
-            format!("filter: {}_   Enter keeps it, Esc takes it away", view.filter),
-            view.theme.strong(),
-        );
+        return (wording::filter_prompt(&view.filter), view.theme.strong());
     }
     let keys = match view.page {
-        Page::Table => "? help  q quit  Enter detail  < > sort  r reverse  / filter  space freeze",
-        Page::Detail => "Esc back  ↑ ↓ other drive  space freeze  u units  + - interval  ? help  q quit",
-        Page::Help => "Esc back",
+        Page::Table => wording::TABLE_KEYS,
+        Page::Detail => wording::DETAIL_KEYS,
+        Page::Help => wording::HELP_KEYS,
     };
     (keys.to_owned(), view.theme.faint())
+}
+
+/// A small terminal shows only the first lines.
+fn draw_help(area: Rect, canvas: &mut Canvas) {
+    for (line, text) in wording::HELP.iter().take(usize::from(area.height)).enumerate() {
+        canvas.put(0, area.y + line as u16, area.width, text, Style::new());
+    }
 }
 
 /// A part of the screen that is written by rows and columns from its corner; anything outside is clipped.

@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 15] = [
+const SENTENCES_LEFT: [(&str, usize); 14] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
@@ -56,7 +56,6 @@ const SENTENCES_LEFT: [(&str, usize); 7] = [
     ("crates/likenew-run", 4),
     ("crates/likenew-restoring", 26),
     ("crates/likenew-sim", 292),
-    ("crates/likenew-watch", 26),
 ];
 
 /// Sentences that stand elsewhere, and numbers that are too large by now.

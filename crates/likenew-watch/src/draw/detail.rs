@@ -7,9 +7,10 @@ use ratatui_core::style::Style;
 
 use super::Canvas;
 use super::panel::{Panel, values};
-use super::table::{WAITS, whole_secs};
+use super::table::WAITS;
+use super::wording;
 use crate::activity::Activity;
-use crate::drive_history::{DriveHistory, State};
+use crate::drive_history::DriveHistory;
 use crate::drives::Drives;
 use crate::format::{iops, latency, number, percent};
 use crate::view::View;
@@ -23,7 +24,7 @@ const FACTS: u16 = 8;
 pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
     let rows = view.rows(drives);
     let Some(history) = rows.get(view.selection(&rows)) else {
-        canvas.put(0, area.y, area.width, "no drive is shown", Style::new());
+        canvas.put(0, area.y, area.width, wording::NO_DRIVE, Style::new());
         return;
     };
     canvas.put(0, area.y, area.width, &title(history), view.theme.strong());
@@ -57,25 +58,12 @@ fn title(history: &DriveHistory) -> String {
 /// The last interval in a line.
 fn now(view: &View, history: &DriveHistory) -> (String, Style) {
     let Some(activity) = history.activity() else {
-        let text = match history.state() {
-            State::Gone => "it is gone",
-            State::Restarted => "its counters began anew",
-            State::Appeared | State::IntervalCounts => "counting",
-        };
-        return (text.to_owned(), view.theme.faint());
+        return (wording::uncounted(history.state()).to_owned(), view.theme.faint());
     };
     if activity.waiting >= WAITS {
-        let waits = format!(
-            "{} I/Os are in flight and nothing has ended for {}",
-            activity.stat.in_flight,
-            whole_secs(activity.waiting)
-        );
-        return (waits, view.theme.alarm());
+        return (wording::waiting(activity.stat.in_flight, activity.waiting), view.theme.alarm());
     }
-    let mut text = format!("in flight {}", activity.stat.in_flight);
-    if let Some([reads, writes]) = activity.in_flight {
-        text += &format!(" ({reads} reads, {writes} writes)");
-    }
+    let mut text = wording::in_flight(activity.stat.in_flight, activity.in_flight);
     for op in [Op::Read, Op::Write, Op::Trim, Op::Flush] {
         let count = activity.op_stat(op);
         if count.ios > 0 && matches!(op, Op::Trim | Op::Flush) {

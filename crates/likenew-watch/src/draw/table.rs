@@ -7,6 +7,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::Canvas;
 use super::panel::{Panel, bars, values};
+use super::wording;
 use crate::activity::Activity;
 use crate::column::{Column, GAP, SizedColumn, fit};
 use crate::drive_history::DriveHistory;
@@ -28,10 +29,9 @@ pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas
     draw_titles(view, &columns, area, titles, canvas);
     let room = area.height.saturating_sub(titles);
     if rows.is_empty() {
-        let reason = if view.filter.is_empty() {
-            "no drive has a medium; a shows idle loop devices and empty slots, too".to_owned()
-        } else {
-            format!("no drive matches \"{}\"; Esc takes the filter away", view.filter)
+        let reason = match &*view.filter {
+            "" => wording::NO_MEDIUM.to_owned(),
+            filter => wording::no_match(filter),
         };
         canvas.put(0, area.y + titles, area.width, &reason, Style::new());
         return;
@@ -88,7 +88,7 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
             let cell = match column {
                 Column::Latency(Op::Read) if waits => "waiting".to_owned(),
                 Column::Latency(Op::Write) if waits => {
-                    activity.map_or(String::new(), |activity| whole_secs(activity.waiting))
+                    activity.map_or(String::new(), |activity| wording::whole_secs(activity.waiting))
                 }
                 column => column.cell(history, view.units),
             };
@@ -104,10 +104,6 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
         }
         x += width + GAP;
     }
-}
-
-pub(super) fn whole_secs(span: Nanos) -> String {
-    format!("{} s", span.0 / 1_000_000_000)
 }
 
 /// Bytes a second of all operations in each interval.
