@@ -57,19 +57,17 @@ fn up_to_date_page(web: &Path) -> PathBuf {
 }
 
 fn npm(web: &Path, arguments: &[&str]) {
-    let how = "Install Node 20.19 or later with npm and build again, or set LIKENEW_PAGE to a page that was built elsewhere.";
-    match Command::new("npm").args(arguments).current_dir(web).output() {
-        Err(error) => panic!(
-            "reports need a page that npm builds in web/, and npm could not be started: {error}. {how}"
-        ),
-        Ok(ended) if !ended.status.success() => panic!(
-            "`npm {}` in web/ failed, so there is no page for reports:\n{}{}\n{how}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&ended.stdout),
-            String::from_utf8_lossy(&ended.stderr)
-        ),
-        Ok(_) => {}
-    }
+    let output = match Command::new("npm").args(arguments).current_dir(web).output() {
+        Ok(ended) if ended.status.success() => return,
+        Ok(ended) => [ended.stdout, ended.stderr].concat(),
+        Err(error) => error.to_string().into_bytes(),
+    };
+    panic!(
+        "`npm {}` in web/ failed, so there is no page for reports:\n{}\nInstall Node 20.19 or later with npm and build \
+         again, or set LIKENEW_PAGE to a page that was built elsewhere.",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output)
+    );
 }
 
 fn modified_at(path: &Path) -> Option<SystemTime> {

@@ -140,14 +140,14 @@ pub(crate) fn check_numbers(document: &Document) -> Result<(), ReportError> {
     for (name, series) in &document.series {
         for line in &series.lines {
             for value in line.points.iter().flatten() {
-                number(*value, || format!("a point of \"{}\" in series.{name}", line.name))?;
+                number(*value, || format!("series.{name}.lines[{:?}].points", line.name))?;
             }
             for value in line.band.iter().flatten() {
-                number(*value, || format!("the band of \"{}\" in series.{name}", line.name))?;
+                number(*value, || format!("series.{name}.lines[{:?}].band", line.name))?;
             }
         }
         for mark in &series.marks {
-            number(mark.x, || format!("the mark \"{}\" of series.{name}", mark.label))?;
+            number(mark.x, || format!("series.{name}.marks[{:?}].x", mark.label))?;
         }
     }
     if let Some(counters) = &document.target.accounting {
@@ -274,18 +274,18 @@ mod tests {
         case(&|d| estimate(d).high = f64::INFINITY, "answers[0].estimate.high is inf");
         case(
             &|d| d.series.get_mut("bandwidth").unwrap().lines[1].points[2][1] = f64::NAN,
-            "a point of \"write\" in series.bandwidth",
+            "series.bandwidth.lines[\"write\"].points",
         );
         case(
             &|d| d.series.get_mut("bandwidth").unwrap().lines[0].band = vec![[0.0, f64::NAN, 1.0]],
-            "the band of \"read\" in series.bandwidth",
+            "series.bandwidth.lines[\"read\"].band",
         );
         case(
             &|d| {
                 let marks = &mut d.series.get_mut("bandwidth").unwrap().marks;
                 marks.push(Mark { x: f64::NAN, label: "knee".into() });
             },
-            "the mark \"knee\" of series.bandwidth",
+            "series.bandwidth.marks[\"knee\"].x",
         );
         case(
             &|d| d.target.accounting.as_mut().unwrap().write_amplification = f64::INFINITY,

@@ -175,12 +175,26 @@ pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Op
 
 /// How many items a screen leaves out: `… 12 more rows`.
 pub(crate) fn more(count: usize, one: &str, several: &str) -> String {
-    format!("… {count} more {}", if count == 1 { one } else { several })
+    format!("… {}", more_of(count, one, several))
 }
 
-/// Where to read what a chart or table leaves out.
-pub(crate) fn left_out(what: &str) -> String {
-    format!("… and {what}: --json or --html has all of them")
+fn more_of(count: usize, one: &str, several: &str) -> String {
+    format!("{count} more {}", if count == 1 { one } else { several })
+}
+
+/// Lines that a chart leaves out.
+pub(crate) fn lines_left_out(lines: usize) -> String {
+    format!("… and {}: --json or --html has all of them", more_of(lines, "line", "lines"))
+}
+
+/// Rows and columns, at least one, that a table or a heat map leaves out.
+pub(crate) fn cells_left_out(rows: usize, columns: usize) -> String {
+    let (more_rows, more_columns) = (more_of(rows, "row", "rows"), more_of(columns, "column", "columns"));
+    match (rows, columns) {
+        (_, 0) => format!("… and {more_rows}: --json or --html has all of them"),
+        (0, _) => format!("… and {more_columns}: --json or --html has all of them"),
+        _ => format!("… and {more_rows} and {more_columns}: --json or --html has all of them"),
+    }
 }
 
 /// A table without rows.

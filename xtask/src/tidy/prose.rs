@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 14] = [
+const SENTENCES_LEFT: [(&str, usize); 13] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [
@@ -52,6 +52,7 @@ const SENTENCES_LEFT: [(&str, usize); 7] = [
     ("crates/likenew-procedures", 1),
     ("crates/likenew-real", 21),
     ("crates/likenew-report", 5),
+    ("crates/likenew-refresh", 39),
     ("crates/likenew-restoring", 29),
     ("crates/likenew-run", 4),
     ("crates/likenew-restoring", 26),

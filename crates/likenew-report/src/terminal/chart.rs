@@ -62,7 +62,7 @@ impl Page {
             }
             if all.len() > LINES_APART_MAX {
                 let more = all.len() - LINES_APART_MAX;
-                text += &self.faint_lines(&wording::left_out(&format!("{more} more lines")));
+                text += &self.faint_lines(&wording::lines_left_out(more));
             }
         }
         if series.lines.iter().any(|line| !line.band.is_empty()) {

@@ -8,6 +8,7 @@ use super::bars::{pad, widest};
 use super::shades::Shades;
 use crate::column::MISSING;
 use crate::unit::{Unit, clean};
+use crate::wording;
 
 /// Most rows; larger matrices are cut, and say so.
 const ROWS_MAX: usize = 40;
@@ -100,16 +101,12 @@ impl Page {
     }
 
     fn cut(&self, matrix: &Matrix) -> String {
-        let more = |count: usize, most: usize, what: &str| {
-            (count > most).then(|| format!("{} more {what}", count - most))
-        };
-        let cut =
-            [more(matrix.rows.len(), ROWS_MAX, "rows"), more(matrix.columns.len(), COLUMNS_MAX, "columns")];
-        let cut: Vec<String> = cut.into_iter().flatten().collect();
-        if cut.is_empty() {
-            return String::new();
+        let rows = matrix.rows.len().saturating_sub(ROWS_MAX);
+        let columns = matrix.columns.len().saturating_sub(COLUMNS_MAX);
+        match (rows, columns) {
+            (0, 0) => String::new(),
+            _ => self.faint_lines(&wording::cells_left_out(rows, columns)),
         }
-        self.faint_lines(&format!("… and {}: --json or --html has all of them", cut.join(" and ")))
     }
 }
 

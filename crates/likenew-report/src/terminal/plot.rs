@@ -167,7 +167,8 @@ impl Plot<'_> {
         let (before, below) =
             if name.width() <= gutter { (name, String::new()) } else { (String::new(), name) };
         let blank = " ".repeat(gutter.saturating_sub(before.width()));
-        let mut text = format!("{:gutter$} └{axis}\n{blank}{}  {labels}\n", "", self.paint.faint(&before));
+        let mut text = format!("{:gutter$} └{axis}\n", "");
+        text += &format!("{blank}{}  {labels}\n", self.paint.faint(&before));
         if !below.is_empty() {
             let start = (gutter + 2 + columns).saturating_sub(below.width());
             text += &format!("{:start$}{}\n", "", self.paint.faint(&below));

@@ -32,7 +32,7 @@ impl Page {
         let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, rows, part)).collect();
         text += &set.join("\n");
         if !whole {
-            text += &self.faint_lines(&omitted_columns(
+            text += &self.faint_lines(&wording::cells_left_out(
                 grid.rows.len() - ROWS_FIRST,
                 grid.headings.len() - parts[0].len(),
             ));
@@ -86,16 +86,6 @@ impl Page {
         }
         format!("{table}\n")
     }
-}
-
-/// How much of a table is left out, and where it is.
-fn omitted_columns(rows: usize, columns: usize) -> String {
-    let columns = match columns {
-        0 => String::new(),
-        1 => " and 1 more column".into(),
-        columns => format!(" and {columns} more columns"),
-    };
-    wording::left_out(&format!("{rows} more rows{columns}"))
 }
 
 fn omitted_on_screen(rows: usize, columns: usize) -> String {
