@@ -124,7 +124,7 @@ impl Locks {
             match self.try_all(&keys)? {
                 Ok(lock) => return Ok(Some(lock)),
                 Err(LockHolder { drive, holder }) => {
-                    if !goes_on(&format!("the drive {drive} ({holder})")) {
+                    if !goes_on(&wording::busy_drive(&drive, &holder)) {
                         return Ok(None);
                     }
                 }

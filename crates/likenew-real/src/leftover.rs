@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::hold::lock_patiently;
 use crate::lab_error::{io_error, not_possible};
 use crate::scratch_layout::{
-    DIRECTORY, MARKER, MARKER_LINE, PROCESS, RemovalReport, list, open_directory, open_folder, remove_ours,
+    DIRECTORY, MARKER, PROCESS, RemovalReport, list, open_directory, open_folder, remove_ours,
 };
 use crate::wording::action;
 use crate::wording::scratch as wording;
@@ -152,7 +152,7 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), La
 fn marker_text(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     // A run that was killed between making the marker and writing to it leaves an empty one.
-    (text.is_empty() || text.lines().next() == Some(MARKER_LINE)).then_some(text)
+    (text.is_empty() || text.lines().next() == Some(wording::MARKER_LINE)).then_some(text)
 }
 
 /// Reads a marker and formats its contents, for fuzzers.

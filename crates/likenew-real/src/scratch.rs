@@ -20,7 +20,7 @@ use crate::lab_error::{io_error, not_possible};
 use crate::leftover::Leftover;
 pub use crate::scratch_layout::{DIRECTORY, MARKER, RemovalReport};
 pub(crate) use crate::scratch_layout::{
-    MARKER_LINE, PROCESS, file_name, is_scratch, list, open_directory, open_folder, remove_ours,
+    PROCESS, file_name, is_scratch, list, open_directory, open_folder, remove_ours,
 };
 use crate::wording::action;
 use crate::wording::scratch as wording;
@@ -224,7 +224,7 @@ fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError
         .map_err(|errno| not_possible(action::CREATE_MARKER_IN, path, errno))?;
     flock(&marker, FlockOperation::NonBlockingLockExclusive)
         .map_err(io_error(action::lock_marker(path.join(MARKER).display())))?;
-    let text = wording::marker(MARKER_LINE, PROCESS, std::process::id(), &wall_date());
+    let text = wording::marker(PROCESS, std::process::id(), &wall_date());
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let written = rustix::io::write(&marker, rest)

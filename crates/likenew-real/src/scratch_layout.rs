@@ -14,8 +14,6 @@ use crate::wording::action;
 pub const DIRECTORY: &str = "likenew-scratch";
 /// The name of the marker in it.
 pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
-/// The first line of every marker: what tells our directory from another of the same name.
-pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
 /// What precedes the process id in the marker.
 pub(crate) const PROCESS: &str = "process: ";
 const SUFFIX: &str = ".likenew";

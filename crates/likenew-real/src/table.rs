@@ -129,7 +129,7 @@ impl FileTable {
         let made = made?;
         match entry.fd.get() {
             Some(fd) => redirect(fd, &made)?,
-            None => entry.fd.set(made).expect("files are made one at a time"),
+            None => entry.fd.set(made).expect("files are made one after another"),
         }
         entry.is_present.store(true, Ordering::Release);
         Ok(())

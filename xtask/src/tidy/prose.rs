@@ -27,14 +27,21 @@ const ALLOWED: [(&str, &str, &str); 4] = [
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
 const SENTENCES_LEFT: [(&str, usize); 14] = [
 const ALLOWED: &[(&str, &str, &str)] = &[
-    ("facts/cloud.rs", "Amazon Elastic Block Store", "the name of a model, as the device tells it"),
+    ("facts/cloud.rs", "Amazon E", "the name of a model, as the device tells it"),
+    ("facts/cloud.rs", "Microsoft NVMe Direct Disk", "the name of a model, as the device tells it"),
+    ("facts/kernel_log.rs", "limiting SATA link speed", "words of a driver in the kernel's log"),
+    ("facts/kernel_log.rs", "not running at top speed", "words of a driver in the kernel's log"),
+    ("facts/kernel_log.rs", "Assuming drive cache: write through", "words of a driver in the kernel's log"),
+    ("facts/machine_query.rs", "ATA SMART READ", "the name of a command"),
     ("fio/src/job_name.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
+    ("scan/group.rs", "databases and disk images", "the name of a group of files"),
     ("trace/src/iolog_writer.rs", "fio version {number} iolog", "the first line of fio's format"),
     ("trace/src/iolog_writer.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
+    ("tracefs/recorded_drive.rs", "(dev == {device}", "a filter of the kernel's tracing"),
 ];
 
 /// Crates in which sentences are left elsewhere, and how many. A number may only become smaller.
-const SENTENCES_LEFT: [(&str, usize); 13] = [
+const SENTENCES_LEFT: [(&str, usize); 12] = [
     ("crates/likenew-archive", 21),
     ("crates/likenew-core", 93),
 const SENTENCES_LEFT: [(&str, usize); 13] = [

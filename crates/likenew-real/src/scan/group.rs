@@ -60,7 +60,7 @@ impl Group {
             // TypeScript, or a transport stream: no film is that short, and hardly any source that long.
             return Some(if bytes < 1 << 20 { Self::Text } else { Self::Video });
         }
-        let known = ENDINGS.iter().find(|(_, endings)| endings.split(' ').any(|known| known == ending));
+        let known = ENDINGS.iter().find(|(_, endings)| endings.contains(&&*ending));
         known.map(|(group, _)| *group)
     }
 
@@ -88,40 +88,74 @@ impl Group {
 /// How many first bytes of a file are examined.
 pub(super) const HEAD: usize = 4096;
 
-const ENDINGS: [(Group, &str); 8] = [
+// rustfmt would give each of them a line.
+#[rustfmt::skip]
+const TEXT_ENDINGS: [&str; 104] = [
+    "txt", "md", "rst", "log", "csv", "tsv", "json", "jsonl", "ndjson", "xml", "html", "htm", "xhtml",
+    "css", "scss", "sass", "less", "js", "mjs", "cjs", "jsx", "tsx", "map", "c", "h", "cc", "cpp", "cxx",
+    "hh", "hpp", "hxx", "rs", "go", "py", "pyi", "java", "kt", "kts", "scala", "rb", "php", "pl", "pm",
+    "sh", "bash", "zsh", "fish", "lua", "swift", "m", "mm", "cs", "fs", "vb", "hs", "ml", "mli", "erl",
+    "ex", "exs", "clj", "el", "lisp", "r", "jl", "sql", "toml", "yaml", "yml", "ini", "cfg", "conf",
+    "properties", "tex", "bib", "sty", "cls", "srt", "vtt", "sub", "patch", "diff", "cmake", "mk", "make",
+    "in", "am", "ac", "m4", "po", "pot", "svg", "ps1", "bat", "cmd", "proto", "thrift", "gradle", "lock",
+    "ipynb", "vue", "svelte", "desktop", "service",
+];
+
+const ENDINGS: [(Group, &[&str]); 8] = [
     (
         Group::Pictures,
-        "jpg jpeg jpe jxl png gif bmp tif tiff webp heic heif avif jp2 svgz ico psd xcf kra raw cr2 cr3 crw nef nrw arw \
-         sr2 dng orf rw2 raf pef srw x3f exr hdr tga",
+        &[
+            "jpg", "jpeg", "jpe", "jxl", "png", "gif", "bmp", "tif", "tiff", "webp", "heic", "heif", "avif",
+            "jp2", "svgz", "ico", "psd", "xcf", "kra", "raw", "cr2", "cr3", "crw", "nef", "nrw", "arw",
+            "sr2", "dng", "orf", "rw2", "raf", "pef", "srw", "x3f", "exr", "hdr", "tga",
+        ],
     ),
-    (Group::Music, "mp3 m4a aac ogg oga opus flac wav aif aiff wma ape wv mka mid midi alac dsf amr caf"),
-    (Group::Video, "mp4 m4v mkv webm avi mov mpg mpeg mpe m2ts mts wmv flv vob ogv 3gp 3g2 rm rmvb asf divx"),
+    (
+        Group::Music,
+        &[
+            "mp3", "m4a", "aac", "ogg", "oga", "opus", "flac", "wav", "aif", "aiff", "wma", "ape", "wv",
+            "mka", "mid", "midi", "alac", "dsf", "amr", "caf",
+        ],
+    ),
+    (
+        Group::Video,
+        &[
+            "mp4", "m4v", "mkv", "webm", "avi", "mov", "mpg", "mpeg", "mpe", "m2ts", "mts", "wmv", "flv",
+            "vob", "ogv", "3gp", "3g2", "rm", "rmvb", "asf", "divx",
+        ],
+    ),
     (
         Group::Archives,
-        "zip gz tgz bz2 tbz2 xz txz zst tzst lz lz4 lzma br 7z rar tar cpio cab ar deb rpm apk jar war whl crate egg \
-         snap flatpak appimage dmg msi xpi crx z arj",
+        &[
+            "zip", "gz", "tgz", "bz2", "tbz2", "xz", "txz", "zst", "tzst", "lz", "lz4", "lzma", "br", "7z",
+            "rar", "tar", "cpio", "cab", "ar", "deb", "rpm", "apk", "jar", "war", "whl", "crate", "egg",
+            "snap", "flatpak", "appimage", "dmg", "msi", "xpi", "crx", "z", "arj",
+        ],
     ),
     (
         Group::Documents,
-        "pdf doc docx docm dot dotx xls xlsx xlsm xlsb ppt pptx pps ppsx odt ods odp odg rtf ps eps djvu epub mobi azw \
-         azw3 fb2 pages numbers key vsd vsdx one xps",
+        &[
+            "pdf", "doc", "docx", "docm", "dot", "dotx", "xls", "xlsx", "xlsm", "xlsb", "ppt", "pptx", "pps",
+            "ppsx", "odt", "ods", "odp", "odg", "rtf", "ps", "eps", "djvu", "epub", "mobi", "azw", "azw3",
+            "fb2", "pages", "numbers", "key", "vsd", "vsdx", "one", "xps",
+        ],
     ),
     (
         Group::Programs,
-        "exe dll so o a lib obj ko dylib sys com ocx drv elf bin class pyc pyo wasm rlib rmeta dex efi node mo",
+        &[
+            "exe", "dll", "so", "o", "a", "lib", "obj", "ko", "dylib", "sys", "com", "ocx", "drv", "elf",
+            "bin", "class", "pyc", "pyo", "wasm", "rlib", "rmeta", "dex", "efi", "node", "mo",
+        ],
     ),
     (
         Group::Databases,
-        "db sqlite sqlite3 db3 mdb accdb frm myd myi ibd mdf ldf ndf dbf edb pst ost vmdk vdi vhd vhdx qcow qcow2 img iso \
-         hds parquet feather arrow h5 hdf5 rdb ldb sst wal",
+        &[
+            "db", "sqlite", "sqlite3", "db3", "mdb", "accdb", "frm", "myd", "myi", "ibd", "mdf", "ldf",
+            "ndf", "dbf", "edb", "pst", "ost", "vmdk", "vdi", "vhd", "vhdx", "qcow", "qcow2", "img", "iso",
+            "hds", "parquet", "feather", "arrow", "h5", "hdf5", "rdb", "ldb", "sst", "wal",
+        ],
     ),
-    (
-        Group::Text,
-        "txt md rst log csv tsv json jsonl ndjson xml html htm xhtml css scss sass less js mjs cjs jsx tsx map c h cc cpp \
-         cxx hh hpp hxx rs go py pyi java kt kts scala rb php pl pm sh bash zsh fish lua swift m mm cs fs vb hs ml mli \
-         erl ex exs clj el lisp r jl sql toml yaml yml ini cfg conf properties tex bib sty cls srt vtt sub patch diff \
-         cmake mk make in am ac m4 po pot svg ps1 bat cmd proto thrift gradle lock ipynb vue svelte desktop service",
-    ),
+    (Group::Text, &TEXT_ENDINGS),
 ];
 
 /// Whether it reads as UTF-8 without any byte that texts have no use for. A character may be cut off at the end.
@@ -160,7 +194,7 @@ mod tests {
 
     #[test]
     fn no_ending_belongs_to_two_groups() {
-        let mut all: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| endings.split(' ')).collect();
+        let mut all: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
         let count = all.len();
         all.sort_unstable();
         all.dedup();

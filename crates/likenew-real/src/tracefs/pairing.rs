@@ -10,8 +10,8 @@ use super::event::{BlockEvent, Step};
 
 /// I/Os that wait for their end, or for that of one before them, at most: 256 Ki of them are 20 MiB.
 const WAITING_MOST: usize = 1 << 18;
-/// Longer than any driver waits for a drive before it tries again: what has not ended by then is dropped, so
-/// that it does not hold up later ones.
+/// Longer than any driver waits for a drive before it tries again. An I/O that has not ended by then is dropped,
+/// as later ones cannot be given out before it.
 const PATIENCE_NS: u64 = 60 * 1_000_000_000;
 /// I/Os in a scheduler at most. Their submitters are forgotten beyond.
 const SUBMITTERS_MOST: usize = 1 << 16;

@@ -78,7 +78,7 @@ fn scsi_claims(page: &[u8]) -> Option<TrimCapabilities> {
     Some(TrimCapabilities {
         trims: Some(found.unmaps),
         reads_as: Some(if found.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything }),
-        evidence: format!("SCSI page B2h: LBPU {}, LBPRZ {}", u8::from(found.unmaps), found.reads_as),
+        evidence: wording::scsi_claims(found.unmaps, found.reads_as),
     })
 }
 
@@ -89,11 +89,10 @@ fn ata_claims(found: TrimSupport) -> TrimCapabilities {
         (true, false) => ReadsAs::Same,
         _ => ReadsAs::Anything,
     };
-    let [trim, same, zeros] = [trims, reads_same, reads_zeros].map(u8::from);
     TrimCapabilities {
         trims: Some(trims),
         reads_as: Some(reads_as),
-        evidence: format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}"),
+        evidence: wording::ata_claims(trims, reads_same, reads_zeros),
     }
 }
 

@@ -21,6 +21,11 @@ pub(crate) fn in_use(paths: &[&Path], drive: &str, holder: &str) -> String {
     )
 }
 
+/// What a run waits for, and who holds it.
+pub(crate) fn busy_drive(drive: &str, holder: &str) -> String {
+    format!("the drive {drive} ({holder})")
+}
+
 pub(crate) const INVISIBLE_HOLDER: &str = "a process that is not visible here";
 
 pub(crate) fn file_system_drive(major: u32, minor: u32, kind: &str) -> String {

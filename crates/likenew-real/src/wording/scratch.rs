@@ -96,10 +96,13 @@ pub(crate) fn too_many_files(files: u64, limit: u64, kept: u64) -> String {
     )
 }
 
+/// The first line of every marker: what tells our directory from another of the same name.
+pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
+
 /// The text of a marker file. `first_line` and the line of the process are read back by later runs.
-pub(crate) fn marker(first_line: &str, process_label: &str, process: u32, date: &str) -> String {
+pub(crate) fn marker(process_label: &str, process: u32, date: &str) -> String {
     format!(
-        "{first_line}\n\n\
+        "{MARKER_LINE}\n\n\
          Likenew measures drives. It made this folder for temporary files, which hold no data of yours.\n\
          It removes the folder when it ends. If no likenew is running, the run was interrupted: you may delete\n\
          the folder with everything in it, or the next likenew in this place offers to do so.\n\n\

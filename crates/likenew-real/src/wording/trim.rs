@@ -138,6 +138,15 @@ pub(crate) fn namespace_utilization(device: &str) -> String {
     format!("the namespace utilization (NUSE) of {device}")
 }
 
+pub(crate) fn scsi_claims(unmaps: bool, reads_as: u8) -> String {
+    format!("SCSI page B2h: LBPU {}, LBPRZ {reads_as}", u8::from(unmaps))
+}
+
+pub(crate) fn ata_claims(trims: bool, reads_same: bool, reads_zeros: bool) -> String {
+    let [trim, same, zeros] = [trims, reads_same, reads_zeros].map(u8::from);
+    format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}")
+}
+
 pub(crate) fn nvme_claims(trims: bool, deallocated: u8) -> String {
     format!("NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims))
 }
