@@ -24,6 +24,44 @@ const PARTS: u64 = 10_000;
 const REFRESH: Nanos = Nanos::from_millis(50);
 const REFRESH_IOS: usize = 8192;
 
+/// The bar that is drawn now, for what happens inside of a probe, which has no recorder.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// A sentence in place of a step's name, for as long as this lives. Where no bar is drawn, it is a line of its own.
+pub(crate) struct BarNote {
+    bar: Option<ProgressBar>,
+    message_before: String,
+    end: &'static str,
+}
+
+impl BarNote {
+    /// Shows it; where no bar is drawn, the end is a line, too.
+    pub(crate) fn show(text: &'static str, end: &'static str) -> Self {
+        let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let bar = bar.filter(|bar| !bar.is_hidden());
+        let message_before = bar.as_ref().map(ProgressBar::message).unwrap_or_default();
+        let note = Self { bar, message_before, end };
+        note.put(text);
+        note
+    }
+
+    fn put(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text.to_owned());
+                bar.tick();
+            }
+            None => anstream::eprintln!("{text}"),
+        }
+    }
+}
+
+impl Drop for BarNote {
+    fn drop(&mut self) {
+        self.put(if self.bar.is_some() { &self.message_before } else { self.end });
+    }
+}
+
 /// The bar of one run, drawn on standard error if that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -127,6 +165,7 @@ impl Progress {
         let bar = ProgressBar::new(PARTS);
         let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
         let forecast = (!bar.is_hidden()).then(forecast);
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self::with(bar, forecast, wall_time())
     }
 
@@ -219,6 +258,7 @@ impl Progress {
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
+        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.bar.finish_and_clear();
     }
 }

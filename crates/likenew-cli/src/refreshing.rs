@@ -1,6 +1,7 @@
 //! Rewrites data in place, in old files of a folder and on whole devices: connects the opened target with the
 //! refresh session.
 
+mod busy_pause;
 mod device;
 mod files;
 mod timed_store;

@@ -107,8 +107,9 @@ impl WholeDevice {
         pieces: &[AddressRange],
         settings: RewriteSettings,
     ) -> Result<ProbeResult, LabError> {
+        let path = self.path.clone();
         self.with_exclusive_access(action, |permission, consent| match permission {
-            Permission::Rewrite(refresh) => refresh.refresh(consent, pieces, settings),
+            Permission::Rewrite(refresh) => refresh.refresh(&path, consent, pieces, settings),
             Permission::Lose(_) => unreachable!("only a device that may be rewritten gets here"),
         })
     }

@@ -116,6 +116,9 @@ pub struct FixReport {
     pub skips: Vec<SkippedRange>,
     /// How long it took.
     pub elapsed: Nanos,
+    /// Time of it in which nothing was done, because other programs used the drive.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub paused: Nanos,
     /// Write speeds in address order, where everything was rewritten; empty otherwise.
     #[serde(default, skip_serializing_if = "WriteSpeeds::is_empty")]
     pub write_speeds: WriteSpeeds,
@@ -143,6 +146,10 @@ impl FixReport {
             None => self.skips.push(SkippedRange { bytes, reason }),
         }
     }
+}
+
+fn is_zero(span: &Nanos) -> bool {
+    *span == Nanos::ZERO
 }
 
 /// Bytes that were written one after the other, and how long only their writing took.

@@ -77,6 +77,17 @@ impl CounterSource {
         self.devices.iter().map(name).collect()
     }
 
+    /// The folder of the disk that all of them lie on, if it is one.
+    pub(crate) fn disk(&self) -> Option<&Path> {
+        self.disk.as_deref()
+    }
+
+    /// Bytes that all programs have read from and written to that disk.
+    pub(crate) fn disk_bytes(&self) -> Option<u64> {
+        let counters = self.disk().and_then(read_one)?;
+        Some(counters.bytes_read.saturating_add(counters.bytes_written))
+    }
+
     /// What was counted until now, of all of them together. Nothing where one of them is gone or does not count.
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
@@ -155,6 +166,7 @@ mod tests {
             assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
             assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
             assert_eq!((counters.busy, counters.devices), (Nanos::from_millis(51_234), 1));
+            assert_eq!(source.disk_bytes(), Some((1_622_528 + 8_161_024) * 512));
             assert_eq!(counters.discards.zip(counters.bytes_discarded), discards);
             assert_eq!(counters.flushes, flushes);
         }

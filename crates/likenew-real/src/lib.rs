@@ -17,6 +17,7 @@ pub mod consent;
 pub mod device_store;
 pub mod disjoint;
 pub mod drive_lock;
+pub mod drive_traffic;
 pub mod engine;
 pub mod erase;
 pub mod facts;

@@ -11,6 +11,7 @@ use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
 use likenew_real::disjoint::check_disjoint;
+use likenew_real::drive_traffic::DriveTraffic;
 use likenew_refresh::{
     Folder, JournalPaths, Progress, RefreshError, RefreshSession, State, StoreFacts, Task,
 };
@@ -72,10 +73,9 @@ impl DeviceRefresh {
             return Ok(());
         }
         let mut store = DeviceStore::open(Consent::to_rewrite(path, &self.agreement)?)?;
-        if self
-            .resume(&mut store, None, RewriteSettings::default())?
-            .is_some_and(|fix_report| fix_report.end == FixEnd::Complete)
-        {
+        let timer = RefCell::new(self.timer(path, RewriteSettings::default()));
+        let resumed = self.resume(&mut store, None, &timer)?;
+        if resumed.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
             anstream::eprintln!("{}", wording::completed(path.display()));
         }
         Ok(())
@@ -87,13 +87,15 @@ impl DeviceRefresh {
     /// The refresh could not begin.
     pub(crate) fn refresh(
         &self,
+        path: &Path,
         consent: Consent,
         pieces: &[AddressRange],
         settings: RewriteSettings,
     ) -> Result<FixReport, LabError> {
         let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
-        if let Some(fix_report) = self.resume(&mut store, Some(&note), settings)? {
+        let timer = RefCell::new(self.timer(path, settings));
+        if let Some(fix_report) = self.resume(&mut store, Some(&note), &timer)? {
             return Ok(fix_report);
         }
         let task = Task {
@@ -103,10 +105,14 @@ impl DeviceRefresh {
             marks: store.marks().to_vec(),
             ..Task::default()
         };
-        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
         let timed = TimedStore { store: &mut store, timer: &timer };
         let begun = RefreshSession::begin(timed, &self.place()?, &task);
         run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?, &timer)
+    }
+
+    fn timer(&self, path: &Path, settings: RewriteSettings) -> WriteTimer {
+        let folder = self.journal.parent().expect("a journal has a folder");
+        WriteTimer::start(settings.bytes_per_s_max).yield_drive(DriveTraffic::of_device(path), folder)
     }
 
     fn place(&self) -> Result<JournalPaths, LabError> {
@@ -123,7 +129,7 @@ impl DeviceRefresh {
         &self,
         store: &mut DeviceStore,
         asked: Option<&Note>,
-        settings: RewriteSettings,
+        timer: &RefCell<WriteTimer>,
     ) -> Result<Option<FixReport>, LabError> {
         let refused = |error: RefreshError| match error {
             // Without this error the user would not know that a run was interrupted.
@@ -136,8 +142,7 @@ impl DeviceRefresh {
         let note: Option<Note> = serde_json::from_str(interrupted.note()).ok();
         let marks = store.marks().to_vec();
         let known = StoreFacts { identity: &self.agreement.id, marks: &marks };
-        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
-        let timed = TimedStore { store, timer: &timer };
+        let timed = TimedStore { store, timer };
         let found = match interrupted.inspect(timed, known).map_err(refused)? {
             State::Resumable(found) => *found,
             State::Finished(file) => {
@@ -150,7 +155,7 @@ impl DeviceRefresh {
                 return Ok(None);
             }
         };
-        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?, &timer)?;
+        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?, timer)?;
         let is_it = asked.is_none() || note.as_ref() == asked;
         Ok(Some(fix_report).filter(|fix_report| is_it || fix_report.end != FixEnd::Complete))
     }
@@ -167,8 +172,9 @@ fn run_session(
     };
     let outcome = session.run(true, stops).map_err(|error| LabError::Refused(error.to_string()))?;
     report_salvage(&outcome);
-    let write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
-    Ok(FixReport { write_speeds, ..to_fix_report(&outcome) })
+    let mut timer = timer.borrow_mut();
+    let (write_speeds, paused) = (std::mem::take(&mut timer.speeds), std::mem::take(&mut timer.paused));
+    Ok(FixReport { write_speeds, paused, ..to_fix_report(&outcome) })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
 use likenew_real::clock::Monotonic;
+use likenew_real::drive_traffic::DriveTraffic;
 use likenew_real::file_store::FileStore;
 use likenew_real::folder_times::FolderTimes;
 use likenew_real::old_files::{files_in_address_order, old_files};
@@ -290,7 +291,9 @@ struct FileRewriting {
 /// Writes files again, one after the other. What came of it, and how many were dealt with.
 fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixReport, usize) {
     let clock = Monotonic::start();
-    let timer = RefCell::new(WriteTimer::start(how.bytes_per_s_max));
+    // While files are read for their speed, what is counted is not only what the store is asked for.
+    let traffic = how.slower_than.is_none().then(|| DriveTraffic::of_folder(folder)).flatten();
+    let timer = RefCell::new(WriteTimer::start(how.bytes_per_s_max).yield_drive(traffic, folder));
     let mut sum = RefreshTotals::default();
     let mut finished = 0;
     for path in files {
@@ -313,6 +316,7 @@ fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixRep
         finished += usize::from(sum.fix_report.end == FixEnd::Complete);
     }
     sum.fix_report.elapsed = clock.now();
+    sum.fix_report.paused = timer.borrow().paused;
     if how.slower_than.is_none() {
         sum.fix_report.write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
     }

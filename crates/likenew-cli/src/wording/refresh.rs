@@ -62,6 +62,9 @@ pub(crate) const DIFFERS_WITHOUT_POWER_LOSS: &str = "differs in parts from what 
      alone was without power";
 pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from what was saved";
 
+pub(crate) const PAUSED: &str = "paused: another program uses the drive";
+pub(crate) const RESUMED: &str = "rewriting goes on";
+
 pub(crate) const NO_OLD_FILES: &str = "no file here is 1 MiB or more and unchanged for 30 days";
 pub(crate) const NO_FILES: &str = "no file here is 1 MiB or more";
 pub(crate) const STOPPED: &str = "it was stopped before";

@@ -156,8 +156,9 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     let sum = |of: fn(&FixReport) -> u64| fix_reports.iter().map(|report| of(report)).sum::<u64>();
     let (bytes, written, elapsed) =
         (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.elapsed.0)));
+    let paused = Nanos(sum(|of| of.paused.0));
     if written > 0 {
-        all.push(wording::rewritten(written, elapsed));
+        all.push(wording::rewritten(written, elapsed, paused));
     } else if matches!(step, StepName::Refresh | StepName::Rewrite) && !fix_reports.is_empty() {
         all.push(wording::nothing_rewritten(elapsed));
     } else if step == StepName::Format && !fix_reports.is_empty() {
@@ -229,6 +230,10 @@ mod tests {
             "Nothing was rewritten; the search took 6 ns."
         );
         assert_eq!(sentence(StepName::Refresh, &report(4096, 1024)), "2 KiB was rewritten in 6 ns.");
+        assert_eq!(
+            sentence(StepName::Rewrite, &FixReport { paused: Nanos(1), ..report(4096, 1024) }),
+            "2 KiB was rewritten in 6 ns, 2 ns of which it paused for other programs."
+        );
         assert_eq!(sentence(StepName::Trim, &report(4096, 0)), "TRIM was sent for 8 KiB in 6 ns.");
         assert!(results(StepName::Refresh, &[]).is_empty());
     }

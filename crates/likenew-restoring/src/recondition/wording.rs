@@ -374,8 +374,16 @@ pub(super) fn speed_along_pass(first: f64, last: f64) -> String {
     format!("Along the first pass, writing went from {} to {}.", Rate(first), Rate(last))
 }
 
-pub(super) fn rewritten(written: u64, elapsed: Nanos) -> String {
-    format!("{} was rewritten in {elapsed}.", Size(written))
+pub(super) fn rewritten(written: u64, elapsed: Nanos, paused: Nanos) -> String {
+    match paused {
+        Nanos::ZERO => format!("{} was rewritten in {elapsed}.", Size(written)),
+        paused => {
+            format!(
+                "{} was rewritten in {elapsed}, {paused} of which it paused for other programs.",
+                Size(written)
+            )
+        }
+    }
 }
 
 pub(super) fn nothing_rewritten(elapsed: Nanos) -> String {
