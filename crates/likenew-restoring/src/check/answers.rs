@@ -55,7 +55,7 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.causes.iter().map(|found| self.cause(found)));
         answers.extend(self.diagnosis.open.iter().flat_map(|open| self.open(open, worst)));
         answers.extend(self.worth_a_look());
-        answers.extend(self.diagnosis.latent.iter().map(latent));
+        answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
         let overview = self.overview();
@@ -212,6 +212,26 @@ impl Answers<'_> {
             Some(provider) => answer.caveat(wording::virtual_disk(provider)),
             None => answer,
         }
+    }
+
+    /// A cause that is present and costs no speed. One that endangers nothing is worth a setting, never the data.
+    fn latent(&self, found: &FoundCause) -> Answer {
+        let mut answer = match self.written_before_any_effect(found) {
+            Some(bytes) => wording::latent_for_writes(found, bytes),
+            None => wording::latent(found),
+        };
+        answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
+        let is_worth_it = |loses| found.is_problem() || loses < likenew_core::answer::Loss::Everything;
+        answer.actions.extend(found.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
+        answer
+    }
+
+    /// Bytes that were written at one speed, if a cause slows sustained writes: a cache before the flash takes that many as fast
+    /// as ever, however slow the flash behind it is.
+    fn written_before_any_effect(&self, found: &FoundCause) -> Option<u64> {
+        let slows_writes = found.descriptor.explains.contains(&Symptom::Below(Metric::SustainedWrite));
+        let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.is_thorough)?;
+        (slows_writes && !found.is_problem()).then_some(bytes as u64)
     }
 
     fn cause(&self, found: &FoundCause) -> Answer {
@@ -378,15 +398,6 @@ impl Answers<'_> {
         }
         Some(table)
     }
-}
-
-/// A cause that is present and costs no speed. One that endangers nothing is worth a setting, never the data.
-fn latent(found: &FoundCause) -> Answer {
-    let mut answer = wording::latent(found);
-    answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
-    let is_worth_it = |loses| found.is_problem() || loses < likenew_core::answer::Loss::Everything;
-    answer.actions.extend(found.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
-    answer
 }
 
 fn by_design(found: &FoundCause) -> Answer {

@@ -309,6 +309,15 @@ pub(super) fn latent(found: &FoundCause) -> Answer {
     }
 }
 
+/// A cause that would slow writes down, of which so many bytes showed nothing.
+pub(super) fn latent_for_writes(found: &FoundCause, written: u64) -> Answer {
+    let written = Size(written);
+    let answer = format!("{}; no effect on the first {written} of writes", found.statement);
+    Answer::info(cause_id(found), "Also found", answer).caveat(format!(
+        "An SLC cache larger than {written} would hide the effect; likenew check --thorough writes past it."
+    ))
+}
+
 pub(super) fn by_design(found: &FoundCause) -> Answer {
     Answer::info(cause_id(found), "By design", found.statement.clone())
 }
