@@ -4,6 +4,7 @@ mod cuts;
 mod failures;
 mod mutated;
 mod ranges;
+mod rewrite_cuts;
 mod rig;
 mod session;
 mod strangers;
