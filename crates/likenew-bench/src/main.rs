@@ -10,6 +10,7 @@ mod nop;
 mod record;
 mod replay;
 mod reproduce;
+mod restore;
 mod sim;
 mod spread;
 mod target;
@@ -35,6 +36,8 @@ enum Bench {
     Replay(replay::Options),
     /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     Reproduce(reproduce::Options),
+    /// How well `recondition` restores: generated drives, used in ways that it can undo and in ways that it cannot
+    Restore(restore::Options),
     /// The simulator: speed, memory, and results beside theory
     Sim,
     /// Readers of traces: records per second and memory, by format
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Record(options) => record::run(&options),
         Bench::Replay(options) => replay::run(&options),
         Bench::Reproduce(options) => reproduce::run(&options),
+        Bench::Restore(options) => restore::run(&options),
         Bench::Sim => sim::run(),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),

@@ -1,0 +1,190 @@
+//! One drive that is checked when new, checked as it is, and reconditioned.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::Context as _;
+use likenew_core::drive::Drive as _;
+use likenew_core::findings::{Findings, Row};
+use likenew_core::region::Region;
+use likenew_core::units::Nanos;
+use likenew_procedures::check::{CheckMetrics, CheckOptions, MetricName, OriginName, ReferenceOption};
+use likenew_procedures::recondition::{ReconditionOptions, StepName};
+use likenew_sim::Spec;
+use likenew_sim::generator::Family;
+use likenew_sim::truth::causes;
+
+use crate::insight::ask;
+
+/// Share of new from which on a drive is restored (goal of the project).
+const RESTORED: f64 = 0.97;
+/// A drive that writes faster than this share of new has not fallen: there is nothing to restore.
+const FALLEN: f64 = 0.9;
+/// A check may write one part in so many of the drive, so that it does not restore what it measures.
+const CHECK_PART: u64 = 4;
+/// What a check may write at least, in bytes, and the steps of that.
+const CHECK_BYTES_MIN: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
+/// Idle time after a step. Chosen: longer than firmware waits before it collects.
+const REST: Nanos = Nanos::from_secs(10);
+
+/// What happened to a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Its flash is out of order, which TRIM or rewriting undoes.
+    Curable,
+    /// It is slow for a reason that no content of it changes.
+    Incurable,
+}
+
+/// Uses that leave a drive without free blocks; the first holds nothing but files, on the second many were deleted.
+const CURABLE: [&str; 2] = ["state=used&trim=off", "state=used&fill=0.95&deleted=0.4"];
+/// Situations with a cause outside of the mapping, and its name.
+const INCURABLE: [(&str, &str); 7] = [
+    ("link=usb2", "slow_usb"),
+    ("throttle=0.2", "heat"),
+    ("crypt=20MB/s", "encryption"),
+    ("wear=0.95", "worn_out"),
+    ("firmware=500ms", "firmware"),
+    ("crc=100", "link_errors"),
+    ("busy=200", "background_io"),
+];
+
+impl Use {
+    /// The drive after such a use; the seed chooses which. None if no such cause can be at work on it.
+    pub(super) fn target(self, drive: &str, seed: u64) -> Option<String> {
+        match self {
+            Self::Curable => Some(format!("{drive}?{}", CURABLE[(seed / 3) as usize % CURABLE.len()])),
+            Self::Incurable => (0..INCURABLE.len()).find_map(|index| {
+                let (setting, cause) = INCURABLE[(seed as usize + index) % INCURABLE.len()];
+                let target = format!("{drive}?state=new&fill=0.6&{setting}");
+                let spec = Spec::parse(&target).ok()?;
+                let model = spec.model(no_files).ok()?;
+                spec.explain(no_files).ok()?;
+                causes(&spec, &model).contains(&cause).then_some(target)
+            }),
+        }
+    }
+}
+
+/// A drive that was reconditioned.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) target: String,
+    pub(super) family: Family,
+    pub(super) usage: Use,
+    capacity: u64,
+    /// Share of new of each metric of writes, before and after.
+    pub(super) writes: Vec<WriteShare>,
+    /// Whether a step is said to have helped.
+    pub(super) helped: bool,
+    /// Steps that were run.
+    pub(super) steps: Vec<String>,
+    /// Bytes that the steps wrote.
+    bytes_written: u64,
+    /// What recondition says in short.
+    pub(super) summary: String,
+}
+
+/// A metric over its value when new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteShare {
+    pub(super) metric: MetricName,
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+impl Case {
+    /// Checks the drive when new and as it is, and reconditions it. What is incurable is rewritten whatever the check says: a step
+    /// that is not run claims nothing.
+    ///
+    /// # Errors
+    /// The drive cannot be opened, or a run ended early.
+    pub(super) fn run(target: &str, family: Family, usage: Use, seed: u64) -> anyhow::Result<Self> {
+        let spec = Spec::parse(target)?;
+        let new = spec.as_new().context("a drive of a bench was not saved")?;
+        let capacity = spec.open(no_files)?.geometry().capacity;
+        let bytes = (capacity / CHECK_PART / CHECK_BYTES_MIN * CHECK_BYTES_MIN).max(CHECK_BYTES_MIN);
+        let mut check = CheckOptions { bytes: Some(bytes), ..CheckOptions::default() };
+        let when_new = run_check(&new, seed, &check)?;
+        check.normal = when_new.indicators;
+        let origin = OriginName::Simulated;
+        let reference = |&(metric, per_s)| ReferenceOption { metric, origin, per_s, repeatability: 0.0 };
+        check.references = when_new.metrics.iter().map(reference).collect();
+        let before = run_check(&spec, seed, &check)?;
+        let free = spec.free(capacity);
+        let asked = ReconditionOptions {
+            step: (usage == Use::Incurable).then_some(StepName::Rewrite),
+            rest: REST,
+            free: (!free.is_empty()).then(|| Region::bytes(free)),
+            check: check.clone(),
+            ..ReconditionOptions::default()
+        };
+        let mut drive = spec.open(no_files)?;
+        let findings = ask(&mut drive, "recondition", seed, toml::Table::try_from(&asked)?)?
+            .findings
+            .with_context(|| target.to_owned())?;
+        let steps = rows(&findings, "steps");
+        let writes = [MetricName::SustainedWrite, MetricName::SequentialWrite, MetricName::RandomWrite];
+        let shares = writes.into_iter().filter_map(|metric| {
+            let new = value(&when_new.metrics, metric)?;
+            let before = value(&before.metrics, metric)? / new;
+            let after = after(&findings, metric).map_or(before, |after| after / new);
+            Some(WriteShare { metric, before, after })
+        });
+        Ok(Self {
+            target: target.to_owned(),
+            family,
+            usage,
+            capacity,
+            writes: shares.collect(),
+            helped: steps.iter().any(|row| row["effect"] == "yes"),
+            steps: steps.iter().filter_map(|row| row["step"].as_str().map(str::to_owned)).collect(),
+            bytes_written: steps.iter().filter_map(|row| row["bytes_written"].as_u64()).sum(),
+            summary: findings.summary,
+        })
+    }
+
+    /// The metric that fell farthest.
+    pub(super) fn worst(&self) -> Option<WriteShare> {
+        self.writes.iter().copied().min_by(|one, other| one.before.total_cmp(&other.before))
+    }
+
+    /// Whether its writes are slower than when new.
+    pub(super) fn has_fallen(&self) -> bool {
+        self.worst().is_some_and(|share| share.before < FALLEN)
+    }
+
+    /// Whether what fell is back.
+    pub(super) fn is_restored(&self) -> bool {
+        self.worst().is_some_and(|share| share.after >= RESTORED)
+    }
+
+    /// Bytes that the steps wrote, over the capacity.
+    pub(super) fn capacities_written(&self) -> f64 {
+        self.bytes_written as f64 / self.capacity as f64
+    }
+}
+
+fn rows<'a>(findings: &'a Findings, table: &str) -> &'a [Row] {
+    findings.tables.get(table).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn value(metrics: &[(MetricName, f64)], metric: MetricName) -> Option<f64> {
+    metrics.iter().find(|(of, _)| *of == metric).map(|(_, value)| *value)
+}
+
+/// A metric after the last step, if any was run.
+fn after(findings: &Findings, metric: MetricName) -> Option<f64> {
+    let words = metric.metric().words();
+    rows(findings, "before_and_after").iter().rfind(|row| row["metric"] == words)?["after_per_s"].as_f64()
+}
+
+fn run_check(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<CheckMetrics> {
+    let mut drive = spec.open(no_files)?;
+    let asked = ask(&mut drive, "check", seed, toml::Table::try_from(asked)?)?;
+    Ok(CheckMetrics::from_findings(&asked.findings.with_context(|| spec.text.clone())?))
+}
+
+fn no_files(_: &Path) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
+}
