@@ -133,7 +133,8 @@ pub(crate) mod scattered_data {
     use super::{Hint, Measured, either, times};
 
     pub(crate) const TITLE: &str = "scattered data";
-    pub(crate) const SUMMARY: &str = "data is scattered over all erase blocks, so garbage collection copies it before every write";
+    pub(crate) const SUMMARY: &str =
+        "data is scattered over all erase blocks, so garbage collection copies it before every write";
 
     pub(crate) const WRITE_TWICE: Hint =
         Hint::thorough_writing("Write a region twice: the second time it frees whole erase blocks");

@@ -218,7 +218,7 @@ impl Procedure for Recondition {
                 step => return Ok(step),
             },
             Some(Stage::ReconditionStep(name, done)) => {
-                if let Some(step) = implementation(name).next(&context, done) {
+                if let Some(step) = implementation(*name).next(&context, done) {
                     return Ok(with_seed(step, evidence));
                 }
                 if has_run(done) {

@@ -5,19 +5,15 @@
 
 mod crate_modules;
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate_modules::{CrateModules, ModulePath};
 
-/// Crates in which circles are left, and how many. A number may only become smaller.
-const CIRCLES_LEFT: [(&str, usize); 0] = [];
-
 /// What modules that stand side by side import from each other: importer, imported, names.
 type Imports = BTreeMap<ModulePath, BTreeMap<ModulePath, BTreeSet<String>>>;
 
-/// Circles beyond those that are known to be left, numbers that are too large by now, and `#[path]` in `src`.
+/// Circles, and `#[path]` in `src`.
 pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = path_attributes(root, sources)?;
     let mut folders = vec![root.join("xtask")];
@@ -26,21 +22,12 @@ pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec
     }
     folders.sort();
     for folder in folders {
-        let name = folder.strip_prefix(root)?.display().to_string();
-        let mut circles = Vec::new();
+        let name = folder.strip_prefix(root)?.display();
         for file in ["src/lib.rs", "src/main.rs"].map(|file| folder.join(file)) {
             if file.exists() {
-                circles.extend(all_circles(&CrateModules::read(&file)?));
+                let circles = all_circles(&CrateModules::read(&file)?);
+                violations.extend(circles.iter().map(|circle| format!("{name}: {circle}")));
             }
-        }
-        let (found, left) = (circles.len(), CIRCLES_LEFT.iter().find(|(of, _)| *of == name));
-        match found.cmp(&left.map_or(0, |(_, left)| *left)) {
-            Ordering::Greater => violations.extend(circles.iter().map(|circle| format!("{name}: {circle}"))),
-            Ordering::Less => {
-                violations
-                    .push(format!("{name}: {found} circles are left; lower its number in CIRCLES_LEFT"));
-            }
-            Ordering::Equal => {}
         }
     }
     Ok(violations)

@@ -193,7 +193,7 @@ impl FileChanges {
         interrupted: &InterruptedRefresh,
         boot: Option<&Boot>,
     ) -> Result<Self, LabError> {
-        let system = LabError::system("look at the journal");
+        let system = LabError::system("read the journal");
         let last = interrupted.resumed_in().and_then(|last| Ok((last, interrupted.saved_at()?)));
         let (last, saved_at) = last.map_err(system)?;
         // An unknown boot may be the current one.

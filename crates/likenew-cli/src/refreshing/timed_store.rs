@@ -54,7 +54,7 @@ impl WriteTimer {
         if let Some(busy_pause) = &mut self.busy_pause {
             let ends_early = || interrupt::is_requested() || is_wanted();
             let announce = || BarNote::show(wording::PAUSED, wording::RESUMED);
-            self.paused = self.paused + busy_pause.wait_until_idle(ends_early, announce);
+            self.paused += busy_pause.wait_until_idle(ends_early, announce);
         }
     }
 

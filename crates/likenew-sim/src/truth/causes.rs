@@ -57,7 +57,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
 
 /// Whether a flash drive keeps deleted data that costs it speed: no TRIM reached it, and its past wrote too much.
 pub(crate) fn trims_nothing(spec: &Spec, flash: &FlashModel) -> bool {
-    let keeps_deleted = spec.deleted > 0.0 || !make::with_trim(spec, flash.parameters).trim.works();
+    let keeps_deleted = spec.deleted > 0.0 || !parameters::with_trim(spec, flash.parameters).trim.works();
     keeps_deleted && is_overwritten(spec, flash)
 }
 
