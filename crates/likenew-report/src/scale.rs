@@ -87,13 +87,14 @@ impl Scale {
         (self.place(value) - low) / (high - low)
     }
 
-    /// Round values on the axis with their labels, at most this many.
+    /// Round values on the axis with their labels, at most this many, each label once.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
-        let label = |value: f64| (value, self.label(value));
-        if self.logarithmic { self.powers(most) } else { self.multiples(most) }
-            .into_iter()
-            .map(label)
-            .collect()
+        let values = if self.logarithmic { self.powers(most) } else { self.multiples(most) };
+        let mut ticks: Vec<(f64, String)> =
+            values.into_iter().map(|value| (value, self.label(value))).collect();
+        // On an axis of a single value all ticks are closer than their labels can tell.
+        ticks.dedup_by(|next, before| next.1 == before.1);
+        ticks
     }
 
     fn label(&self, value: f64) -> String {
@@ -277,6 +278,12 @@ mod tests {
         assert_eq!(zero.share(0.0), 0.0);
         let one = Scale::of_positions([7.0].into_iter(), &axis("")).unwrap();
         assert_eq!(one.share(7.0), 0.0);
+    }
+
+    #[test]
+    fn equal_positions_are_labeled_once() {
+        let same = Scale::of_positions([5e8, 5e8].into_iter(), &axis("ns"));
+        assert_eq!(labels(same, 6), ["500 ms"]);
     }
 
     proptest! {
