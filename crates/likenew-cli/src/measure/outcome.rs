@@ -88,12 +88,14 @@ impl Outcome {
         if !is_alone && !is_fine {
             anstream::eprintln!("{}:", self.typed);
         }
-        match &self.end {
-            Ok(end) => print_end(end),
-            Err(failure) => anstream::eprintln!("{}", failure.message()),
-        }
-        if let Some(failure) = &self.unkept {
-            anstream::eprintln!("{}", failure.message());
+        match (&self.end, &self.unkept) {
+            (Ok(end), None) => print_end(end),
+            (Ok(end), Some(unkept)) => {
+                print_end(end);
+                anstream::eprintln!("{}", unkept.message());
+            }
+            // What it measured could not be kept, so its result could not either: that is said once.
+            (Err(failure), _) => anstream::eprintln!("{}", failure.message()),
         }
     }
 }
