@@ -148,7 +148,7 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         ("run large.toml", "larger than 4 MiB"),
         ("import fio /dev/zero", "it is a device"),
         ("import fio large.toml", "larger than 64 MiB"),
-        ("import trace /dev/zero", "no text"),
+        ("import trace /dev/zero", "not text"),
         ("bench sim:large.toml", "larger than 1 MiB"),
         ("bench sim:folder.toml", "it is a folder"),
         ("apps sim:tiny-flash --app large.toml", "larger than 1 MiB"),
