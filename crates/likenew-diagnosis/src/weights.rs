@@ -160,6 +160,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("scattered_data", "writes_below_reads", -0.5, 2.0),
     weight("scattered_data", "slower_when_warm", -3.0, 0.0),
     weight("scattered_data", "throttle_count", -4.0, 0.0),
+    weight("scattered_data", "background_io", -4.0, 0.0),
     weight("shingled", "hard_disk", 2.0, -8.0),
     weight("shingled", "virtual", -6.0, 0.0),
     weight("shingled", "database", 6.0, 0.0),

@@ -98,7 +98,7 @@ const ON_DISKS: &[&str] = &[
 ];
 /// Healthy drives, slow by design or not: the whole catalog in these states, unless a cause is at work then,
 /// and some more.
-const HEALTHY_STATES: [&str; 3] = ["", "?fill=0.5", "?state=used&fill=0.5"];
+const HEALTHY_STATES: [&str; 3] = ["", "?fill=0.5", "?state=used&fill=0.3"];
 const HEALTHY: &[&str] = &["qlc-nvme-1tb?fill=0.8", "tlc-sata-500gb?fill=0.8&age=10d"];
 const OTHERS: &[&str] = &[
     "qlc-nvme-1tb?hmb=off&fill=0.6",

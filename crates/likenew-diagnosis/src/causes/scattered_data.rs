@@ -90,6 +90,13 @@ impl Cause for ScatteredData {
             wording::heat::throttle_count,
             wording::heat::READ_COUNTERS,
         );
+        log_odds.add_measured(
+            "background_io",
+            case.measurements.background_share,
+            0.05,
+            wording::old_data::background_io,
+            crate::Hint::NONE,
+        );
         log_odds
     }
 

@@ -76,7 +76,11 @@ fn recondition(drive: &mut SimDrive, target: &str, options: &str) -> (Evidence, 
 }
 
 fn recondition_by(drive: &mut SimDrive, target: &str, options: &str, new: &str) -> (Evidence, Findings) {
-    let options = format!("rest = '5s'\n{options}\n[check]\nbytes = '256MiB'\n{new}");
+    recondition_with(drive, target, &format!("{options}\n[check]\nbytes = '256MiB'\n{new}"))
+}
+
+fn recondition_with(drive: &mut SimDrive, target: &str, options: &str) -> (Evidence, Findings) {
+    let options = format!("rest = '5s'\n{options}");
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),
@@ -109,7 +113,9 @@ fn a_full_used_drive_comes_back_without_losing_anything() {
     for target in ["sim:d.toml?state=used&trim=off", "sim:d.toml?state=used"] {
         let mut drive = open(target);
         let capacity = drive.geometry().capacity;
-        let (evidence, findings) = recondition(&mut drive, target, "");
+        // The second pass over the same addresses has to reach the place where the first became slow.
+        let (evidence, findings) =
+            recondition_with(&mut drive, target, &format!("[check]\nbytes = '1GiB'\n{NEW}"));
         let summary = &findings.summary;
         assert!(summary.starts_with("Restored: sustained writes "), "{target}: {summary}");
         assert!(summary.ends_with("Nothing was lost."), "{target}: {summary}");

@@ -96,7 +96,9 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
         assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         let first = device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
         assert!(first <= MOVED, "{engine:?}: {first}");
-        assert_eq!(device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
+        // A machine that is short of memory drops some of the pages between the two reads.
+        let again = device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
+        assert!(again < MOVED / 2, "{engine:?}: {again} bytes were read again");
         assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         // Dropping pages that others have cached is not allowed.
         says(&refusal(drive.prepare_access(Access::Buffered, true)), &["did not make", "give a folder"]);

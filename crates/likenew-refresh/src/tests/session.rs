@@ -213,11 +213,11 @@ fn a_journal_that_somebody_else_can_have_written_is_not_believed() {
     fs::remove_file(&path).unwrap();
 
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert!(refusal(&place).contains("no regular file"), "and nobody waits for a writer");
+    assert!(refusal(&place).contains("not a regular file"), "and nobody waits for a writer");
     fs::remove_file(&path).unwrap();
 
     fs::create_dir(&path).unwrap();
-    assert!(refusal(&place).contains("no regular file"));
+    assert!(refusal(&place).contains("not a regular file"));
     fs::remove_dir(&path).unwrap();
 
     fs::write(&path, &content).unwrap();

@@ -70,16 +70,12 @@ impl WorkloadPlan<'_> {
             .or_else(|| self.new_data_reads())
             .or_else(|| self.unwritten_reads(area))
             .or_else(|| self.unless_run(SMALL_WRITES, || self.small_writes(part.clone(), SMALLS, SMALL_TIME)))
-            // After a drop the second pass tells most, and comes before the time is up.
-            .or_else(|| {
-                self.unless_run(RESTED_WRITES, || {
-                    self.write(&first(PART_AFTER_DROP), length, DataClass::Random)
-                })
-                .filter(|_| self.has_dropped())
-            })
             .or_else(|| self.shifted_writes(&part))
             .or_else(|| self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))))
-            .or_else(|| again(RESTED_WRITES, DataClass::Random));
+            .or_else(|| {
+                let again = if self.has_dropped() { first(PART_AFTER_DROP) } else { part.clone() };
+                self.unless_run(RESTED_WRITES, || self.write(&again, length, DataClass::Random))
+            });
         if let Some(workload) = step {
             return Some(Step::Run(workload));
         }

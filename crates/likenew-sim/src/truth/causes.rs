@@ -11,7 +11,7 @@ use crate::state::State;
 /// Share of data from which on a drive has too little free space left. Chosen: a drive this full
 /// garbage-collects with little more than its over-provisioning.
 const NEARLY_FULL: f64 = 0.9;
-/// Share of the addresses that hold data, above which random overwriting leaves no empty blocks. Chosen: at a half,
+/// Share of the addresses that hold data, from which on random overwriting leaves no empty blocks. Chosen: at a half,
 /// greedy garbage collection copies a fifth of a page for each page written (P. Desnoyers, "Analytic Models of SSD
 /// Write Performance", ACM Transactions on Storage 10 (2014)).
 const SCATTERED_SHARE: f64 = 0.5;
@@ -65,7 +65,7 @@ pub(crate) fn trims_nothing(spec: &Spec, flash: &FlashModel) -> bool {
 /// map that depends on how much is left free, while log blocks are full of scattered pages whatever is free.
 fn is_overwritten(spec: &Spec, flash: &FlashModel) -> bool {
     let costs = match flash.layer {
-        Layer::Page(_) | Layer::Compressing(_) => spec.filled_share() > SCATTERED_SHARE,
+        Layer::Page(_) | Layer::Compressing(_) => spec.filled_share() >= SCATTERED_SHARE,
         Layer::Bast(_) | Layer::Fast(_) => true,
         // Every block is in its place.
         Layer::Block(_) => false,
@@ -168,7 +168,8 @@ mod tests {
         for (target, expected) in [
             ("tiny-flash", ""),
             ("tiny-flash?fill=0.5", ""),
-            ("tiny-flash?state=used&fill=0.5", ""),
+            ("tiny-flash?state=used&fill=0.3", ""),
+            ("tiny-flash?state=used&fill=0.5", "scattered_data"),
             ("tiny-flash?state=used", "scattered_data"),
             ("tiny-flash?state=used&trim=off", "no_trim scattered_data"),
             ("tiny-flash?state=used&fill=1", "nearly_full scattered_data"),

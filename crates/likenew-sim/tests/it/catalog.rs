@@ -232,7 +232,7 @@ fn a_bad_spec_is_explained() {
         ("sim:qqqq", "`likenew drives` lists all"),
         ("sim:tiny-flash?", "unknown setting"),
         ("sim:tiny-flash?state=old", "state=used"),
-        ("sim:tiny-flash?age=3", "age is"),
+        ("sim:tiny-flash?age=3", "age: \"3\" is not a duration"),
         ("sim:tiny-flash?data=some", "takes on or off"),
         ("sim:tiny-flash?color=red", "unknown setting \"color\""),
         ("sim:tiny-flash?fill=1.5", "from 0 to 1"),

@@ -233,8 +233,8 @@ fn a_shape_that_can_not_work_is_refused() {
     refuse(&|shape| shape.flash.unit_pages = 2, "a page over all planes");
     refuse(&|shape| shape.cluster_dies = 3, "divisor of the 4 dies");
     refuse(&|shape| shape.cluster_dies = 0, "divisor of the 4 dies");
-    refuse(&|shape| shape.stripe_pages = 3, "no divisor of a cluster");
-    refuse(&|shape| shape.stripe_pages = 0, "no divisor of a cluster");
+    refuse(&|shape| shape.stripe_pages = 3, "not a divisor of a cluster");
+    refuse(&|shape| shape.stripe_pages = 0, "not a divisor of a cluster");
     refuse(&|shape| shape.log_blocks = 0, "at least 1 log block");
     refuse(&|shape| shape.log_blocks = 6, "too few");
     refuse(&|shape| shape.flash.user_pages = 0, "at least 1");
