@@ -9,13 +9,14 @@ use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
 use likenew_real::drive_traffic::DriveTraffic;
 
-/// Time over which I/O of others is counted. Chosen: long enough for a rate, short enough that others wait for us no longer.
+/// Time over which I/O of others is counted. Chosen: long enough for a rate, and others wait no longer than this before rewriting
+/// pauses.
 const WINDOW: Nanos = Nanos::from_secs(1);
-/// Windows without their I/O before it goes on. Chosen: programs that read small files pause for a second now and then.
+/// Windows without I/O of others, after which rewriting continues. Chosen: programs that read small files pause for a second now and then.
 const IDLE_WINDOWS: u32 = 2;
 /// Bytes a second of others from which the drive is busy: 64 reads of 4 KiB, half of what a hard disk can do.
 const BUSY_BYTES_PER_S: f64 = 64.0 * 4096.0;
-/// A pause lasts no longer, so that a drive that is never idle is done at last: for one window of a minute it is ours.
+/// Longest pause, so that a drive that is never idle is rewritten, too: then one window of each minute is used for it.
 const PAUSE_MAX: Nanos = Nanos::from_secs(60);
 /// Where others turn out to do nothing, so long passes before they are suspected again. Chosen: false alarms then cost a twentieth.
 const SUSPICION_REST: Nanos = Nanos::from_secs(20);

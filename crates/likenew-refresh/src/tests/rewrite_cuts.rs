@@ -13,7 +13,7 @@ use crate::{InspectedRefresh, Refresh, RefreshError, Settings};
 
 const IDENTITY: &str = "a whole drive in memory";
 const DRIVES: u64 = 120;
-/// Cuts of one drive at most, so that it is done at last.
+/// Cuts of one drive at most: after the last one it is rewritten to its end.
 const CUTS_MAX: u64 = 24;
 const SPANS: u64 = 16;
 

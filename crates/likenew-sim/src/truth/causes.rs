@@ -106,9 +106,8 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
     let mut causes = Vec::new();
     if spec.fill.is_some() && spec.in_use() >= NEARLY_FULL {
         causes.push("nearly_full");
-    } else if trims_nothing(spec, flash) {
-        causes.push("no_trim");
     }
+    causes.extend(trims_nothing(spec, flash).then_some("no_trim"));
     causes.extend((spec.deleted == 0.0 && is_overwritten(spec, flash)).then_some("scattered_data"));
     let is_old = parameters
         .aging
@@ -177,6 +176,7 @@ mod tests {
             ("tiny-flash?state=used&fill=0.95&deleted=0.4", "no_trim"),
             ("tiny-flash?state=used&fill=0.7", "scattered_data"),
             ("tiny-flash?state=used&fill=0.7&deleted=0.4", "no_trim"),
+            ("intel-x25-m-80gb?state=used&fill=1", "nearly_full no_trim scattered_data"),
             ("samsung-slc?state=used&fill=0.5", "no_trim scattered_data"),
             ("tiny-flash?link=sata1.5g", "narrow_link"),
             ("tiny-flash?link=sata6g", ""),
