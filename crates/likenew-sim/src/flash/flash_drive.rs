@@ -248,6 +248,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
         self.drain(now);
         self.send(now);
+        self.nand.resume_reads(now, &mut self.events);
         if self.idle {
             self.tend(now);
         }

@@ -3,7 +3,7 @@
 //! A die does one thing at a time. Reads of the host and programs of host data are timed one by one, transfers over the
 //! shared channel included. [`Work`] of a die (collection, merges, folding) is timed as one span that runs whenever the die
 //! has nothing else to do: a read waits for the end of the move that is under way and no longer, and goes before the
-//! rest; after a few reads in a row one move gets its turn. The moves of a span load the channel too: foreground transfers
+//! rest; after a few reads in a row one move gets its turn, or a program of host data if one waits. The moves of a span load the channel too: foreground transfers
 //! wait half a page on average where a channel also moves in the background, and a span lasts until its channel
 //! has moved everything. The number of dies that program at once may be limited, as power or firmware limits it.
 
@@ -18,7 +18,7 @@ use super::translation_layer::{Unit, Work};
 use crate::event_queue::EventQueue;
 use crate::timeline::times;
 
-/// So many reads of a die overtake a move or an erasure that waits for the same die.
+/// So many reads of a die overtake a move, an erasure or a program that waits for the same die.
 const READS_IN_A_ROW_MAX: u32 = 8;
 
 /// A moment at which a die goes on.
@@ -85,6 +85,8 @@ pub(crate) struct Nand {
     cursor: u32,
     /// Dies that program or have work.
     programs: u32,
+    /// A die whose reads wait until its owner had the chance to give it a unit.
+    offered: Option<u32>,
 }
 
 impl Nand {
@@ -97,6 +99,7 @@ impl Nand {
             idle,
             cursor: 0,
             programs: 0,
+            offered: None,
             parameters,
         }
     }
@@ -243,12 +246,29 @@ impl Nand {
         }
     }
 
+    /// Goes on with the reads of a die that an event left to a program, if it was given none. To be called after each event.
+    #[inline]
+    pub(crate) fn resume_reads<E: From<NandEvent>>(&mut self, now: Nanos, events: &mut EventQueue<E>) {
+        let Some(die) = self.offered.take() else { return };
+        let place = &self.dies[die as usize];
+        if !place.programming && place.reading.is_none() && !place.reads.is_empty() {
+            self.start_read(die, now, events);
+        }
+    }
+
     /// Starts what a die does after a read or a program.
     fn advance<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
             let mut start = now;
-            if place.work > Nanos::ZERO && place.reads_in_a_row >= READS_IN_A_ROW_MAX {
+            let is_due = place.reads_in_a_row >= READS_IN_A_ROW_MAX;
+            if is_due && place.work == Nanos::ZERO {
+                place.reads_in_a_row = 0;
+                self.offered = Some(die);
+                self.idle.set(die, true);
+                return;
+            }
+            if is_due {
                 let step = place.work_step.min(place.work);
                 start = now + step;
                 place.reads_in_a_row = 0;

@@ -37,6 +37,7 @@ fn run(nand: &mut Nand, events: &mut EventQueue<NandEvent>) -> (Vec<(u64, NandCo
             NandCompletion::Nothing => {}
             end => ended.push((now.0, end)),
         }
+        nand.resume_reads(now, events);
     }
     (ended, last)
 }
@@ -104,6 +105,27 @@ fn work_is_not_starved_by_reads() {
     assert_eq!(steps, (1..=5).map(|step| step * eight).collect::<Vec<_>>(), "a move after every eight reads");
     assert!(nand.is_idle(0) && nand.may_program(0));
     assert!(last >= 100 * 150 + 5 * 1100);
+}
+
+#[test]
+fn a_program_is_not_starved_by_reads() {
+    let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
+    (0..100).for_each(|tag| nand.read(0, read(tag), Nanos(0), &mut events));
+    let (mut reads, mut before) = (0, Vec::new());
+    while let Some((now, event)) = events.pop() {
+        match nand.handle_event(event, now, &mut events) {
+            NandCompletion::Read(_) => reads += 1,
+            NandCompletion::Program(_) => before.push(reads),
+            _ => {}
+        }
+        if nand.may_program(0) && before.len() < 5 {
+            nand.program(0, unit(1), now, &mut events);
+        }
+        nand.resume_reads(now, &mut events);
+    }
+    let eight = READS_IN_A_ROW_MAX;
+    assert_eq!((before, reads), ((1..=5).map(|program| program * eight).collect(), 100));
+    assert!(nand.is_idle(0));
 }
 
 #[test]
