@@ -8,10 +8,12 @@ mod matrix;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use clap::Args;
 
-use case::{Case, SimulatedBaselines, cases};
+use case::{Case, ScoredEvidence, SimulatedBaselines, cases};
+use likenew_diagnosis::prior;
 
 /// Which cases.
 #[derive(Clone, Debug, Args)]
@@ -58,6 +60,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let answer = case.run(&SimulatedBaselines::default())?;
         println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.causes.join(", "));
         answer.sentences.iter().for_each(|sentence| println!("- {sentence}"));
+        for items in answer.evidence_items.chunk_by(|one, other| one.cause == other.cause) {
+            let item = |item: &ScoredEvidence| {
+                format!("{} ({:.2}) {:+.1}", item.evidence_id, item.chance, item.bits)
+            };
+            let bits = prior(items[0].cause) + items.iter().map(|item| item.bits).sum::<f64>();
+            let items_text: Vec<String> = items.iter().map(item).collect();
+            println!("{:15} {bits:+.1} bits: {}", items[0].cause, items_text.join(", "));
+        }
         return Ok(());
     }
     if let Some(drives) = options.drawn {
@@ -96,9 +106,12 @@ fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::CaseResul
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { break };
+                    let started = Instant::now();
+                    eprintln!("{} seed {} …", case.target, case.seed);
                     let answer = case.run(baselines);
                     if let Ok(answer) = &answer {
-                        eprintln!("{} seed {}: {}", case.target, case.seed, answer.causes.join(", "));
+                        let (named, s) = (answer.causes.join(", "), started.elapsed().as_secs_f64());
+                        eprintln!("{} seed {}: {named} ({s:.1} s)", case.target, case.seed);
                     }
                     answers.lock().expect("no thread panics with it").push((index, answer));
                 }

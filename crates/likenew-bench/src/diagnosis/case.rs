@@ -46,6 +46,8 @@ pub(super) struct ScoredEvidence {
     pub(super) cause: &'static str,
     pub(super) evidence_id: &'static str,
     pub(super) chance: f64,
+    /// What it counts for its cause.
+    pub(super) bits: f64,
 }
 
 /// The answer of `check`.
@@ -284,6 +286,7 @@ fn run_check(
         cause,
         evidence_id: item.name,
         chance: item.chance,
+        bits: item.bits,
     };
     Ok((findings?, evidence_items.map(scored).collect()))
 }

@@ -140,13 +140,13 @@ fn situation(rng: &mut Xoshiro256PlusPlus) -> String {
     strengths.get(index).cloned().unwrap_or_else(|| fixed[index - strengths.len()].to_owned())
 }
 
-/// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are.
+/// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are; first
+/// every case that is not right, with its loss.
 pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     let all: Vec<(&DrawnCase, &CaseResult)> = drawn.iter().zip(answers).collect();
     let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
-    let mut text = String::from(
-        "loss of the worst metric      alone: right / wrong / open     pairs: right / wrong / open\n",
-    );
+    let mut text: String = all.iter().filter_map(|(case, answer)| miss(&case.case, answer)).collect();
+    text += "loss of the worst metric      alone: right / wrong / open     pairs: right / wrong / open\n";
     let row = |low: f64, high: f64, is_known: bool| {
         [1, 2].map(|situations| {
             let mut row = Row::default();
@@ -185,6 +185,26 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
         mark(percent <= SICK_MAX)
     );
     text + &reliability(&all)
+}
+
+/// A case whose cause was not found: what it has lost, what is at work, and what was named.
+fn miss(case: &Case, answer: &CaseResult) -> Option<String> {
+    let is_right = match answer.causes.first() {
+        Some(top) => case.expected.contains(&top.as_str()),
+        None => case.expected.is_empty(),
+    };
+    let stated = answer.stated.iter().map(|(name, chance)| format!("{name} {:.1}%", 100.0 * chance));
+    let named: Vec<String> = stated.collect();
+    (!is_right).then(|| {
+        format!(
+            "{:3.0}% lost  {}  at work: {}  named: {}{}\n",
+            answer.loss_percent,
+            case.target,
+            case.truth.join(", "),
+            if named.is_empty() { "nothing".to_owned() } else { named.join(", ") },
+            if answer.is_undecided { " (something is open)" } else { "" }
+        )
+    })
 }
 
 /// How often a stated probability is right, and the Brier score of all that are stated.

@@ -55,7 +55,7 @@ pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
 fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     let mut counts: BTreeMap<(&str, &str), [(f64, f64); 2]> = BTreeMap::new();
     for TrainingCase { truth, evidence_items } in observations {
-        for ScoredEvidence { cause, evidence_id, chance } in *evidence_items {
+        for ScoredEvidence { cause, evidence_id, chance, .. } in *evidence_items {
             let (when_present, all) =
                 &mut counts.entry((cause, evidence_id)).or_default()[usize::from(truth.contains(cause))];
             (*when_present, *all) = (*when_present + chance, *all + 1.0);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_is_fitted_surprises_less_on_cases_like_those() {
-        let scored = |chance| vec![ScoredEvidence { cause: CAUSE, evidence_id: CLUE, chance }];
+        let scored = |chance| vec![ScoredEvidence { cause: CAUSE, evidence_id: CLUE, chance, bits: 0.0 }];
         // On these drives the evidence says nothing.
         let evidence_items: Vec<Vec<ScoredEvidence>> =
             (0..400).map(|case| scored(f64::from(case % 2))).collect();
