@@ -106,12 +106,16 @@ impl<'a> Case<'a> {
     /// Whether TRIM is sent for its free space and reaches the drive; `None` if either is unknown.
     pub fn receives_trim(&self) -> Option<bool> {
         let facts = self.facts?;
-        let is_ignored = self.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false))
-            || self.site.is_some_and(|site| site.kind == drive::Kind::Simulated && !site.trims);
-        if is_ignored || facts.trim_blocked_by().is_some() {
+        if self.ignores_trim() || facts.trim_blocked_by().is_some() {
             return Some(false);
         }
         facts.file_system.as_ref()?.trimming.is_sent()
+    }
+
+    /// Whether the drive is known not to support TRIM.
+    pub fn ignores_trim(&self) -> bool {
+        self.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false))
+            || self.site.is_some_and(|site| site.kind == drive::Kind::Simulated && !site.trims)
     }
 
     /// Whether its counters of throttling went up during the run; `None` if it has none.

@@ -111,8 +111,10 @@ impl ScoredCause {
 
     fn finding(&self, case: &Case<'_>, explains: Vec<Symptom>) -> FoundCause {
         let (evidence_for, against) = self.log_odds.evidence().into_iter().partition(|item| item.bits > 0.0);
+        // A reading that leaves open whether it is present speaks for nothing.
+        let is_clear = |item: &EvidenceItem| !(POSSIBLE..SURE).contains(&item.chance);
         let text = |evidence: Vec<EvidenceItem>| {
-            evidence.into_iter().filter(|item| item.bits.abs() >= BITS_SHOWN_MIN).collect()
+            evidence.into_iter().filter(|item| item.bits.abs() >= BITS_SHOWN_MIN && is_clear(item)).collect()
         };
         FoundCause {
             descriptor: self.cause.descriptor(),

@@ -44,8 +44,9 @@ pub(crate) fn counted_reads(of: Measured) -> String {
     format!("The drive counted {} of the bytes that were read.", share(of))
 }
 
-pub(crate) fn cached_small_writes(ratio: Measured) -> String {
-    format!("A 4K random write takes {} as long as a 4K random read.", times(ratio))
+/// Times of one I/O, in nanoseconds.
+pub(crate) fn small_writes(write_ns: f64, read_ns: f64) -> String {
+    format!("A 4K random write takes {}, a 4K random read {}.", Nanos(write_ns as u64), Nanos(read_ns as u64))
 }
 
 pub(crate) const READ_AT_RANDOM: Hint = Hint::thorough("Measure its access time with random reads");
@@ -78,6 +79,10 @@ pub(crate) mod no_trim {
         "no TRIM (this drive ignores it), so garbage collection copies deleted data before every write".into()
     }
 
+    pub(crate) fn ignored_by_full_drive() -> String {
+        "no TRIM (this drive ignores it), so garbage collection copies data before every write".into()
+    }
+
     pub(crate) fn blocked(layer: &str, kind: &str) -> String {
         format!(
             "no TRIM ({layer}, {kind}, blocks it), so garbage collection copies deleted data before every write"
@@ -105,6 +110,10 @@ pub(crate) mod no_trim {
 
     pub(crate) fn trim_sent(is: bool) -> String {
         either(is, "TRIM is sent for this file system.", "Nothing sends TRIM for this file system.")
+    }
+
+    pub(crate) fn ignores_trim() -> String {
+        "The drive does not support TRIM.".into()
     }
 
     pub(crate) fn writes_below_reads(of: Measured) -> String {
@@ -187,9 +196,9 @@ pub(crate) mod nearly_full {
 pub(crate) mod slc_cache {
     use super::{Action, Hint, Measured, share, times};
 
-    pub(crate) const TITLE: &str = "pseudo-SLC cache full";
+    pub(crate) const TITLE: &str = "SLC cache full";
     pub(crate) const SUMMARY: &str =
-        "the pseudo-SLC cache is full, so writes run at the speed of the slower flash behind it";
+        "the SLC cache is full, so writes run at the speed of the slower flash behind it";
 
     pub(crate) const WRITE_MORE: Hint = Hint::thorough_writing("Write more in one run");
     pub(crate) const REST_AND_WRITE: Hint =
@@ -200,14 +209,11 @@ pub(crate) mod slc_cache {
     }
 
     pub(crate) fn cliff_repeats(again: Measured) -> String {
-        format!("After idle time the drop came back, after {} of the bytes.", share(again))
+        format!("After idle time writes dropped again, after {} of the first amount.", share(again))
     }
 
     pub(crate) fn cliff_at_half_rate(of: Measured) -> String {
-        format!(
-            "At half the rate the drop came after {} of the bytes, so bytes cause it, not time.",
-            share(of)
-        )
+        format!("At half the rate writes dropped after {} of the first amount.", share(of))
     }
 
     pub(crate) fn slower_when_warm(ratio: Measured) -> String {
@@ -219,7 +225,8 @@ pub(crate) mod slc_cache {
     }
 
     pub(crate) fn protected_memory() -> String {
-        "Its write cache survives a power loss, so the memory may have filled up and not the flash.".into()
+        "Its write cache survives a power loss, so that memory may have filled up, and not an SLC cache."
+            .into()
     }
 
     pub(crate) fn wait() -> Action {
@@ -248,7 +255,7 @@ pub(crate) mod heat {
         Hint::root("Read its throttling counters and temperature, which needs root");
 
     pub(crate) fn slower_when_warm(ratio: Measured) -> String {
-        format!("It slowed down after some seconds of load; after a rest it is {} as fast.", times(ratio))
+        format!("After a rest, sequential reads are {} as fast as at the end of a long load.", times(ratio))
     }
 
     pub(crate) fn throttle_count(is: bool) -> String {
@@ -268,7 +275,7 @@ pub(crate) mod heat {
     }
 
     pub(crate) fn cliff_at_half_rate(of: Measured) -> String {
-        format!("At half the rate writes dropped after {} of the bytes.", share(of))
+        format!("At half the rate writes dropped after {} of the first amount.", share(of))
     }
 
     pub(crate) fn cool() -> Action {
@@ -284,6 +291,13 @@ pub(crate) mod worn_out {
 
     pub(crate) const TITLE: &str = "worn-out flash";
     pub(crate) const SUMMARY: &str = "the flash is worn out";
+
+    pub(crate) fn statement(percent: f64) -> String {
+        if percent >= 100.0 {
+            return "the flash has used up its rated endurance".into();
+        }
+        format!("the flash is near the end of its rated endurance ({} used)", Share(percent / 100.0))
+    }
 
     pub(crate) const READ_HEALTH: Hint = Hint::root("Read its health data, which needs root");
 
@@ -392,7 +406,7 @@ pub(crate) mod slow_usb {
 pub(crate) mod narrow_link {
     use super::{Action, Measured, Share, either, share};
 
-    pub(crate) const TITLE: &str = "link below its best";
+    pub(crate) const TITLE: &str = "slow link";
     pub(crate) const SUMMARY: &str = "the link runs slower than drive and port support";
 
     pub(crate) fn link_share(below: Option<f64>) -> String {
@@ -413,7 +427,7 @@ pub(crate) mod narrow_link {
     pub(crate) fn change_slot() -> Action {
         Action::new(
             "change_slot",
-            "Reseat it or use another slot, port or cable, and check the slot's setting in the firmware setup",
+            "Reseat the drive and its cable; if the link stays slow, use another slot or port",
         )
     }
 }
@@ -466,13 +480,13 @@ pub(crate) mod misalignment {
     }
 
     pub(crate) fn repartition() -> Action {
-        Action::new("repartition", "Back up, repartition from a multiple of 1 MiB, and restore")
+        Action::new("repartition", "Back up, recreate the partition at a multiple of 1 MiB, and restore")
             .loses(super::Loss::Everything)
     }
 }
 
 pub(crate) mod encryption {
-    use super::{Action, Hint, Measured, Number, either, times};
+    use super::{Action, Hint, Measured, Share, either, times};
 
     pub(crate) const TITLE: &str = "encryption";
     pub(crate) const SUMMARY: &str = "encryption is slower than the drive";
@@ -484,7 +498,7 @@ pub(crate) mod encryption {
     }
 
     pub(crate) fn processor_busy(cores: f64) -> String {
-        format!("The kernel kept {} CPU cores busy during sequential reads.", Number(cores))
+        format!("The kernel used {} of one CPU core during sequential reads.", Share(cores))
     }
 
     pub(crate) fn alike(ratio: Measured) -> String {
@@ -498,14 +512,14 @@ pub(crate) mod encryption {
     pub(crate) fn bypass_queues() -> Action {
         Action::new(
             "bypass_crypt_queues",
-            "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up",
+            "Bypass dm-crypt's work queues, which shortens latency unless the CPU is the limit",
         )
     }
 
     pub(crate) fn choose_cipher() -> Action {
         Action::new(
             "choose_cipher",
-            "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)",
+            "Find a cipher that this CPU accelerates; changing it takes hours (cryptsetup reencrypt)",
         )
     }
 }
@@ -519,6 +533,10 @@ pub(crate) mod background_io {
     pub(crate) const COUNT_OTHERS: Hint = Hint::watch("Count I/O of other programs meanwhile");
 
     pub(crate) fn busy(of: Measured) -> String {
+        if of.value >= 1.0 {
+            return "While nothing was measured, other I/O kept the drive busy all the time.".into();
+        }
+        let of = Measured::new(of.value, of.low, of.high.min(1.0));
         format!("While nothing was measured, other I/O kept the drive busy for {} of the time.", share(of))
     }
 
@@ -531,7 +549,7 @@ pub(crate) mod background_io {
     }
 
     pub(crate) fn find_other_io() -> Action {
-        Action::new("find_other_io", "List the I/O of each program, stop what you can, and check again")
+        Action::new("find_other_io", "Find the programs that use the drive, stop them, and check again")
     }
 }
 
@@ -549,7 +567,7 @@ pub(crate) mod compression {
     }
 
     pub(crate) fn virtual_disk() -> String {
-        "A hypervisor or a cloud provides this disk, and may not store zeros.".into()
+        "This is a virtual disk, whose host may skip zeros.".into()
     }
 
     pub(crate) fn test_own_files() -> Action {
@@ -560,7 +578,7 @@ pub(crate) mod compression {
 pub(crate) mod counterfeit {
     use super::{Action, Number};
 
-    pub(crate) const TITLE: &str = "lost or changed data";
+    pub(crate) const TITLE: &str = "data corruption";
     pub(crate) const SUMMARY: &str = "counterfeit or failing drive: it does not keep what is written to it";
 
     pub(crate) fn wrong_data(sectors: u64) -> String {
@@ -606,7 +624,10 @@ pub(crate) mod degraded_array {
     }
 
     pub(crate) fn watch_array() -> Action {
-        Action::new("watch_array", "See what the array is doing; replace a missing member, then wait")
+        Action::new(
+            "watch_array",
+            "See what the array is doing; replace a missing member, or let the rebuild finish",
+        )
     }
 }
 
@@ -655,7 +676,7 @@ pub(crate) mod fragmentation {
     }
 
     pub(crate) fn defragment() -> Action {
-        Action::new("defragment", "Defragment the worst files, except where snapshots or reflinks share them")
+        Action::new("defragment", "Defragment the worst files, but none that snapshots or reflinks share")
     }
 }
 
@@ -664,7 +685,7 @@ pub(crate) mod host_memory {
 
     pub(crate) const TITLE: &str = "no host memory buffer";
     pub(crate) const SUMMARY: &str =
-        "the drive has no memory for its mapping table, and the host gives it none";
+        "a drive without DRAM gets no host memory buffer (HMB) for its mapping table";
 
     pub(crate) const COMPARE_SPANS: Hint =
         Hint::thorough("Compare 4K random reads over narrow and wide spans");
@@ -701,7 +722,7 @@ pub(crate) mod host_memory {
 pub(crate) mod lazy_volume {
     use super::{Action, Hint, Measured, Nanos, times};
 
-    pub(crate) const TITLE: &str = "volume not initialized";
+    pub(crate) const TITLE: &str = "snapshot not loaded";
     pub(crate) const SUMMARY: &str = "each block is fetched from a snapshot when it is first read";
 
     pub(crate) const READ_TWICE: Hint = Hint::thorough("Read the same regions twice, without any cache");
@@ -715,7 +736,7 @@ pub(crate) mod lazy_volume {
     }
 
     pub(crate) fn read_all() -> Action {
-        Action::new("read_whole_volume", "Read the whole volume once")
+        Action::new("read_whole_volume", "Read the whole volume once: later reads need no snapshot")
     }
 }
 
@@ -740,10 +761,10 @@ pub(crate) mod power_saving {
         "A hypervisor or a cloud provides this disk, and its host may have slept.".into()
     }
 
-    pub(crate) fn leave() -> Action {
+    pub(crate) fn turn_off() -> Action {
         Action::new(
-            "leave_power_saving",
-            "Leave it, unless single reads must be fast: under load nothing sleeps",
+            "turn_off_power_saving",
+            "If single reads must be fast, turn off power saving of the drive and its link",
         )
     }
 
@@ -801,7 +822,7 @@ pub(crate) mod shingled {
     }
 
     pub(crate) fn knows_trim(is: bool) -> String {
-        either(is, "It supports TRIM, as only shingled disks do.", "It does not support TRIM.")
+        either(is, "It is a hard disk that supports TRIM, as shingled disks do.", "It does not support TRIM.")
     }
 
     pub(crate) fn write_cliff(ratio: Measured) -> String {
@@ -854,14 +875,11 @@ pub(crate) mod slow_region {
     }
 
     pub(crate) fn copy_data() -> Action {
-        Action::new("copy_data", "Back up now, readable regions first")
+        Action::new("copy_data", "Back up now with ddrescue, which copies the readable regions first")
     }
 
     pub(crate) fn replace() -> Action {
-        Action::new(
-            "replace_drive",
-            "Replace the drive; overwriting slow regions may remap them, but destroys their data",
-        )
+        Action::new("replace_drive", "Replace the drive")
     }
 }
 
@@ -877,7 +895,7 @@ pub(crate) mod token_bucket {
         Hint::here("Give its rated IOPS with --advertised random_read_qd32=IOPS");
 
     pub(crate) fn burst(ratio: Measured) -> String {
-        format!("4K random reads began {} as fast as they ended, and ended at a flat rate.", times(ratio))
+        format!("4K random reads were {} as fast at the start as at their end.", times(ratio))
     }
 
     pub(crate) fn cloud(is: bool) -> String {
@@ -886,6 +904,10 @@ pub(crate) mod token_bucket {
             "It is a cloud volume with provisioned IOPS and throughput.",
             "It is not a volume of a known cloud.",
         )
+    }
+
+    pub(crate) fn writes_above(ratio: Measured) -> String {
+        format!("4K random writes reach {} the IOPS of 4K random reads at QD32.", times(ratio))
     }
 
     pub(crate) fn deep_below(of: Measured) -> String {
@@ -901,10 +923,7 @@ pub(crate) mod token_bucket {
     }
 
     pub(crate) fn raise_limits() -> Action {
-        Action::new(
-            "raise_limits",
-            "Pay for more IOPS or throughput, or for a larger machine if that is the limit",
-        )
+        Action::new("raise_limits", "Raise the volume's IOPS or throughput, or the machine's limit")
     }
 
     pub(crate) fn spread_work() -> Action {
@@ -932,7 +951,7 @@ pub(crate) mod write_cache_off {
     pub(crate) fn enable() -> Action {
         Action::new(
             "enable_write_cache",
-            "Turn its write cache on, if the data can bear a power loss or the drive is protected from one",
+            "Turn its write cache on; without a battery, a power failure then loses the last writes",
         )
     }
 }
@@ -957,7 +976,7 @@ pub(crate) fn step_name(kind: ActionKind) -> Option<&'static str> {
 pub(crate) fn step_why(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Fstrim => "Send TRIM for all free space, then leave the drive idle for ten minutes",
-        ActionKind::DiscardFree => "Send TRIM for what no partition covers",
+        ActionKind::DiscardFree => "Send TRIM for unpartitioned space",
         ActionKind::Refresh => "Rewrite slow data in place",
         ActionKind::OverwriteFree => "Overwrite free space until another pass changes nothing",
         ActionKind::Rewrite => "Rewrite all data in place",
@@ -973,7 +992,7 @@ pub(crate) fn step_why(kind: ActionKind) -> &'static str {
 /// A share of the rated endurance, in percent.
 pub(crate) fn rewrite_with_wear(percent: f64) -> String {
     let percent = if percent < 0.1 { "under 0.1".to_owned() } else { format!("{percent:.1}") };
-    format!("Rewrite all data in place, for {percent}% of its rated endurance")
+    format!("Rewrite all data in place (uses {percent}% of the rated endurance)")
 }
 
 pub(crate) fn step_loses(kind: ActionKind) -> Loss {
@@ -1082,10 +1101,11 @@ pub fn notes(action: &Action) -> ActionNotes {
             (NONE, "host memory, as much as it asks for", "check again after the next boot")
         }
         "read_whole_volume" => (NONE, "one read of every block", AGAIN),
-        "leave_power_saving" => (NONE, "nothing", AGAIN),
-        "keep_drive_awake" | "keep_link_awake" | "keep_pcie_awake" | "forbid_suspend" => {
-            (LOW, "battery and heat", AGAIN)
-        }
+        "turn_off_power_saving"
+        | "keep_drive_awake"
+        | "keep_link_awake"
+        | "keep_pcie_awake"
+        | "forbid_suspend" => (LOW, "battery and heat", AGAIN),
         "bypass_cache" => (NONE, "nothing", "run likenew cache"),
         "give_idle_time" => (NONE, "hours after long writes", "check again after idle time"),
         "use_other_disk" => (NONE, "a disk", "check that disk"),
@@ -1226,7 +1246,7 @@ impl Symptom {
             Self::SlowOverWideSpan => "4K random reads are slow over wide spans".into(),
             Self::SlowAfterIdle => "reads are slow after idle time".into(),
             Self::SlowWhenAligned => "aligned 4K writes are slower than shifted ones".into(),
-            Self::FlatAfterBurst => "its rate is flat after a burst, as no medium's is".into(),
+            Self::FlatAfterBurst => "its rate is capped after a burst, as by a credit limit".into(),
             Self::BackgroundIo => "other I/O keeps the drive busy".into(),
             Self::Stalls => "the drive stalls".into(),
             Self::Uneven => "the speed of sequential reads is uneven".into(),

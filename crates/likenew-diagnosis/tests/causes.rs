@@ -263,6 +263,7 @@ const BREAKS: &[Broken] = &[
     ("token_bucket", healthy, |t| {
         virtual_(t);
         t.slower(Metric::RandomReadQd32, 10.0);
+        t.slower(Metric::RandomWrite, 10.0);
         t.measurements.burst_over_flat = Some(add_measured(8.0));
     }),
     ("lazy_volume", healthy, |t| {
@@ -714,7 +715,7 @@ fn what_rewriting_all_data_wears_is_told_where_the_drive_counts_it() {
         .find(|action| action.id == "recondition_rewrite")
         .unwrap();
     // An eighth of all that was ever written, which has used 4 %.
-    assert!(rewrite.why.ends_with("for 0.5% of its rated endurance"), "{rewrite:?}");
+    assert!(rewrite.why.ends_with("(uses 0.5% of the rated endurance)"), "{rewrite:?}");
     assert_eq!((rewrite.bytes_written, rewrite.loses), (Some(1 << 40), Loss::Nothing));
     assert!(rewrite.time_s.is_some(), "{rewrite:?}");
 }

@@ -1,6 +1,6 @@
 //! All causes, one file pair each.
 
-use super::{Case, Cause, LogOdds, Measured, Metric, wording};
+use super::{Case, Cause, Hint, LogOdds, Measured, Metric, wording};
 use commands::shell_quote;
 
 mod background_io;
@@ -71,6 +71,21 @@ fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     let is_known = case.measurements.access_ns.is_some() || case.drive().is_some();
     let is_disk = is_known.then(|| case.is_disk());
     log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
+}
+
+/// The time of a 4K random write over that of a read: evidence on a write cache.
+fn cached_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, threshold: f64) {
+    let writes = case.measurements.metric(Metric::RandomWrite);
+    let write_ns = writes.map(|iops| Measured::with_interval(1e9, 0.0).divide_by(iops));
+    // Flash without a cache is as fast as its medium; an arm has to move to each place.
+    let both = write_ns.zip(case.measurements.access_ns).filter(|_| case.is_disk());
+    let hint = if writes.is_some() { Hint::NONE } else { wording::WRITE_AT_RANDOM };
+    let say = |_: Measured| {
+        let (write, read) = both.expect("what is put into words was measured");
+        wording::small_writes(write.value, read.value)
+    };
+    let ratio = both.map(|(write, read)| write.divide_by(read));
+    log_odds.add_measured("cached_writes", ratio, threshold, say, hint);
 }
 
 /// The speed of the slowest writes over that of sequential reads, each relative to its reference: writes wait

@@ -57,7 +57,13 @@ impl Cause for NoTrim {
         log_odds.add_fact(
             "trim_sent",
             trimming.and_then(|trimming| trimming.is_sent()),
-            wording::no_trim::trim_sent,
+            |is_sent| {
+                if case.ignores_trim() {
+                    wording::no_trim::ignores_trim()
+                } else {
+                    wording::no_trim::trim_sent(is_sent)
+                }
+            },
             wording::no_trim::SHOW_TIMER,
         );
         hard_disk_evidence(&mut log_odds, case);
@@ -80,11 +86,15 @@ impl Cause for NoTrim {
     }
 
     fn statement(&self, case: &Case<'_>) -> String {
-        let drive_ignores_it =
-            case.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false))
-                || case.site.is_some_and(|site| site.kind == drive::Kind::Simulated && !site.trims);
-        if drive_ignores_it {
-            return wording::no_trim::ignored_by_drive();
+        if case.ignores_trim() {
+            let is_full = case
+                .site
+                .is_some_and(|site| site.kind == drive::Kind::Simulated && site.free_bytes.is_none());
+            return if is_full {
+                wording::no_trim::ignored_by_full_drive()
+            } else {
+                wording::no_trim::ignored_by_drive()
+            };
         }
         if let Some(layer) = case.facts.and_then(|facts| facts.trim_blocked_by()) {
             return wording::no_trim::blocked(&layer.name, layer.kind.words());

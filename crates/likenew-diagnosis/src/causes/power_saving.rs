@@ -54,7 +54,8 @@ impl Cause for PowerSaving {
     }
 
     fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let awake = keep_awake_commands(case).into_iter().map(|(action, command)| command.add_to(action));
-        std::iter::once(wording::power_saving::leave()).chain(awake).collect()
+        let awake: Vec<Action> =
+            keep_awake_commands(case).into_iter().map(|(action, command)| command.add_to(action)).collect();
+        if awake.is_empty() { vec![wording::power_saving::turn_off()] } else { awake }
     }
 }

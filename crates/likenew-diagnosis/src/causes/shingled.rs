@@ -2,9 +2,9 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::hard_disk_evidence;
+use super::{cached_writes_evidence, hard_disk_evidence};
 
 /// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
 /// order. Chosen: well below an ordered queue.
@@ -61,16 +61,7 @@ impl Cause for Shingled {
             wording::shingled::WRITE_LONGER,
         );
         // It writes random data to one place at first, without moving the arm.
-        let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
-        log_odds.add_measured(
-            "cached_writes",
-            each.map(|(writes, access)| {
-                Measured::with_interval(1e9, 0.0).divide_by(writes).divide_by(access)
-            }),
-            AT_ONCE,
-            wording::cached_small_writes,
-            wording::WRITE_AT_RANDOM,
-        );
+        cached_writes_evidence(&mut log_odds, case, AT_ONCE);
         log_odds
     }
 

@@ -4,6 +4,10 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
+/// Ratio of two rates in IOPS up to which one limit holds both. Chosen: credits that came back in idle time make
+/// a short test faster.
+const HELD_ALIKE: f64 = 3.0;
+
 /// The volume has used up its credits.
 pub(super) struct TokenBucket;
 
@@ -59,6 +63,15 @@ impl Cause for TokenBucket {
             0.7,
             wording::token_bucket::deep_below,
             wording::token_bucket::GIVE_RATED,
+        );
+        let rate = |metric| case.measurements.metric(metric);
+        let writes = rate(Metric::RandomWrite).zip(rate(Metric::RandomReadQd32));
+        log_odds.add_measured(
+            "writes_above",
+            writes.map(|(writes, reads)| writes.divide_by(reads)),
+            HELD_ALIKE,
+            wording::token_bucket::writes_above,
+            Hint::NONE,
         );
         let counts = case.delta.map(|since| &since.counts);
         let held = counts.and_then(|counts| {

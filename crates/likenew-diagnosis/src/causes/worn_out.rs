@@ -69,4 +69,10 @@ impl Cause for WornOut {
     fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
         vec![wording::worn_out::replace()]
     }
+
+    fn statement(&self, case: &Case<'_>) -> String {
+        let used = case.drive().and_then(|drive| drive.health.used_percent.get());
+        used.filter(|used| *used >= WORN_PERCENT)
+            .map_or_else(|| DESCRIPTOR.summary.to_owned(), wording::worn_out::statement)
+    }
 }

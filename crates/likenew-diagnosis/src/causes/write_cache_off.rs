@@ -2,9 +2,13 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
+use super::cached_writes_evidence;
 use super::commands::write_cache_on;
+
+/// Time of a 4K random write over that of a read above which nothing caches it. Chosen: an arm has to move for each.
+const CACHED: f64 = 0.3;
 
 /// The write cache is off.
 pub(super) struct WriteCacheOff;
@@ -38,18 +42,7 @@ impl Cause for WriteCacheOff {
             wording::write_cache_off::write_through,
             wording::write_cache_off::SHOW_CACHE,
         );
-        // Flash without a cache is as fast as its medium; an arm has to move to each place.
-        let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
-        let each = each.filter(|_| case.is_disk());
-        log_odds.add_measured(
-            "cached_writes",
-            each.map(|(writes, access)| {
-                Measured::with_interval(1e9, 0.0).divide_by(writes).divide_by(access)
-            }),
-            0.3,
-            wording::cached_small_writes,
-            wording::WRITE_AT_RANDOM,
-        );
+        cached_writes_evidence(&mut log_odds, case, CACHED);
         log_odds.add_measured(
             "writes_below",
             case.is_below(Metric::RandomWrite),
