@@ -137,15 +137,13 @@ impl<'a> Case<'a> {
         self.facts.is_some_and(|facts| facts.layers_of(LayerKind::Array).any(is_busy))
     }
 
-    /// Whether it is a hard disk: by its access time first, because a host may report anything of a virtual
-    /// drive.
+    /// Whether it is a hard disk: by its access time, unless the drive itself reports that nothing turns. A host may
+    /// report anything of a virtual drive, and other I/O can make flash as slow as an arm.
     pub fn is_disk(&self) -> bool {
+        let rpm = self.drive().and_then(|drive| drive.identity.rotation_rpm.get());
         match self.measurements.access_ns {
-            Some(access) => access.value > ARM_NS,
-            None => self
-                .drive()
-                .and_then(|drive| drive.identity.rotation_rpm.get())
-                .is_some_and(|turns| turns > 0),
+            Some(access) => access.value > ARM_NS && (rpm != Some(0) || self.virtual_by().is_some()),
+            None => rpm.is_some_and(|turns| turns > 0),
         }
     }
 

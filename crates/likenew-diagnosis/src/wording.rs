@@ -287,12 +287,12 @@ pub(crate) mod heat {
 }
 
 pub(crate) mod worn_out {
-    use super::{Action, Hint, Share, either};
+    use super::{Action, Hint, Measured, Share, either, times};
 
     pub(crate) const TITLE: &str = "worn-out flash";
     pub(crate) const SUMMARY: &str = "the flash is worn out";
 
-    pub(crate) fn statement(percent: f64) -> String {
+    pub(crate) fn near_end(percent: f64) -> String {
         if percent >= 100.0 {
             return "the flash has used up its rated endurance".into();
         }
@@ -303,6 +303,10 @@ pub(crate) mod worn_out {
 
     pub(crate) fn endurance_used(percent: f64) -> String {
         format!("The drive reports {} of its endurance used.", Share(percent / 100.0))
+    }
+
+    pub(crate) fn reads_below_writes(ratio: Measured) -> String {
+        format!("Relative to their references, writes are {} as fast as reads.", times(ratio))
     }
 
     pub(crate) fn spare_left(percent: f64) -> String {

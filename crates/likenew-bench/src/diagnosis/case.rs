@@ -10,7 +10,7 @@ use likenew_core::answer::Standing;
 use likenew_core::findings::Findings;
 use likenew_diagnosis::{EvidenceItem, Kind, by_name};
 use likenew_procedures::check::{
-    Check, CheckMetrics, CheckOptions, IndicatorOption, OriginName, ReferenceOption,
+    Check, CheckMetrics, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
 };
 use likenew_sim::Spec;
 use likenew_sim::catalog;
@@ -57,8 +57,10 @@ pub(super) struct CaseResult {
     pub(super) causes: Vec<String>,
     /// The same names, with the probability that is stated for each.
     pub(super) stated: Vec<(String, f64)>,
-    /// What the worst metric has lost since the drive was new, in percent.
-    pub(super) loss_percent: f64,
+    /// Every metric that was measured.
+    pub(super) metrics: Vec<(MetricName, f64)>,
+    /// The same of the drive when new.
+    pub(super) when_new: Vec<(MetricName, f64)>,
     /// Whether something is slow without an explanation.
     pub(super) is_undecided: bool,
     /// The sentences.
@@ -186,7 +188,7 @@ impl Case {
     pub(super) fn run(&self, baselines: &SimulatedBaselines) -> anyhow::Result<CaseResult> {
         let spec = Spec::parse(&self.target)?;
         let baseline = baselines.baseline_for(&spec)?;
-        let when_new = baseline.references.clone();
+        let when_new = baseline.references.iter().map(|of| (of.metric, of.per_s)).collect();
         let asked = match self.references {
             References::Simulated => CheckOptions {
                 references: baseline.references,
@@ -210,7 +212,8 @@ impl Case {
         Ok(CaseResult {
             causes: stated.iter().map(|(name, _)| name.clone()).collect(),
             stated,
-            loss_percent: loss_percent(&findings, &when_new),
+            metrics: CheckMetrics::from_findings(&findings).metrics,
+            when_new,
             evidence_items,
             is_undecided: findings.answers.iter().any(|answer| answer.standing == Standing::Unknown),
             sentences: findings
@@ -263,12 +266,10 @@ impl SimulatedBaselines {
     }
 }
 
-/// The worst metric against that of the drive when new.
-fn loss_percent(findings: &Findings, when_new: &[ReferenceOption]) -> f64 {
-    let now = CheckMetrics::from_findings(findings).metrics;
-    let shares = now
-        .iter()
-        .filter_map(|(metric, per_s)| Some(per_s / when_new.iter().find(|new| new.metric == *metric)?.per_s));
+/// The loss of the worst metric, in percent of earlier values.
+pub(super) fn loss_percent(now: &[(MetricName, f64)], earlier: &[(MetricName, f64)]) -> f64 {
+    let shares =
+        now.iter().filter_map(|(metric, per_s)| Some(per_s / earlier.iter().find(|(of, _)| of == metric)?.1));
     100.0 * (1.0 - shares.fold(1.0, f64::min))
 }
 

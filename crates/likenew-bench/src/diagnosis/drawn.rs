@@ -3,14 +3,14 @@
 //!
 //! Nothing here is chosen by what it shows: a drive, its data, one or two situations and their strengths come
 //! from the number of the case alone. How much a situation costs is measured, as the worst metric over that
-//! of the same drive when new.
+//! of the same drive with the same data without it, or when new if it has a situation whatever is drawn.
 
 use likenew_diagnosis::{Kind, by_name};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::case::{Case, CaseResult, References};
+use super::case::{Case, CaseResult, References, loss_percent};
 
 /// Sick cases of each drive; they share the measurement of the drive when new.
 const SICK_PER_DRIVE: usize = 3;
@@ -140,21 +140,44 @@ fn situation(rng: &mut Xoshiro256PlusPlus) -> String {
     strengths.get(index).cloned().unwrap_or_else(|| fixed[index - strengths.len()].to_owned())
 }
 
+/// A case, its answer, and what its situation costs.
+struct LossyCase<'a> {
+    case: &'a Case,
+    situations: usize,
+    answer: &'a CaseResult,
+    loss_percent: f64,
+}
+
 /// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are; first
 /// every case that is not right, with its loss.
 pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
-    let all: Vec<(&DrawnCase, &CaseResult)> = drawn.iter().zip(answers).collect();
+    let all: Vec<LossyCase<'_>> = drawn
+        .iter()
+        .zip(answers)
+        .map(|(of, answer)| {
+            let healthy =
+                drawn.iter().position(|other| other.situations == 0 && other.case.seed == of.case.seed);
+            let earlier = healthy.map_or(&answer.when_new, |index| &answers[index].metrics);
+            let case = &of.case;
+            LossyCase {
+                case,
+                situations: of.situations,
+                answer,
+                loss_percent: loss_percent(&answer.metrics, earlier),
+            }
+        })
+        .collect();
     let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
-    let mut text: String = all.iter().filter_map(|(case, answer)| miss(&case.case, answer)).collect();
+    let mut text: String = all.iter().filter_map(miss).collect();
     text += "loss of the worst metric      alone: right / wrong / open     pairs: right / wrong / open\n";
     let row = |low: f64, high: f64, is_known: bool| {
         [1, 2].map(|situations| {
             let mut row = Row::default();
-            for (case, answer) in &all {
-                let is_in = (low..high).contains(&(answer.loss_percent.clamp(0.0, 99.9)));
-                let has_reference = matches!(case.case.references, References::Simulated);
-                if case.situations == situations && is_in && has_reference == is_known {
-                    row.count(&case.case, answer);
+            for of in all.iter().filter(|of| of.situations == situations) {
+                let is_in = (low..high).contains(&of.loss_percent.clamp(0.0, 99.9));
+                let has_reference = of.case.references == References::Simulated;
+                if is_in && has_reference == is_known {
+                    row.count(of.case, of.answer);
                 }
             }
             row
@@ -176,8 +199,8 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     );
     let [alone, pairs] = row(LOSS_COUNTED, 100.0, false);
     text += &format!("the same with nothing to compare with: {} | {}\n", alone.text(), pairs.text());
-    let healthy: Vec<_> = all.iter().filter(|(case, _)| case.situations == 0).collect();
-    let called = healthy.iter().filter(|(case, answer)| is_false_alarm(&case.case, answer)).count();
+    let healthy: Vec<_> = all.iter().filter(|of| of.situations == 0).collect();
+    let called = healthy.iter().filter(|of| is_false_alarm(of.case, of.answer)).count();
     let percent = 100.0 * called as f64 / healthy.len().max(1) as f64;
     text += &format!(
         "{} healthy: called sick {called} = {percent:.1}% [{SICK_MAX}]{}\n",
@@ -188,18 +211,21 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
 }
 
 /// A case whose cause was not found: what it has lost, what is at work, and what was named.
-fn miss(case: &Case, answer: &CaseResult) -> Option<String> {
+fn miss(of: &LossyCase<'_>) -> Option<String> {
+    let LossyCase { case, answer, .. } = of;
     let is_right = match answer.causes.first() {
+        _ if case.expected.is_empty() => !is_false_alarm(case, answer),
         Some(top) => case.expected.contains(&top.as_str()),
-        None => case.expected.is_empty(),
+        None => false,
     };
     let stated = answer.stated.iter().map(|(name, chance)| format!("{name} {:.1}%", 100.0 * chance));
     let named: Vec<String> = stated.collect();
     (!is_right).then(|| {
         format!(
-            "{:3.0}% lost  {}  at work: {}  named: {}{}\n",
-            answer.loss_percent,
+            "{:3.0}% lost  {}{}  at work: {}  named: {}{}\n",
+            of.loss_percent,
             case.target,
+            if case.references == References::None { " (no reference)" } else { "" },
             case.truth.join(", "),
             if named.is_empty() { "nothing".to_owned() } else { named.join(", ") },
             if answer.is_undecided { " (something is open)" } else { "" }
@@ -208,11 +234,11 @@ fn miss(case: &Case, answer: &CaseResult) -> Option<String> {
 }
 
 /// How often a stated probability is right, and the Brier score of all that are stated.
-fn reliability(all: &[(&DrawnCase, &CaseResult)]) -> String {
+fn reliability(all: &[LossyCase<'_>]) -> String {
     let stated: Vec<(f64, bool)> = all
         .iter()
-        .flat_map(|(case, answer)| {
-            answer.stated.iter().map(|(name, chance)| (*chance, case.case.truth.contains(&name.as_str())))
+        .flat_map(|of| {
+            of.answer.stated.iter().map(|(name, chance)| (*chance, of.case.truth.contains(&name.as_str())))
         })
         .collect();
     let mut text = String::from("stated probability of a named cause: share that is right\n");

@@ -73,8 +73,8 @@ fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
 }
 
-/// The time of a 4K random write over that of a read: evidence on a write cache.
-fn cached_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, threshold: f64) {
+/// The time of a 4K random write over that of a read on a hard disk: evidence on what takes its writes.
+fn small_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, evidence_id: &'static str, threshold: f64) {
     let writes = case.measurements.metric(Metric::RandomWrite);
     let write_ns = writes.map(|iops| Measured::with_interval(1e9, 0.0).divide_by(iops));
     // Flash without a cache is as fast as its medium; an arm has to move to each place.
@@ -85,7 +85,7 @@ fn cached_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, threshold: f6
         wording::small_writes(write.value, read.value)
     };
     let ratio = both.map(|(write, read)| write.divide_by(read));
-    log_odds.add_measured("cached_writes", ratio, threshold, say, hint);
+    log_odds.add_measured(evidence_id, ratio, threshold, say, hint);
 }
 
 /// The speed of the slowest writes over that of sequential reads, each relative to its reference: writes wait

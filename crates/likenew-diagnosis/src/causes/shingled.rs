@@ -4,11 +4,15 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::{cached_writes_evidence, hard_disk_evidence};
+use super::{hard_disk_evidence, small_writes_evidence};
 
 /// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
 /// order. Chosen: well below an ordered queue.
 const AT_ONCE: f64 = 0.08;
+
+/// Latency of a write over that of a read, as a ratio, that no arm explains. Chosen: without a cache a write waits
+/// for a seek and half a revolution, as a read does, and a whole revolution more if it is verified.
+const BEYOND_SEEK: f64 = 4.0;
 
 /// The disk is shingled.
 pub(super) struct Shingled;
@@ -61,7 +65,8 @@ impl Cause for Shingled {
             wording::shingled::WRITE_LONGER,
         );
         // It writes random data to one place at first, without moving the arm.
-        cached_writes_evidence(&mut log_odds, case, AT_ONCE);
+        small_writes_evidence(&mut log_odds, case, "cached_writes", AT_ONCE);
+        small_writes_evidence(&mut log_odds, case, "writes_beyond_seek", BEYOND_SEEK);
         log_odds
     }
 

@@ -4,10 +4,16 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::hard_disk_evidence;
+use super::{hard_disk_evidence, slowest_writes};
 
 /// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
+
+/// Percent of the rated endurance from which on reads may need retries. Chosen: the simulator's flash does then.
+const HALF_PERCENT: f64 = 50.0;
+/// Writes over reads, each as a share of its reference, from which on reads are what is slow. Chosen: above the
+/// scatter of checks.
+const READS_BELOW: f64 = 1.2;
 
 /// The flash is worn out.
 pub(super) struct WornOut;
@@ -47,6 +53,27 @@ impl Cause for WornOut {
             |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
             wording::worn_out::READ_HEALTH,
         );
+        log_odds.add_fact(
+            "endurance_half_used",
+            used.map(|used| used >= HALF_PERCENT),
+            |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
+            Hint::NONE,
+        );
+        // Retries take time in reads of all data, new data included, and none in writes.
+        log_odds.add_measured(
+            "reads_below_writes",
+            slowest_writes(case),
+            READS_BELOW,
+            wording::worn_out::reads_below_writes,
+            Hint::NONE,
+        );
+        log_odds.add_measured(
+            "new_data_faster",
+            case.measurements.new_over_old_data,
+            1.3,
+            wording::old_data::new_data_faster,
+            Hint::NONE,
+        );
         let spare = health.and_then(|health| {
             Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
         });
@@ -73,6 +100,6 @@ impl Cause for WornOut {
     fn statement(&self, case: &Case<'_>) -> String {
         let used = case.drive().and_then(|drive| drive.health.used_percent.get());
         used.filter(|used| *used >= WORN_PERCENT)
-            .map_or_else(|| DESCRIPTOR.summary.to_owned(), wording::worn_out::statement)
+            .map_or_else(|| DESCRIPTOR.summary.to_owned(), wording::worn_out::near_end)
     }
 }

@@ -4,8 +4,8 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::cached_writes_evidence;
 use super::commands::write_cache_on;
+use super::small_writes_evidence;
 
 /// Time of a 4K random write over that of a read above which nothing caches it. Chosen: an arm has to move for each.
 const CACHED: f64 = 0.3;
@@ -42,7 +42,7 @@ impl Cause for WriteCacheOff {
             wording::write_cache_off::write_through,
             wording::write_cache_off::SHOW_CACHE,
         );
-        cached_writes_evidence(&mut log_odds, case, CACHED);
+        small_writes_evidence(&mut log_odds, case, "cached_writes", CACHED);
         log_odds.add_measured(
             "writes_below",
             case.is_below(Metric::RandomWrite),
