@@ -91,8 +91,18 @@ fn small_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, evidence_id: &
 /// The speed of the slowest writes over that of sequential reads, each relative to its reference: writes wait
 /// for garbage collection, reads hardly do.
 fn slowest_writes(case: &Case<'_>) -> Option<Measured> {
-    let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
-    let slowest = writes.into_iter().filter_map(|metric| case.is_below(metric));
-    let slowest = slowest.min_by(|one, other| one.value.total_cmp(&other.value))?;
-    Some(slowest.divide_by(case.is_below(Metric::SequentialRead)?))
+    Some(slowest(case, &WRITES)?.divide_by(case.is_below(Metric::SequentialRead)?))
+}
+
+/// The speed of the slowest writes over that of the slowest reads, each relative to its reference.
+fn writes_over_reads(case: &Case<'_>) -> Option<Measured> {
+    const READS: [Metric; 3] = [Metric::SequentialRead, Metric::RandomRead, Metric::RandomReadQd32];
+    Some(slowest(case, &WRITES)?.divide_by(slowest(case, &READS)?))
+}
+
+const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
+
+fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
+    let all = metrics.iter().filter_map(|metric| case.is_below(*metric));
+    all.min_by(|one, other| one.value.total_cmp(&other.value))
 }

@@ -4,7 +4,7 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::{hard_disk_evidence, slowest_writes};
+use super::{hard_disk_evidence, writes_over_reads};
 
 /// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
@@ -62,7 +62,7 @@ impl Cause for WornOut {
         // Retries take time in reads of all data, new data included, and none in writes.
         log_odds.add_measured(
             "reads_below_writes",
-            slowest_writes(case),
+            writes_over_reads(case),
             READS_BELOW,
             wording::worn_out::reads_below_writes,
             Hint::NONE,
