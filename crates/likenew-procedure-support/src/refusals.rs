@@ -1,8 +1,10 @@
 //! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
-use likenew_core::answer::Answer;
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::drive::Kind;
 use likenew_core::io::Outcome;
 use likenew_core::measurement_error::{MeasurementError, RefusedIo};
+use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 
@@ -21,6 +23,24 @@ pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
         _ => None,
     });
     failures.chain(failed_ios(segments)).collect()
+}
+
+/// Takes the proposals from all other answers where the drive failed I/Os, as every further test, and every step that
+/// writes, loads a failing drive when its data has yet to be saved. A real drive is asked for its health instead.
+pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
+    let is_failure =
+        |answer: &Answer| answer.standing == Standing::Problem && wording::is_about_failures(answer);
+    if !answers.iter().any(is_failure) {
+        return;
+    }
+    for answer in answers {
+        if !is_failure(answer) {
+            answer.actions.clear();
+        } else if matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
+            let device = evidence.plan.target.as_deref().filter(|_| evidence.identity.kind == Kind::Device);
+            answer.actions.push(wording::read_smart(device));
+        }
+    }
 }
 
 /// What the error of another program's job shows about the drive: that its medium failed, or that it returned

@@ -150,23 +150,39 @@ pub(crate) fn no_such_precision(text: &str) -> String {
 /// I/Os that failed for a reason of the drive.
 pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
     let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
-    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
+    Answer::problem(IO_ERRORS, "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
         .with_evidence(first_error(first))
-        .action(Action::new(
-            "back_up",
-            "Back up what you need now, then read SMART attributes 5, 197 and 198",
-        ))
+        .action(back_up())
+}
+
+const IO_ERRORS: &str = "io_errors";
+const JOB_ERRORS: &str = "job_errors";
+
+/// Whether an answer is about I/Os or jobs that failed.
+pub(crate) fn is_about_failures(answer: &Answer) -> bool {
+    [IO_ERRORS, JOB_ERRORS].contains(&answer.id.as_str())
+}
+
+fn back_up() -> Action {
+    Action::new("back_up", "Back up what you need now; run no more tests on this drive")
+}
+
+/// Reads what a drive knows of its health; a placeholder stands for a device that is not known.
+pub(crate) fn read_smart(device: Option<&str>) -> Action {
+    let device = device.map_or_else(|| "/dev/sdX".to_owned(), shell_quote);
+    Action::new("read_smart", "See its reallocated, pending and uncorrectable sectors (NVMe: media errors)")
+        .command(format!("sudo smartctl -a {device}"))
 }
 
 /// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
 pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) -> Answer {
     let answer = format!("the system refused {}; the run ended there", count(errors, "I/O"));
-    Answer::info("io_errors", "I/O errors", answer).with_evidence(first_error(first))
+    Answer::info(IO_ERRORS, "I/O errors", answer).with_evidence(first_error(first))
 }
 
 /// I/Os that another program counted as failed without saying which.
 pub(crate) fn failed_ios_without_reason(errors: u64) -> Answer {
-    Answer::unknown("io_errors", "I/O errors", format!("{} failed", count(errors, "I/O")))
+    Answer::unknown(IO_ERRORS, "I/O errors", format!("{} failed", count(errors, "I/O")))
         .with_evidence("The program that measured recorded neither the addresses nor the errors.")
 }
 
@@ -177,18 +193,20 @@ fn first_error(first: RefusedIo) -> String {
 /// A job of another program that read other data than was written.
 pub(crate) fn job_read_other_data(job: &str, errno: i32) -> Answer {
     Answer::problem(
-        "job_errors",
+        JOB_ERRORS,
         "Failed job",
         format!("\"{job}\" read data that differs from what was written"),
     )
     .with_evidence(job_error(errno))
+    .action(back_up())
 }
 
 /// A job of another program that met an error of the medium.
 pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
     let error = io::Error::from_raw_os_error(errno);
-    Answer::problem("job_errors", "Failed job", format!("\"{job}\" failed: {error}"))
+    Answer::problem(JOB_ERRORS, "Failed job", format!("\"{job}\" failed: {error}"))
         .with_evidence(job_error(errno))
+        .action(back_up())
 }
 
 fn job_error(errno: i32) -> String {
@@ -309,7 +327,7 @@ mod tests {
         );
         assert_eq!(
             failed.evidence,
-            ["The first was a read of 4096 bytes at offset 8192: Input/output error (os error 5)."]
+            ["The first was a read of 4 KiB at offset 8 KiB: Input/output error."]
         );
         assert_eq!(
             text(&system_refused_ios(1, first)),
