@@ -163,11 +163,14 @@ fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     }
 }
 
+/// What stands before the command that shows the rest.
+pub(crate) const DETAILS: &str = "Details:";
+
 /// The last line of a screen.
 pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Option<String> {
     match (details_command, cost) {
-        (Some(command), Some(cost)) => Some(format!("Details: {command}   ({cost})")),
-        (Some(command), None) => Some(format!("Details: {command}")),
+        (Some(command), Some(cost)) => Some(format!("{DETAILS} {command}   ({cost})")),
+        (Some(command), None) => Some(format!("{DETAILS} {command}")),
         (None, Some(cost)) => Some(format!("({cost})")),
         (None, None) => None,
     }

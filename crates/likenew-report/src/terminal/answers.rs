@@ -91,7 +91,7 @@ fn first(at: usize, line: String, mark: &str, painted: &str) -> String {
 
 /// A command in lines that fit, all but the last with a backslash at the end, so that it can be pasted into a
 /// shell. Breaks only at spaces outside of quotes.
-fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
+pub(super) fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = vec![" ".repeat(indent)];
     for word in shell_words(command) {
         let line = lines.last_mut().expect("there is a first line");

@@ -9,6 +9,7 @@ use likenew_core::overview::{Lead, OverviewTable};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
+use super::answers::shell_lines;
 use crate::compare::{Group, Picture};
 use crate::document::Document;
 use crate::unit::clean;
@@ -237,6 +238,8 @@ impl Page {
         self.picture_within(&picture, lines_max)
     }
 
+    /// The command that shows the rest, and what the run cost. A command that does not fit keeps all of its words, in
+    /// lines that can be pasted, and the cost follows on a line of its own.
     fn last_line(&self, details_command: Option<&str>, cost: Option<&str>) -> Vec<String> {
         let command = details_command.map(clean);
         let Some(text) = wording::last_line(command.as_deref(), cost) else { return Vec::new() };
@@ -244,7 +247,20 @@ impl Page {
         if text.width() <= self.text_width() {
             return vec![self.paint.faint(&text)];
         }
-        self.wrap_at_most(&text, "", 2, 2).iter().map(|line| self.paint.faint(line)).collect()
+        let mut lines = match wording::last_line(command.as_deref(), None) {
+            Some(line) if line.width() <= self.text_width() => vec![line],
+            _ => command.map_or_else(Vec::new, |command| self.details_lines(&command)),
+        };
+        if let Some(cost) = wording::last_line(None, cost) {
+            lines.extend(self.wrap_at_most(&cost, "", 2, 2));
+        }
+        lines.iter().map(|line| self.paint.faint(line)).collect()
+    }
+
+    fn details_lines(&self, command: &str) -> Vec<String> {
+        let mut lines = vec![wording::DETAILS.to_owned()];
+        lines.extend(shell_lines(command, 2, self.text_width()));
+        lines
     }
 
     /// A headline for each document, and the table that all have in common.
