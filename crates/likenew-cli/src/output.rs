@@ -65,6 +65,23 @@ pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Fa
     print_page(output)
 }
 
+/// Refuses files that cannot be written, before hours are spent on what they are for.
+///
+/// # Errors
+/// Wrong usage: the folder does not exist, or a folder is there.
+pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
+    for path in [&output.json, &output.html].into_iter().flatten().filter(|path| *path != Path::new("-")) {
+        if path.is_dir() {
+            return Err(Failure::Usage(wording::folder_instead_of_file(path)));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::Usage(wording::no_folder_for(path, folder)));
+        }
+    }
+    Ok(())
+}
+
 fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabeledDocument>, Failure> {
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);

@@ -4,7 +4,7 @@
 use std::fmt;
 
 pub use crate::digits::{Number, digits};
-use crate::units::{Nanos, amount};
+use crate::units::{Nanos, amount, parse_size};
 
 /// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -21,6 +21,10 @@ pub struct Latency(pub f64);
 /// Bytes, in binary units: `8 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
+
+/// An address in bytes: `8 MiB`, `301 GiB (byte 323,295,903,744)` where the rounded size is another address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Offset(pub u64);
 
 /// A share of 1, as a percentage: `26%`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -62,6 +66,16 @@ impl fmt::Display for Latency {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&amount(self.0))
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = amount(self.0);
+        if parse_size(&text.replace([' ', ','], "")) == Ok(self.0) {
+            return f.write_str(&text);
+        }
+        write!(f, "{text} (byte {})", Number(self.0 as f64))
     }
 }
 
@@ -237,6 +251,9 @@ mod tests {
         assert_eq!(Iops(4938.0).to_string(), "4,940 IOPS");
         assert_eq!(Latency(202_400.0).to_string(), "202 µs");
         assert_eq!(Size(8 << 20).to_string(), "8 MiB");
+        assert_eq!(Offset(8 << 20).to_string(), "8 MiB");
+        assert_eq!(Offset(0).to_string(), "0 B");
+        assert_eq!(Offset(323_295_903_744).to_string(), "301 GiB (byte 323,295,903,744)");
         assert_eq!(Share(0.2567).to_string(), "26%");
         assert_eq!(Share(0.9982).to_string(), "99.8%");
         assert_eq!(Share(1.0).to_string(), "100%");

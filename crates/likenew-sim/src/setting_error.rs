@@ -15,7 +15,7 @@ pub(crate) enum SettingError {
     NotASeed(String),
     #[error("unknown drive \"{name}\"; `likenew drives` lists all {drives}, or give FILE.toml")]
     UnknownDrive { name: String, drives: usize },
-    #[error("unknown drive \"{name}\"; did you mean {}? `likenew drives` lists all {drives}", .near.join(" or "))]
+    #[error("unknown drive \"{name}\"; did you mean \"{}\"? `likenew drives` lists all {drives}", .near.join("\" or \""))]
     SimilarDrive { name: String, near: Vec<&'static str>, drives: usize },
     #[error("a saved drive has its state already: leave out what follows the ?")]
     SettingOfSavedDrive,

@@ -170,7 +170,7 @@ fn what_can_not_be_shown_is_explained() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("broken.toml"), "kind = \"tape\"").unwrap();
     for (target, words) in [
-        ("tiny-flsh", "did you mean tiny-flash"),
+        ("tiny-flsh", "did you mean \"tiny-flash\""),
         ("sim:", "unknown drive"),
         ("tiny-flash?state=old", "state=used"),
         ("/dev/null", "is not a simulated drive"),
@@ -223,7 +223,7 @@ fn saving_overwrites_nothing_and_says_what_is_wrong() {
     let again = sandbox.run(&["sim", "save", "tiny-flash", "a.snapshot"]).code(3).stderr();
     assert!(again.contains("could not save to a.snapshot"), "{again}");
     let missing = sandbox.run(&["sim", "save", "tiny-flsh", "b.snapshot"]).code(2).stderr();
-    assert!(missing.contains("did you mean tiny-flash"), "{missing}");
+    assert!(missing.contains("did you mean \"tiny-flash\""), "{missing}");
     let broken = sandbox.run(&["bench", "sim:none.snapshot"]).code(2).stderr();
     assert!(broken.contains("none.snapshot"), "{broken}");
 }

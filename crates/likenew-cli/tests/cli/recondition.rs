@@ -176,7 +176,10 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let Some(device) = Attached::to(&image) else { return };
     let discard = ["recondition", &device.0, "--step", "discard", "--bytes", "128MiB", "--rest", "1s"];
     sandbox.run(&discard).code(3).says("--consent");
-    sandbox.run(&[&discard[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    sandbox
+        .run(&[&discard[..], &["--consent", "another"]].concat())
+        .code(3)
+        .says("does not match; its backing file is");
     assert!(fs::read(&image).unwrap()[..bytes.len()] == bytes);
     let consented = [&discard[..], &["--consent", image.to_str().unwrap(), "--json", "-"]].concat();
     let ran = sandbox.run(&consented);

@@ -172,7 +172,7 @@ fn what_can_not_be_compared_is_refused_with_what_can() {
     let check = |target: &str, rest: &[&str]| sandbox.run(&[&["check", target][..], rest].concat());
     let day = ["--trace", "day.csv"];
     let upgrade = |target: &str, drive: &str| check(target, &[&["--upgrade", drive][..], &day].concat());
-    upgrade("sim:tiny-flash", "crucial-m4").code(2).says("did you mean crucial-m4-128gb");
+    upgrade("sim:tiny-flash", "crucial-m4").code(2).says("did you mean \"crucial-m4-128gb\"");
     upgrade("sim:tiny-flash", "tiny-flash,sim:tiny-flash").code(2).says("named twice");
     upgrade("sim:tiny-flash", "tiny-flash?state=used").code(2).says("leave out the ? and what follows it");
     upgrade("sim:wd-scorpio-black-500gb?fill=0.5", "crucial-m4-128gb").code(2).says("take a larger one");
