@@ -1,6 +1,6 @@
 //! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::io::Outcome;
 use likenew_core::measurement_error::{MeasurementError, RefusedIo};
@@ -36,11 +36,17 @@ pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
     for answer in answers {
         if !is_failure(answer) {
             answer.actions.clear();
-        } else if matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
-            let device = evidence.plan.target.as_deref().filter(|_| evidence.identity.kind == Kind::Device);
-            answer.actions.push(wording::read_smart(device));
+        } else {
+            answer.actions.extend(read_smart(evidence));
         }
     }
+}
+
+/// Asks a drive for its health; nothing of a simulated one, which cannot be asked.
+pub fn read_smart(evidence: &Evidence) -> Option<Action> {
+    let kind = evidence.identity.kind;
+    let device = evidence.plan.target.as_deref().filter(|_| kind == Kind::Device);
+    matches!(kind, Kind::Folder | Kind::File | Kind::Device).then(|| wording::read_smart(device))
 }
 
 /// What the error of another program's job shows about the drive: that its medium failed, or that it returned

@@ -325,10 +325,7 @@ mod tests {
             text(&failed),
             "I/O errors: the drive failed 12 I/Os, the first at offset 8 KiB (Input/output error)."
         );
-        assert_eq!(
-            failed.evidence,
-            ["The first was a read of 4 KiB at offset 8 KiB: Input/output error."]
-        );
+        assert_eq!(failed.evidence, ["The first was a read of 4 KiB at offset 8 KiB: Input/output error."]);
         assert_eq!(
             text(&system_refused_ios(1, first)),
             "I/O errors: the system refused 1 I/O; the run ended there."
