@@ -5,7 +5,8 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{
-    Factor, Iops, Number, Rate, Share, Size, SpeedChange, digits, range, with_change_range, with_range,
+    Factor, Iops, Number, Rate, Share, Size, SpeedChange, change_range, digits, range, with_change_range,
+    with_range,
 };
 
 use likenew_procedure_support::pattern::Pattern;
@@ -176,8 +177,7 @@ pub(super) fn iops_interval(low: &str, high: &str) -> String {
 /// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
 pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
     format!(
-        "{equal} of the other {others} combinations are as fast within their intervals; {} need the least in flight \
-         ({rate}).",
+        "{equal} of the other {others} combinations are as fast within their intervals; {} are enough for it ({rate}).",
         cell_name(least)
     )
 }
@@ -198,10 +198,11 @@ pub(super) fn enough_block_is_open(
     enough: Share,
     (low, high): (Size, Size),
     peak: Rate,
+    is_one_pass: bool,
 ) -> Answer {
-    let answer = format!(
-        "the smallest block at {enough} of the peak ({peak}) is between {low} and {high}; the passes vary too much to say which"
-    );
+    let reason =
+        if is_one_pass { "one pass cannot tell which" } else { "the passes vary too much to say which" };
+    let answer = format!("{enough} of the peak ({peak}) from {} on; {reason}", range(low, high));
     Answer::unknown("enough_block", block_question(first.pattern, op), answer)
 }
 
@@ -370,7 +371,7 @@ pub(super) fn queue_was_full(cells: usize) -> Answer {
 
 pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) -> String {
     format!(
-        "In {few} of them the end of a pass takes more than {} of the queue; a longer --time and more --bytes shorten it.",
+        "In {few} of them the queue empties for more than {} of the pass; use a longer --time and more --bytes.",
         Share(1.0 - mostly.0)
     )
 }
@@ -492,6 +493,12 @@ impl DriftText {
         let Interval { low, high } = self.interval;
         with_change_range(SpeedChange(self.ratio), SpeedChange(low), SpeedChange(high))
     }
+
+    /// `41% slower to 15% faster`.
+    fn range(&self) -> String {
+        let Interval { low, high } = self.interval;
+        change_range(SpeedChange(low), SpeedChange(high))
+    }
 }
 
 pub(super) fn drive_stayed_the_same() -> Answer {
@@ -509,11 +516,7 @@ pub(super) fn drive_changed(worst: &DriftText) -> Answer {
 }
 
 pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
-    let answer = format!(
-        "{} were {} in the last round than in the first; too uncertain to call",
-        operations(worst.op),
-        worst.change()
-    );
+    let answer = format!("unclear; first to last round, {} {}", operations(worst.op), worst.range());
     Answer::unknown("drift", "Drift", answer)
 }
 
@@ -563,7 +566,14 @@ pub(super) fn left_out(reason: &str) -> String {
 pub(super) struct TableRow {
     pub(super) peak: Peak,
     pub(super) pattern: Pattern,
-    pub(super) enough_block: Option<Size>,
+    /// The smallest and the largest that it may be.
+    pub(super) enough_block: Option<(Size, Size)>,
+}
+
+/// `16 KiB`, `4–64 KiB?`.
+fn enough_cell((low, high): (Size, Size)) -> String {
+    let mark = if low == high { "" } else { "?" };
+    format!("{}{mark}", range(low, high))
 }
 
 pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
@@ -577,7 +587,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
             at(peak.fastest),
             digits(peak.iops.0),
             at(peak.busiest),
-            enough_block.map_or_else(|| MISSING.to_owned(), |size| size.to_string()),
+            enough_block.map_or_else(|| MISSING.to_owned(), enough_cell),
         ]);
     }
     table
@@ -656,6 +666,21 @@ mod tests {
     }
 
     #[test]
+    fn one_pass_is_not_blamed_for_varying() {
+        let open = |is_one_pass| {
+            let range = (Size(4 << 10), Size(64 << 10));
+            text(&enough_block_is_open(LARGE, READ, Share(0.9), range, Rate(279e6), is_one_pass))
+        };
+        assert_eq!(
+            open(true),
+            "Block size, sequential read: 90% of the peak (279 MB/s) from 4–64 KiB on; one pass cannot tell which."
+        );
+        assert!(open(false).contains("vary too much"), "{}", open(false));
+        assert_eq!(enough_cell((Size(4 << 10), Size(64 << 10))), "4–64 KiB?");
+        assert_eq!(enough_cell((Size(16 << 10), Size(16 << 10))), "16 KiB");
+    }
+
+    #[test]
     fn one_pass_is_no_scatter() {
         let at = |depth, iops: f64| DepthSpeed { depth, iops, ratio: None };
         assert_eq!(
@@ -705,6 +730,11 @@ mod tests {
         assert_eq!(
             text(&drive_changed(&drift)),
             "Drift: reads were 12% slower (10–14%) in the last round than in the first."
+        );
+        let wide = DriftText { interval: Interval { low: 0.59, high: 1.15 }, ..drift };
+        assert_eq!(
+            text(&drift_is_open(&wide)),
+            "Drift: unclear; first to last round, reads 41% slower to 15% faster."
         );
         assert_eq!(
             queue_exceeds_span(Size(8 << 20), &[16, 32], Size(64 << 20)),
