@@ -88,7 +88,7 @@ fn each_candidate_has_an_answer_and_the_least_waited_for_comes_first() {
     let fast = about(&findings, "fast");
     let estimate = fast.estimate.as_ref().unwrap();
     assert_eq!((estimate.value, estimate.low, estimate.high), (39.0 * 60e9, 39.0 * 60e9, 48.0 * 60e9));
-    assert_eq!(fast.answer, "98% less waiting in the recorded 8 h (40 min → 60 s)");
+    assert_eq!(fast.answer, "98% less waiting in the recorded 8 h (40 min → 60.0 s)");
     assert!(about(&findings, "slow").answer.starts_with("50% more waiting"));
     let order: Vec<&str> =
         findings.tables["upgrade"].iter().map(|row| row["drive"].as_str().unwrap()).collect();

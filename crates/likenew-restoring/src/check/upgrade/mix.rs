@@ -124,10 +124,8 @@ impl MixOption {
     }
 
     /// The names of its applications.
-    pub(super) fn names(&self) -> String {
-        let custom = self.custom.iter().map(|of| of.name.as_str());
-        let names: Vec<&str> = self.applications.iter().map(String::as_str).chain(custom).collect();
-        names.join(", ")
+    pub(super) fn names(&self) -> Vec<String> {
+        self.applications.iter().chain(self.custom.iter().map(|of| &of.name)).cloned().collect()
     }
 
     /// Whether a segment is a part of it.
