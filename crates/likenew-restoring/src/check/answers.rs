@@ -300,14 +300,14 @@ impl Answers<'_> {
         let mut is_explained = false;
         let mut of = |found: &FoundCause| {
             let explains_headline = headline.is_none_or(|symptom| found.explains.contains(&symptom));
-            let explained = match (explains_headline, self.main_symptom(found)) {
-                (true, _) if !is_explained => Explained::Headline,
-                (true, _) => Explained::HeadlineToo,
-                (false, Some(symptom)) => Explained::Other(symptom),
-                (false, None) => Explained::Headline,
+            let named = if explains_headline { headline } else { self.main_symptom(found) };
+            let explained = match named {
+                Some(symptom) if !explains_headline => Explained::Other(symptom),
+                _ if is_explained => Explained::HeadlineToo,
+                _ => Explained::Headline,
             };
             is_explained |= explains_headline;
-            self.cause(found, explained)
+            self.cause(found, explained, named)
         };
         self.diagnosis.causes.iter().map(&mut of).collect()
     }
@@ -318,7 +318,8 @@ impl Answers<'_> {
         worst.or(found.explains.first().copied())
     }
 
-    fn cause(&self, found: &FoundCause, explained: Explained) -> Answer {
+    /// `named` is the symptom that the question or the headline names.
+    fn cause(&self, found: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
         let is_by_design = found.descriptor.kind == Kind::ByDesign;
         let is_sleep = is_normal_sleep(found);
         let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
@@ -331,10 +332,11 @@ impl Answers<'_> {
         }
         let telling = found.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
         answer.evidence.extend(telling.take(EVIDENCE_MAX).map(|item| item.sentence.clone()));
-        if let [_, others @ ..] = &found.explains[..]
-            && !others.is_empty()
-        {
-            answer = answer.with_evidence(wording::also_explains(others));
+        let named = named.or(found.explains.first().copied());
+        let others = found.explains.iter().copied().filter(|symptom| Some(*symptom) != named);
+        let others: Vec<Symptom> = others.collect();
+        if !others.is_empty() {
+            answer = answer.with_evidence(wording::also_explains(&others));
         }
         let against = found.evidence_against.iter().take(AGAINST_MAX);
         answer.evidence.extend(against.map(|item| wording::evidence_against(&item.sentence)));
@@ -366,13 +368,10 @@ impl Answers<'_> {
                 if !is_headline {
                     answers.push(wording::also_slow(&missed));
                 }
-                wording::cause_of_shortfall(missed.metric, &rivals, is_headline)
+                wording::cause_of_shortfall(missed.metric, &rivals, is_headline, self.case.facts.is_some())
             }
             None => wording::open_symptom(open.symptom, &rivals),
         };
-        if self.case.facts.is_none() {
-            undecided = undecided.caveat(wording::system_reports_nothing());
-        }
         undecided.actions.extend(self.deciding(&open.missing_evidence).map(|one| one.action.clone()));
         answers.push(undecided);
         answers
@@ -604,6 +603,7 @@ mod tests {
             "{:#?}",
             findings.answers
         );
+        assert_eq!(findings.answers[1].evidence, ["It also explains: slow sequential reads."]);
     }
 
     #[test]

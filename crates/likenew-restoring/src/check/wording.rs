@@ -391,8 +391,9 @@ pub(super) fn cause_of_shortfall(
     metric: Metric,
     rivals: &[(&'static str, f64)],
     is_headline: bool,
+    knows_facts: bool,
 ) -> Answer {
-    let text = likely_cause(rivals);
+    let text = likely_cause(rivals, knows_facts);
     let question =
         if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
@@ -404,7 +405,7 @@ pub(super) fn cause_of_shortfall(
 }
 
 pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> Answer {
-    let text = match likely_cause(rivals) {
+    let text = match likely_cause(rivals, true) {
         text if text.starts_with("unknown") => format!("cause {text}"),
         text => text,
     };
@@ -419,23 +420,20 @@ pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
 /// Probability from which one of several causes is called the likely one: more likely than all others together.
 const PROBABLE: f64 = 0.5;
 
-/// `rivals` with their probabilities, the most likely first.
-fn likely_cause(rivals: &[(&'static str, f64)]) -> String {
+/// `rivals` with their probabilities, the most likely first. Without facts of the drive, nothing but the measurements speaks for one.
+fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> String {
+    let unknown =
+        if knows_facts { "unknown" } else { "unknown, as the system reports nothing about the drive" };
     let each = |(title, chance): &(&'static str, f64)| format!("{title} ({})", Share(*chance));
     match rivals {
-        [] => "unknown; no known cause fits".into(),
+        [] => format!("{unknown}; no known cause fits"),
         [(title, chance), ..] if *chance >= PROBABLE => format!("probably {title} ({})", Share(*chance)),
-        [only] => format!("unknown; maybe {}", each(only)),
+        [only] => format!("{unknown}; maybe {}", each(only)),
         [first @ .., last] => {
             let first: Vec<String> = first.iter().map(each).collect();
-            format!("unknown; {} or {}", first.join(", "), each(last))
+            format!("{unknown}; {} or {}", first.join(", "), each(last))
         }
     }
-}
-
-/// Without facts of the drive, nothing but the measurements speaks for a cause.
-pub(super) fn system_reports_nothing() -> &'static str {
-    "The system reports nothing about the drive or its link, so only the measurements speak for a cause."
 }
 
 // References
@@ -976,6 +974,10 @@ mod tests {
         assert_eq!(
             answer(open_symptom(Symptom::Stalls, &rivals)),
             "Stalls: cause unknown; power saving (41%) or thermal throttling (12%)"
+        );
+        assert_eq!(
+            answer(cause_of_shortfall(Metric::RandomReadQd32, &rivals, true, false)),
+            "Cause: unknown, as the system reports nothing about the drive; power saving (41%) or thermal throttling (12%)"
         );
         let rivals = [("failing surface", 0.83), ("thermal throttling", 0.12)];
         assert_eq!(
