@@ -629,14 +629,15 @@ pub(super) enum Work<'a> {
     Same,
 }
 
+/// Most applications that a sentence names.
+const NAMED_MAX: usize = 2;
+
 impl Work<'_> {
     fn words(self) -> String {
         match self {
             Self::Recording(elapsed) => format!("in the recorded {elapsed}"),
-            Self::Applications(names) => {
-                let names: Vec<String> = names.iter().map(|name| capitalize(name)).collect();
-                format!("in {}", list(&names))
-            }
+            Self::Applications(names) if names.len() <= NAMED_MAX => format!("in {}", list(names)),
+            Self::Applications(names) => format!("in {}", count(names.len() as u64, "application")),
             Self::Same => "in the same work".into(),
         }
     }
@@ -990,15 +991,15 @@ mod tests {
             answer(upgrade("fast", Worth::Yes, bar, (2400e9, 60e9), day)),
             "Upgrade to fast: 98% less waiting in the recorded 8 h (40 min → 60.0 s)"
         );
-        let names = ["word".to_owned(), "illustrator".to_owned()];
+        let names = ["Microsoft Word".to_owned(), "Adobe Illustrator".to_owned()];
         let work = Work::Applications(&names);
         assert_eq!(
             answer(upgrade("near", Worth::No, Bar::OfWaiting(0.5), (100e9, 89e9), work)),
-            "Upgrade to near: 11% less waiting in Word and Illustrator (100 s → 89.0 s); not worth it (below 50%)"
+            "Upgrade to near: 11% less waiting in Microsoft Word and Adobe Illustrator (100 s → 89.0 s); not worth it (below 50%)"
         );
         assert_eq!(
             answer(upgrade("slow", Worth::No, bar, (100e9, 109e9), work)),
-            "Upgrade to slow: 9% more waiting in Word and Illustrator (100 s → 109 s); not worth it"
+            "Upgrade to slow: 9% more waiting in Microsoft Word and Adobe Illustrator (100 s → 109 s); not worth it"
         );
         assert_eq!(
             old_data(24, 20, (30, 300), 0.52),

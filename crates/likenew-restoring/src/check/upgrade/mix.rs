@@ -125,7 +125,8 @@ impl MixOption {
 
     /// The names of its applications.
     pub(super) fn names(&self) -> Vec<String> {
-        self.applications.iter().chain(self.custom.iter().map(|of| &of.name)).cloned().collect()
+        let names = |all: Vec<Application>| all.into_iter().map(|of| of.name).collect();
+        self.all().map_or_else(|_| self.applications.clone(), names)
     }
 
     /// Whether a segment is a part of it.
