@@ -55,8 +55,13 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
     let most_telling =
         [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
-    let summary =
-        most_telling.into_iter().find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
+    // Reads that fell are a problem only where nothing else can have used the drive.
+    let reads = [("Random reads", random_reads), ("Sequential reads", sequential_reads)];
+    let reads = reads.into_iter().filter(|_| evidence.geometry.clock == Clock::Virtual);
+    let summary = most_telling
+        .into_iter()
+        .chain(reads)
+        .find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
     AgeAnswers { summary: summary.or_else(|| kept(writes, is_alone)), answers }
 }
 

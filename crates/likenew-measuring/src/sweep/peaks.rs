@@ -27,6 +27,7 @@ impl<'b, 'a> PeakCells<'b, 'a> {
         Peak {
             op,
             rate: Rate(self.fastest.speed()),
+            interval: self.fastest.interval,
             fastest: self.fastest.cell.form,
             iops: Iops(self.busiest.iops()),
             busiest: self.busiest.cell.form,

@@ -140,13 +140,15 @@ fn queue_depths(depths: &[u32]) -> String {
 pub(super) struct Peak {
     pub(super) op: Mix,
     pub(super) rate: Rate,
+    /// Of the rate; `None` of a single pass.
+    pub(super) interval: Option<Interval>,
     pub(super) fastest: Form,
     pub(super) iops: Iops,
     pub(super) busiest: Form,
 }
 
 pub(super) fn peak(peak: &Peak) -> Answer {
-    let Peak { op, rate, fastest, iops, busiest } = *peak;
+    let Peak { op, rate, fastest, iops, busiest, .. } = *peak;
     let answer = format!("{rate} ({}); {iops} ({})", place(fastest), place(busiest));
     Answer::info(format!("peak_{}", operation_id(op)), format!("Peak {} speed", operation(op)), answer)
 }
@@ -159,12 +161,23 @@ pub(super) fn summary(peaks: &[Peak]) -> String {
 /// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with the place that it was
 /// reached at.
 fn peak_summary(peak: &Peak) -> String {
-    let Peak { op, rate, fastest, iops, busiest } = *peak;
-    let op = operation(op);
+    let Peak { op, fastest, iops, busiest, .. } = *peak;
+    let (op, rate) = (operation(op), peak_rate(peak));
     if fastest == busiest {
         return format!("peak {op} {rate} and {iops} ({})", place(fastest));
     }
     format!("peak {op} {rate} ({}) and {iops} ({}, QD{})", place(fastest), block(busiest), busiest.depth)
+}
+
+/// `33.7 MB/s (24.1–43.3)`, and without the range where it is narrower than what matters.
+fn peak_rate(peak: &Peak) -> String {
+    let half = peak.interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
+    match peak.interval {
+        Some(Interval { low, high }) if half > DIFFERENCE * peak.rate.0 => {
+            with_range(peak.rate, Rate(low.max(0.0)), Rate(high))
+        }
+        _ => peak.rate.to_string(),
+    }
 }
 
 pub(super) const MEASURED_ONCE: &str =
@@ -633,7 +646,9 @@ mod tests {
 
     #[test]
     fn peaks_say_where_they_are() {
-        let read = Peak { op: READ, rate: Rate(493e6), fastest: LARGE, iops: Iops(57_600.0), busiest: SMALL };
+        let interval = Some(Interval { low: 490e6, high: 496e6 });
+        let (rate, iops) = (Rate(493e6), Iops(57_600.0));
+        let read = Peak { op: READ, rate, interval, fastest: LARGE, iops, busiest: SMALL };
         assert_eq!(
             text(&peak(&read)),
             "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
@@ -646,6 +661,8 @@ mod tests {
             summary(&[Peak { busiest: LARGE, ..read }]),
             "Peak read 493 MB/s and 57,600 IOPS (1 MiB sequential, QD4)."
         );
+        let wide = Peak { interval: Some(Interval { low: 400e6, high: 586e6 }), busiest: LARGE, ..read };
+        assert_eq!(summary(&[wide]), "Peak read 493 MB/s (400–586) and 57,600 IOPS (1 MiB sequential, QD4).");
         assert_eq!(
             text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
             "Block size, sequential read: 1 MiB reaches 90% of the peak (456 MB/s of 488 MB/s)."
