@@ -138,21 +138,23 @@ impl<'a> Curve<'a> {
 ///
 /// The first I/O includes the seek, and when it ends, the drive has done a part of the others in flight. So time is
 /// taken between two ends of I/Os with as many others in flight, of which the drive has done as much on average: from
-/// the first end to the last one before the queue begins to empty. Where not all I/Os are samples, it is taken to the
-/// end, and that part is small against all of the bytes.
+/// the first end to the last one before the queue begins to empty. Where there are too few for that, or too many to be
+/// samples, of which that part is small, it is taken to the end.
 pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     let whole = segment.bytes_per_s()?;
     let mut samples: Vec<&Sample> = segment.samples.iter().collect();
     samples.sort_by_key(|sample| sample.done);
     let Some((first, later)) = samples.split_first() else { return Some(whole) };
     let total = segment.total();
-    let (bytes, span) = if samples.len() as u64 == total.ios {
-        let emptying = segment.workload.depth().max(1) as usize - 1;
-        let full = &later[..later.len().saturating_sub(emptying)];
-        let end = full.last().map_or(first.done, |last| last.done);
-        (full.iter().map(|sample| sample.bytes()).sum(), end.since(first.done))
-    } else {
-        (total.bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done))
+    // Ends come in rounds, one for each place of the queue; within a round they may be uneven.
+    let depth = segment.workload.depth().max(1) as usize;
+    let full = later.len().saturating_sub(depth - 1);
+    let full = &later[..full - full % depth];
+    let (bytes, span) = match full.last() {
+        Some(last) if samples.len() as u64 == total.ios => {
+            (full.iter().map(|sample| sample.bytes()).sum(), last.done.since(first.done))
+        }
+        _ => (total.bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done)),
     };
     let is_known = bytes > 0 && span > Nanos::ZERO;
     Some(if is_known { bytes as f64 / span.as_secs_f64() } else { whole })
@@ -266,6 +268,11 @@ mod tests {
         let link = f64::from(1 << 20) / 4e-3;
         let rate = transfer_rate(&shared).unwrap();
         assert!((rate / link - 1.0).abs() < 1e-9, "{rate} of {link}");
+        // They end in pairs, soon after one another.
+        for ends in [&[12, 14, 20, 22, 28, 30, 36, 38][..], &[12, 14, 20, 22, 28, 30, 36]] {
+            let paired = transfer_rate(&reads(ends, 8)).unwrap();
+            assert!((paired / link - 1.0).abs() < 1e-9, "{paired} of {link}");
+        }
         // One after the other: each takes the time of one.
         let alone = transfer_rate(&reads(&[10, 14, 18, 22, 26], 5)).unwrap();
         assert!((alone / link - 1.0).abs() < 1e-9, "{alone} of {link}");
