@@ -13,7 +13,7 @@ use likenew_diagnosis::{
 
 use super::check_options::CatalogMatch;
 use super::results::PauseLatencies;
-use super::wording::{self, Explained, Magnitude, Shortfall, Source, Speeds, Subject};
+use super::wording::{self, Explained, Magnitude, Shortfall, Source, Speed, Speeds, Subject};
 
 /// Pieces of evidence for a cause that its answer lists, and of those against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
@@ -145,8 +145,13 @@ impl Answers<'_> {
             (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom, self.magnitude(*symptom)),
             (None, None) => self.headline_without_problem(),
         };
+        let state = match (problems.is_empty(), headline.standing) {
+            (false, _) => Speed::Slow,
+            (true, Standing::Good) => Speed::Healthy,
+            (true, _) => Speed::Unknown,
+        };
         match self.danger() {
-            Some(found) => (wording::with_danger(found, &summary, !problems.is_empty()), headline),
+            Some(found) => (wording::with_danger(found, &summary, state), headline),
             None => (summary, headline),
         }
     }
@@ -621,6 +626,27 @@ mod tests {
             )
         );
         assert!(sleep.actions.iter().all(|action| action.command.is_some()), "{:?}", sleep.actions);
+    }
+
+    #[test]
+    fn a_danger_stands_before_a_speed_that_is_healthy() {
+        let mut measured = found("host_memory", &[]);
+        measured.evidence_for.push(likenew_diagnosis::EvidenceItem {
+            name: "wide",
+            sentence: "Reads over the whole drive take 1.57×.".into(),
+            chance: 1.0,
+            bits: 3.0,
+            is_measured: true,
+        });
+        let diagnosis = Diagnosis { latent: vec![measured], ..diagnosis(Vec::new()) };
+        let findings = findings(&[(READ, narrow(100e6))], true, &diagnosis);
+        assert!(
+            findings.summary.ends_with("host_memory is at work. No metric is slow."),
+            "{}",
+            findings.summary
+        );
+        let other = findings.answers.iter().find(|answer| answer.question == "Other problem").unwrap();
+        assert_eq!(other.answer, "host_memory is at work", "a measured effect is one");
     }
 
     #[test]

@@ -263,13 +263,23 @@ pub(super) fn power_saving(found: &FoundCause, ratio: f64, after_pause: Nanos, b
     Answer::info(cause_id(found), "Power saving", answer)
 }
 
+/// What a check found of the speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speed {
+    Slow,
+    Healthy,
+    Unknown,
+}
+
 /// A cause that endangers the drive: said after a speed problem, or first if there is none.
-pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> String {
+pub(super) fn with_danger(found: &FoundCause, summary: &str, state: Speed) -> String {
     let statement = &found.statement;
-    if is_slow {
-        format!("{summary} Also: {statement}.")
-    } else {
-        format!("{}: {statement}. {summary}", capitalize(found.descriptor.title))
+    match state {
+        Speed::Slow => format!("{summary} Also: {statement}."),
+        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found.descriptor.title)),
+        Speed::Healthy => {
+            format!("{}: {statement}. No metric is slow.", capitalize(found.descriptor.title))
+        }
     }
 }
 
@@ -355,10 +365,17 @@ pub(super) fn to_confirm(action: &Action) -> String {
 
 pub(super) fn latent(found: &FoundCause) -> Answer {
     let id = cause_id(found);
-    if found.is_problem() {
-        Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
-    } else {
-        Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
+    // What was measured of it is an effect, even if no metric is slow.
+    let shows = found.evidence_for.iter().any(|item| item.is_measured);
+    match (found.is_problem(), shows) {
+        (true, true) => Answer::problem(id, "Other problem", found.statement.clone()),
+        (true, false) => {
+            Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
+        }
+        (false, true) => Answer::info(id, "Also found", format!("{}; no metric is slow", found.statement)),
+        (false, false) => {
+            Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
+        }
     }
 }
 
