@@ -37,11 +37,8 @@ impl Page {
     pub(super) fn whole_answer(&self, answer: &Answer) -> Vec<String> {
         let mut lines = self.marked(answer.standing, &wording::answer(answer), 0, usize::MAX);
         let blank = " ".repeat(INDENT);
-        // Most answers give their number and its interval already.
-        if let Some(estimate) = answer.estimate.as_ref().map(wording::estimate)
-            && !answer.answer.contains(&estimate)
-        {
-            lines.extend(self.wrap(&estimate, &blank, INDENT));
+        if let Some(interval) = wording::interval(answer) {
+            lines.extend(self.wrap(&interval, &blank, INDENT));
         }
         for sentence in &answer.evidence {
             lines.extend(self.wrap(&clean(sentence), &blank, INDENT));
