@@ -156,3 +156,30 @@ pub(crate) fn width() -> usize {
         .or_else(of_environment)
         .unwrap_or(WITHOUT_TERMINAL)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &Path) -> Result<(), String> {
+        let output = Output {
+            details: false,
+            quiet: false,
+            html: None,
+            json: Some(json.to_owned()),
+            color: ColorChoice::Never,
+        };
+        check_files(&output).map_err(|failure| failure.message())
+    }
+
+    #[test]
+    fn a_report_is_refused_before_the_run_where_it_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(check(&folder.path().join("report.json")), Ok(()));
+        assert_eq!(check(Path::new("-")), Ok(()));
+        assert_eq!(check(Path::new("report.json")), Ok(()), "in the current folder");
+        let missing = check(Path::new("no/such/folder.json")).unwrap_err();
+        assert_eq!(missing, "likenew: cannot write no/such/folder.json: the folder no/such does not exist");
+        assert!(check(folder.path()).unwrap_err().ends_with("it is a folder; give the name of a file"));
+    }
+}

@@ -848,6 +848,25 @@ mod tests {
     }
 
     #[test]
+    fn an_absurd_plan_is_refused_with_its_own_time() {
+        let day = Nanos::from_secs(86_400);
+        assert_eq!(
+            plan_too_long(644 << 40, 644 << 40, Nanos(day.0 * 200), true),
+            "this plan would run for 200 days and write about 644 TiB; give less time, fewer bytes or fewer passes"
+        );
+        assert_eq!(
+            plan_too_long(2 << 40, 1 << 40, Nanos(day.0 * 200), false),
+            "this plan never ends; give less time, fewer bytes or fewer passes"
+        );
+    }
+
+    #[test]
+    fn resuming_says_what_is_repeated() {
+        assert_eq!(going_on(7, 0), "Resuming after 7 tests; replaying what they wrote first.");
+        assert_eq!(going_on(1, 2), "Resuming after 1 test and 2 probes; replaying what they wrote first.");
+    }
+
+    #[test]
     fn errors_in_plans_name_file_line_and_key() {
         assert_eq!(
             plan_error("day.toml", Some(7), Some("options.pattern"), "expected a string"),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::flash_counters::FlashCounters;
-use likenew_core::quantity::{Iops, Latency, Number, Rate, Size};
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
 use likenew_core::units::{Nanos, amount};
 use likenew_nbd::serve_stats::{Lag, ServeStats};
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
@@ -24,10 +24,14 @@ pub(crate) fn simulated_drive(drive: &Explanation) -> String {
     )
 }
 
-pub(crate) fn ceiling(ceiling: &Ceiling) -> String {
+/// `compresses`: the limit is for data that does not compress.
+pub(crate) fn ceiling(ceiling: &Ceiling, compresses: bool) -> String {
     let limit = ceiling.limit();
     let rated = match (&ceiling.advertised, ceiling.advertised_share()) {
-        (Some(value), Some(share)) => format!(" (rated {value}, {:.0}% of the limit)", share * 100.0),
+        (Some(value), Some(share)) if compresses && share > 1.0 => {
+            format!(" (rated {value} for compressible data)")
+        }
+        (Some(value), Some(share)) => format!(" (rated {value}, {} of the limit)", Share(share)),
         _ => String::new(),
     };
     format!("{}: {}, limited by {}{rated}", ceiling.rate_name, limit.value, limit.bottleneck)

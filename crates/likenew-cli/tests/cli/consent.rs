@@ -62,6 +62,6 @@ fn a_file_is_overwritten_with_consent_and_keeps_its_length() {
 fn consent_to_what_needs_none_is_a_mistake() {
     let sandbox = Sandbox::new();
     for target in [".", "sim:tiny-flash", "nop:"] {
-        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("Leave it out");
+        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("leave it out");
     }
 }

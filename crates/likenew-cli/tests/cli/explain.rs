@@ -30,7 +30,7 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
         boxes(&text),
         ["host link", "firmware", "write buffer", "translation layer: page map", "40 dies on 10 channels"]
     );
-    for words in ["used: the first", "7.3%", "6.8%", "tPROG", "900 µs", "limited by dies"] {
+    for words in ["used: all of it", "7.3%", "6.8%", "tPROG", "900 µs", "limited by dies"] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
     assert_eq!(
@@ -96,7 +96,7 @@ fn ceilings_of_a_volume_depend_on_its_bucket() {
     }
     let drive = json("cloud-gp2-100gib");
     assert_eq!(
-        by_name(&drive["times"], "name", "a full bucket lasts, at the burst rate")["value"],
+        by_name(&drive["times"], "name", "full credits last, at burst rate")["value"],
         2_000_000_000_000u64
     );
 }

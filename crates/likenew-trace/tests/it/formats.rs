@@ -135,9 +135,9 @@ fn what_was_passed_over_is_counted() {
         (TRACEFS, "1 line of another event was skipped"),
         (TRACEFS, "the kernel lost events once"),
         (TRACEFS, "1 request that moves no blocks was skipped"),
-        (TRACEFS, "1 I/Os ended with an error"),
+        (TRACEFS, "1 I/O ended with an error"),
         (BLK_TRACER, "1 completion without a start was skipped"),
-        ("fio version 2 iolog\nf read 0 512\nf read 0 512\n", "says nothing of time"),
+        ("fio version 2 iolog\nf read 0 512\nf read 0 512\n", "the trace has no times"),
     ] {
         let (trace, _) = read(text);
         let notes = trace.notes();
