@@ -6,7 +6,7 @@ use std::io;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::plan::Plan;
-use likenew_core::quantity::{Number, Share, Size};
+use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 
@@ -26,6 +26,11 @@ pub fn lowercase_first(text: &str) -> String {
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", Number(number as f64))
+}
+
+/// A rate without its unit, before another one with it.
+pub fn number_of(rate: Rate) -> String {
+    rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -374,6 +379,7 @@ mod tests {
         );
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a", "b"]), "a and b");
+        assert_eq!(number_of(Rate(67.6e6)), "67.6");
         assert_eq!(list(&["a"]), "a");
         assert_eq!(list(&[] as &[&str]), "");
         assert_eq!(capitalize("random write"), "Random write");

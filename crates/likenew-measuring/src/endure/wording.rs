@@ -10,7 +10,7 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count};
+use likenew_procedure_support::wording::{capitalize, count, number_of};
 
 use super::level::Cliff;
 use super::test_series::KneeRow;
@@ -114,11 +114,6 @@ fn changes_in_all(answer: Answer, number: usize) -> Answer {
         1 => answer,
         _ => answer.with_evidence(format!("Speed changes {number} times in all tests together.")),
     }
-}
-
-/// A rate without its unit, before another one with it.
-fn number_of(rate: Rate) -> String {
-    rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
 
 /// `writes`, `reads`, `mixes of 70% reads`.

@@ -11,7 +11,7 @@ use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{command, count, recondition_command};
+use likenew_procedure_support::wording::{command, count, number_of, recondition_command};
 
 use super::part::Unit;
 
@@ -85,11 +85,6 @@ pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize
 pub(super) fn more_parts(unit: Unit, number: u32, again: &Rerun) -> Action {
     let parts = count(number.into(), unit.noun());
     again.action("more_parts", &format!("Write {parts}, enough to tell one speed from two"))
-}
-
-/// A rate without its unit, before another one with it.
-fn number_of(rate: Rate) -> String {
-    rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
 
 /// `falls evenly`, and without the adverb where no line goes through both ends.
@@ -219,8 +214,7 @@ pub(super) fn settled(of: &Settled) -> Answer {
 /// Open, as another pass may change it again; `limit`: the change that would not count.
 pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
     let change = SpeedChange(last.0 / first.0);
-    let from = first.to_string();
-    let from = from.trim_end_matches(" MB/s");
+    let from = number_of(first);
     let text = format!(
         "{change} after {passes} passes ({from} → {last}); another pass would show whether that is the end"
     );

@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, command, count};
+use likenew_procedure_support::wording::{capitalize, command, count, number_of};
 
 // What it is for, and what it writes
 
@@ -239,11 +239,6 @@ pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
     let answer =
         format!("{} → {last}, {slower} slower; normal for a hard disk, not for flash", number_of(first));
     Answer::info(ENDS_ID, ENDS, answer)
-}
-
-/// A rate without its unit, before another one with it.
-fn number_of(rate: Rate) -> String {
-    rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
 
 /// The same of a hard disk, which is built so.
