@@ -1,7 +1,7 @@
 /** The words for answers and actions. */
 
 import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
-import { spell, withRange } from "./units";
+import { rangeOf, spell, withRange } from "./units";
 
 /** The mark before an answer, and its meaning in a word; measurements have none. */
 export const MARKS: Record<Standing, { mark: string; word: string } | null> = {
@@ -28,8 +28,23 @@ export function answerWords({ question, answer }: Answer): string {
 }
 
 /** `77.2 MB/s (76.4–77.9)`, or the value alone if the interval adds nothing. */
-export function estimateWords({ value, low, high, unit }: Estimate): string {
+function estimateWords({ value, low, high, unit }: Estimate): string {
   return withRange(spell(value, unit), spell(low, unit), spell(high, unit));
+}
+
+/**
+ * The line about the number of an answer: `Interval: 15.9–24.7 MB/s` below one that names the number. Nothing where
+ * that is said already, where the interval is the number alone, and where nothing says what a bare number counts.
+ */
+export function intervalWords({ answer, estimate, evidence }: Answer): string | null {
+  if (!estimate) return null;
+  const { value, low, high, unit } = estimate;
+  const interval = rangeOf(spell(low, unit), spell(high, unit));
+  const numbers = interval.replace(/[^\d]+$/, "");
+  const isSaid = [answer, ...evidence].some((text) => text.includes(numbers));
+  if (unit === "" || unit === "1" || spell(low, unit) === spell(high, unit) || isSaid) return null;
+  if (answer.includes(spell(value, unit))) return `Interval: ${interval}`;
+  return ["%", "share", "×"].includes(unit) ? null : `Estimate: ${estimateWords(estimate)}`;
 }
 
 export interface ActionGroup {

@@ -139,7 +139,7 @@ function lastIndexOf(words: string[], sought: string[]): number {
 /** Three significant digits, with commas between thousands; below 0.001 and from 10¹⁵ on in powers of ten. */
 function digits(value: number): string {
   if (value === 0) return "0";
-  if (value < 1e-3 || value >= 1e15) return scientific(value);
+  if (value < 1e-4 || value >= 1e15) return scientific(value);
   const below = Math.floor(Math.log10(value));
   // 9.996 is rounded up to 10.0.
   const exponent = below + (Math.round(value / 10 ** (below - 2)) >= 1000 ? 1 : 0);
@@ -148,13 +148,19 @@ function digits(value: number): string {
   return grouped((Math.round(value / step) * step).toFixed(0));
 }
 
-/** Whole percents from 10% on, and just below 100% a decimal more, so that 99.8% is not shown as all. */
+/** Whole percents from 10% on, a decimal below, and just below 100% one, too, so that 99.8% is not shown as all. */
 function share(of: number): string {
   const percent = of * 100;
   const nearlyAll = percent > 99 && percent < 100;
   if (percent >= 9.95 && percent < 999.5 && !nearlyAll) return `${fixed(percent, 0)}%`;
-  const text = digits(percent);
+  const text = shortPercent(percent);
   return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text}%`;
+}
+
+/** A decimal, and one significant digit of what is less, so that little is not shown as nothing. */
+function shortPercent(percent: number): string {
+  if (percent >= 999.5 || percent < 1e-3) return digits(percent);
+  return fixed(percent, percent >= 0.095 ? 1 : -Math.floor(Math.log10(percent)));
 }
 
 function plain(value: number): string {

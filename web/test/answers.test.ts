@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { actionGroups, actionParts, estimateWords, numberColumns, standingOf, summaryOf } from "../src/answers";
+import { actionGroups, actionParts, intervalWords, numberColumns, standingOf, summaryOf } from "../src/answers";
 import type { Action, Answer } from "../src/Document";
 import { example } from "./documents";
 
@@ -23,9 +23,14 @@ test("a document without summary says its first answer", () => {
   expect(summaryOf(document)).toBe("This run gave no answers.");
 });
 
-test("an estimate has its interval where that adds something", () => {
-  expect(estimateWords({ value: 77.2e6, low: 76.4e6, high: 77.9e6, unit: "bytes/s" })).toBe("77.2 MB/s (76.4–77.9)");
-  expect(estimateWords({ value: 5, low: 5, high: 5, unit: "" })).toBe("5");
+test("an interval is said where it adds something", () => {
+  const line = (answer: string, value: number, low: number, high: number, unit: string) =>
+    intervalWords({ ...(example("bench-used").answers[0] as Answer), answer, estimate: { value, low, high, unit } });
+  expect(line("77.2 MB/s, steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s")).toBe("Interval: 76.4–77.9 MB/s");
+  expect(line("steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s")).toBe("Estimate: 77.2 MB/s (76.4–77.9)");
+  expect(line("unchanged", -0.1, -0.9, 0.7, "%")).toBe(null);
+  expect(line("QD1", 1, 1, 8, "1")).toBe(null);
+  expect(line("26% of new", 26, 26, 26, "%")).toBe(null);
 });
 
 test("each command is listed once, what repairs before what decides", () => {

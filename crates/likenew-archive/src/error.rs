@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::InputError;
+use likenew_core::system_error::reason;
 
 use crate::wording::advice;
 
@@ -11,7 +12,7 @@ use crate::wording::advice;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The operating system refused.
-    #[error("could not {action} {}: {source}; {}", path.display(), advice(source))]
+    #[error("could not {action} {}: {}; {}", path.display(), reason(source), advice(source))]
     System {
         /// The attempted operation: "write".
         action: &'static str,
@@ -20,11 +21,11 @@ pub enum ArchiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Nothing is there.
+    #[error("{} does not exist; likenew report --list shows kept runs", .0.display())]
+    NoSuchRun(PathBuf),
     /// The folder is something else.
-    #[error(
-        "{} is not a run folder: it has no {missing}; give a folder that holds plan.toml, machine.json and segments.jsonl",
-        path.display()
-    )]
+    #[error("{} is not a run folder (no {missing}); likenew report --list shows kept runs", path.display())]
     NotARun {
         /// The folder.
         path: PathBuf,
@@ -93,6 +94,12 @@ impl ArchiveError {
             InputError::System(source) => Self::System { action: "read", path, source },
             error => Self::Broken { path, line, reason: error.to_string() },
         }
+    }
+
+    /// Why a folder is no run.
+    pub(crate) fn not_a_run(path: &Path, missing: &'static str) -> Self {
+        let path = path.to_owned();
+        if path.exists() { Self::NotARun { path, missing } } else { Self::NoSuchRun(path) }
     }
 
     pub(crate) fn damaged_file(path: &Path, line: Option<usize>, reason: impl ToString) -> Self {

@@ -77,7 +77,7 @@ impl Record {
         let header = Header::open(folder)?;
         let mut notes = Vec::new();
         let segments = lines::read(&folder.join(SEGMENTS), &mut notes)?;
-        let segments: Vec<Segment> = segments.ok_or_else(|| not_a_run(folder, SEGMENTS))?;
+        let segments: Vec<Segment> = segments.ok_or_else(|| ArchiveError::not_a_run(folder, SEGMENTS))?;
         check(&folder.join(SEGMENTS), segments.iter().map(Segment::check))?;
         let mut observations: Vec<Observation> =
             lines::read(&folder.join(OBSERVATIONS), &mut notes)?.unwrap_or_default();
@@ -151,13 +151,9 @@ struct Version {
 fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, ArchiveError> {
     let path = folder.join(name);
     input::read_text(&path, kind).map_err(|error| match error {
-        error if error.is_missing() => not_a_run(folder, name),
+        error if error.is_missing() => ArchiveError::not_a_run(folder, name),
         error => ArchiveError::input(&path, None)(error),
     })
-}
-
-fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
-    ArchiveError::NotARun { path: folder.to_owned(), missing }
 }
 
 /// Findings can be computed again, so damage to them must not block access to the evidence.

@@ -49,7 +49,7 @@ impl Run {
     /// Continues a run.
     pub(crate) fn reopen(path: &Path) -> Result<Self, ArchiveError> {
         if !path.join(SEGMENTS).exists() {
-            return Err(ArchiveError::NotARun { path: path.to_owned(), missing: SEGMENTS });
+            return Err(ArchiveError::not_a_run(path, SEGMENTS));
         }
         Self::open_segments(path, OpenOptions::new().append(true).read(true))
     }

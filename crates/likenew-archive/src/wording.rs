@@ -30,7 +30,7 @@ pub(crate) fn incomplete_line(number: usize) -> String {
 
 pub(crate) fn unfinished_line(file: &str, number: usize) -> String {
     format!(
-        "{file} ends in the middle of line {number}: the run was cut off there, or is still being written; that line is left out"
+        "{file} ends in the middle of line {number}, which is left out: the run stopped in the middle of a test, or goes on"
     )
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn too_many_lines(most: usize) -> String {
     format!("it has more than {most} lines, which no run writes")
 }
 
-pub(crate) const READS_BACK_DIFFERENTLY: &str = "it reads back as something else";
+pub(crate) const READS_BACK_DIFFERENTLY: &str = "it failed its read-back check";
 
 pub(crate) fn no_samples(error: &ParquetError) -> String {
     format!("it was not closed, or is not a file of samples ({error})")
@@ -62,7 +62,7 @@ pub(crate) fn short_column(index: usize, rows: usize, expected: usize) -> String
 }
 
 pub(crate) const OTHER_COLUMNS: &str = "it has other columns than a file of samples";
-pub(crate) const NUMBERS_CONTRADICT: &str = "its numbers contradict each other";
+pub(crate) const NUMBERS_CONTRADICT: &str = "its values are inconsistent";
 pub(crate) const OUTCOME_TOO_LARGE: &str = "an outcome of too many bytes";
 pub(crate) const ERRNO_IMPOSSIBLE: &str = "an impossible error number";
 pub(crate) const STREAM_TOO_LARGE: &str = "a stream number beyond 65535";

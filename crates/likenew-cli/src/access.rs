@@ -106,8 +106,7 @@ fn ask_for_step(
     journal: Option<&Path>,
     run_arguments: &ExecutionArguments,
 ) -> Result<(), Failure> {
-    let Some(path) = resolved_target.path().filter(|_| !resolved_target.is_folder()).map(Path::display)
-    else {
+    let Some(path) = resolved_target.path().filter(|_| !resolved_target.is_folder()) else {
         return match step {
             Some(StepName::DiscardUnused) => resolved_target.confirm_preserve(run_arguments, journal),
             _ => Ok(()),
@@ -121,9 +120,10 @@ fn ask_for_step(
             resolved_target.ask_for_consent(run_arguments)?;
             resolved_target.refuse_writing()
         }
+        _ if resolved_target.is_file() => Err(Failure::Refused(wording::file_for_recondition(path))),
         Some(StepName::DiscardUnused) => {
-            Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path)))
+            Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path.display())))
         }
-        _ => Err(Failure::Refused(wording::not_a_folder_for_recondition(path))),
+        _ => Err(Failure::Refused(wording::device_for_recondition(path))),
     }
 }

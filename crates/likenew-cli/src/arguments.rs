@@ -29,7 +29,9 @@ mod verify;
 mod watch;
 mod xray;
 
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -104,7 +106,7 @@ pub(crate) enum Command {
     Endure(Endure),
     /// Measure, age the drive, and measure again: new against used
     Age(Age),
-    /// Does compressible data make the drive faster, and do your files?
+    /// Is compressible data faster, and how compressible are your files?
     Data(Data),
     /// How much of the speed is the page cache or the drive's cache?
     Cache(Cache),
@@ -136,7 +138,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Evaluate a kept run again, without the drive
     Judge(Judge),
-    /// Import results of fio, and traces
+    /// Import fio results and traces
     Import(Import),
     /// Continue an interrupted run
     Resume(Resume),
@@ -150,7 +152,7 @@ pub(crate) struct TargetArguments {
     /// A folder, a file, a block device, or a simulated drive such as 'sim:tiny-flash?state=used' (quote the ?)
     #[arg(help_heading = Option::<&'static str>::None)]
     pub(crate) target: String,
-    /// Seed of all randomness [default: 0]
+    /// Random seed [default: 0]
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
@@ -203,7 +205,7 @@ impl From<ExecutionArguments> for RunArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = ARCHIVE)]
 pub(crate) struct ArchiveArguments {
-    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) archive: Option<PathBuf>,
     /// Do not keep this run
@@ -225,11 +227,11 @@ pub(crate) struct ExecutionArguments {
     /// Also keep every I/O, as samples.parquet in the run folder
     #[arg(long, help_heading = ARCHIVE, hide_short_help = true)]
     pub(crate) samples: bool,
-    /// Overwrite a block device or an existing file and LOSE what it holds. ID is its serial number or what stands
-    /// for it; without this option the refusal says which
+    /// Overwrite a block device or an existing file and LOSE what it holds. ID is the drive's serial number or the
+    /// file's name; run without --consent to see it
     #[arg(long, help_heading = SAFETY, value_name = "ID")]
     pub(crate) consent: Option<String>,
-    /// File systems and partition tables that may be destroyed with it, by name
+    /// File systems and partition tables that may be destroyed with it, such as ext4,gpt
     #[arg(long, help_heading = SAFETY, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
     pub(crate) destroy: Vec<String>,
     /// Wait while another run uses the same drive, instead of refusing
@@ -369,12 +371,26 @@ pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Opt
     Some(wording::unknown_command(parent.as_deref(), typed, near))
 }
 
+/// The sentence for an option that takes a whole number and got something else, which clap says in words of Rust's
+/// parser; `None` for clap's other errors.
+pub(crate) fn not_a_whole_number(error: &clap::Error) -> Option<String> {
+    let reason = error.source()?.downcast_ref::<ParseIntError>()?;
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (option, typed) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let option = option.split(' ').next().unwrap_or(option);
+    Some(match reason.kind() {
+        IntErrorKind::PosOverflow => wording::option_too_large(option, typed),
+        _ => wording::option_takes_a_whole_number(option, typed),
+    })
+}
+
 /// Something that can be left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// Yes
     On,
-    /// No
     Off,
 }
 
@@ -390,7 +406,7 @@ pub(crate) enum EngineName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// A job file of fio
+    /// An fio job file
     Fio,
 }
 
@@ -450,6 +466,20 @@ mod tests {
             Some("unknown command \"shwo\"; did you mean \"show\"? likenew sim --help lists all commands")
         );
         assert_eq!(sentence(&["check"]), None, "what else is wrong is said by clap");
+    }
+
+    #[test]
+    fn what_is_no_whole_number_is_said_in_plain_words() {
+        let sentence = |value: &str| {
+            let words = ["likenew", "bench", "sim:tiny-flash", "--passes", value];
+            not_a_whole_number(&parse(words.iter().map(OsString::from)).unwrap_err())
+        };
+        assert_eq!(sentence("many").as_deref(), Some("--passes takes a whole number, not \"many\""));
+        assert_eq!(sentence("2.5").as_deref(), Some("--passes takes a whole number, not \"2.5\""));
+        assert_eq!(
+            sentence("99999999999999999999").as_deref(),
+            Some("--passes 99999999999999999999 is too large")
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) fn ops(
     resolved_target: &ResolvedTarget,
 ) -> Result<Vec<Mix>, Failure> {
     if asked.iter().any(|op| op.writes()) {
-        resolved_target.refuse_writing()?;
+        resolved_target.refuse_writing().map_err(with_op_read_hint)?;
     }
     Ok(match asked {
         [] if resolved_target.is_writable() => usual,
@@ -26,6 +26,13 @@ pub(crate) fn ops(
         }
         asked => asked.to_vec(),
     })
+}
+
+fn with_op_read_hint(failure: Failure) -> Failure {
+    match failure {
+        Failure::Refused(text) => Failure::Refused(wording::with_op_read_hint(&text)),
+        other => other,
+    }
 }
 
 /// The span on the command line; otherwise the default, or less if the target is smaller, in whole steps.

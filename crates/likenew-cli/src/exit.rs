@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use likenew_archive::ArchiveError;
 use likenew_core::input::InputError;
 use likenew_core::lab_error::LabError;
+use likenew_core::system_error;
 use likenew_run::run::RunError;
 use likenew_run::runner::RunnerError;
 
@@ -93,7 +94,11 @@ impl Failure {
 
 /// An error and its causes, each once: many errors already end with their cause.
 fn with_causes(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |message, cause| match cause.to_string() {
+    let text = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<std::io::Error>() {
+        Some(system) => system_error::reason(system),
+        None => cause.to_string(),
+    };
+    error.chain().fold(String::new(), |message, cause| match text(cause) {
         cause if message.contains(&cause) => message,
         cause if message.is_empty() => cause,
         cause => format!("{message}: {cause}"),
@@ -104,7 +109,7 @@ fn with_causes(error: &anyhow::Error) -> String {
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Self {
         let is_typed_wrong = match &error {
-            ArchiveError::NotARun { .. } => true,
+            ArchiveError::NotARun { .. } | ArchiveError::NoSuchRun(_) => true,
             ArchiveError::System { source, .. } => {
                 matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
             }

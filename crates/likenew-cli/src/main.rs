@@ -63,10 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows clap's message, and how to quote a target if one is missing, because a shell may have expanded it. An
-/// unknown command has a sentence of ours.
+/// Shows clap's message, and an example if the target is missing. An unknown command and what is no whole number have
+/// sentences of ours.
 fn refuse(error: &clap::Error) -> ! {
-    if let Some(sentence) = arguments::unknown_command(error, std::env::args().nth(1)) {
+    let command = std::env::args().nth(1);
+    let ours = arguments::unknown_command(error, command.clone());
+    if let Some(sentence) = ours.or_else(|| arguments::not_a_whole_number(error)) {
         anstream::eprintln!("{}", wording::error(sentence));
         std::process::exit(error.exit_code());
     }
@@ -74,8 +76,9 @@ fn refuse(error: &clap::Error) -> ! {
         && error.to_string().contains("TARGET");
     // If this fails there is no other output to report to.
     let _ = error.print();
-    if is_target_missing {
-        anstream::eprintln!("{}", wording::QUOTE_TARGETS);
+    // What `likenew sim` calls a target is a simulated drive alone.
+    if let Some(command) = command.filter(|name| is_target_missing && name != "sim") {
+        anstream::eprintln!("{}", wording::example_target(&command));
     }
     std::process::exit(error.exit_code());
 }

@@ -97,6 +97,7 @@ pub(crate) fn measure(
     mut request: Request<'_>,
     mut plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
 ) -> Result<Exit, Failure> {
+    output::check_files(&request.run_arguments.output)?;
     let is_several = request.targets.len() > 1;
     if is_several && (request.prints_plan || request.run_arguments.export.is_some()) {
         return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));

@@ -65,6 +65,23 @@ pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Fa
     print_page(output)
 }
 
+/// Refuses files that cannot be written, before hours are spent on what they are for.
+///
+/// # Errors
+/// Wrong usage: the folder does not exist, or a folder is there.
+pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
+    for path in [&output.json, &output.html].into_iter().flatten().filter(|path| *path != Path::new("-")) {
+        if path.is_dir() {
+            return Err(Failure::Usage(wording::folder_instead_of_file(path)));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::Usage(wording::no_folder_for(path, folder)));
+        }
+    }
+    Ok(())
+}
+
 fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabeledDocument>, Failure> {
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);
@@ -138,4 +155,31 @@ pub(crate) fn width() -> usize {
         .map(|(width, _)| usize::from(width.0))
         .or_else(of_environment)
         .unwrap_or(WITHOUT_TERMINAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &Path) -> Result<(), String> {
+        let output = Output {
+            details: false,
+            quiet: false,
+            html: None,
+            json: Some(json.to_owned()),
+            color: ColorChoice::Never,
+        };
+        check_files(&output).map_err(|failure| failure.message())
+    }
+
+    #[test]
+    fn a_report_is_refused_before_the_run_where_it_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(check(&folder.path().join("report.json")), Ok(()));
+        assert_eq!(check(Path::new("-")), Ok(()));
+        assert_eq!(check(Path::new("report.json")), Ok(()), "in the current folder");
+        let missing = check(Path::new("no/such/folder.json")).unwrap_err();
+        assert_eq!(missing, "likenew: cannot write no/such/folder.json: the folder no/such does not exist");
+        assert!(check(folder.path()).unwrap_err().ends_with("it is a folder; give the name of a file"));
+    }
 }

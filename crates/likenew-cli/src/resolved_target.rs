@@ -229,6 +229,16 @@ impl ResolvedTarget {
         )
     }
 
+    /// Whether it is an ordinary file.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(
+            self,
+            Self::Real(_, PathKind::File { .. })
+                | Self::Overwrite(_, PathKind::File { .. }, _)
+                | Self::Preserve(_, PathKind::File { .. }, ..)
+        )
+    }
+
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
         match self {

@@ -30,7 +30,7 @@ pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileS
     match found {
         Ok(found) => {
             name(&found.refusals);
-            as_options(found).map(Some)
+            as_options(found, &folders).map(Some)
         }
         Err(ScanError::Interrupted) => Ok(None),
         Err(ScanError::LabError(lab_error)) => Err(lab_error.into()),
@@ -53,10 +53,11 @@ fn name(refusals: &Refusals) {
     }
 }
 
-fn as_options(found: Scan) -> Result<FileScan, Failure> {
+fn as_options(found: Scan, folders: &[&Path]) -> Result<FileScan, Failure> {
     let Scan { groups, refusals, other_file_systems, out_of_time } = found;
     if groups.iter().all(|group| group.bytes == 0) {
-        return Err(Failure::Usage(wording::NO_FILES.into()));
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        return Err(Failure::Usage(wording::no_files(&folders)));
     }
     let of = |group: &GroupScan| {
         let (unit_share, zip_share): (Vec<f64>, Vec<f64>) =

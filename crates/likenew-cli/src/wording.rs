@@ -32,12 +32,28 @@ pub(crate) fn could_not_read(what: impl Display, error: impl Display) -> String 
     format!("could not read {what}: {error}")
 }
 
+pub(crate) fn option_takes_a_whole_number(option: &str, typed: &str) -> String {
+    format!("{option} takes a whole number, not \"{typed}\"")
+}
+
+pub(crate) fn option_too_large(option: &str, typed: &str) -> String {
+    format!("{option} {typed} is too large")
+}
+
 pub(crate) fn could_not_read_check_spelling(what: impl Display, error: impl Display) -> String {
     format!("could not read {what}: {error}; check the spelling")
 }
 
 pub(crate) fn could_not_write(path: &Path) -> String {
     format!("could not write {}", path.display())
+}
+
+pub(crate) fn no_folder_for(path: &Path, folder: &Path) -> String {
+    format!("cannot write {}: the folder {} does not exist", path.display(), folder.display())
+}
+
+pub(crate) fn folder_instead_of_file(path: &Path) -> String {
+    format!("cannot write {}: it is a folder; give the name of a file", path.display())
 }
 
 pub(crate) fn not_a_path(text: impl Display, error: impl Display) -> String {
@@ -104,18 +120,20 @@ pub(crate) fn unknown_engine(engine: &str) -> String {
 }
 
 pub(crate) const TWO_REPORTS_TO_STDOUT: &str =
-    "--json - and --html - would both write to standard output: give one of them a file";
+    "--json - and --html - would both write to standard output; give one of them a file";
 
 pub(crate) const BAD_ADDRESS: &str = "it takes a port such as 10809, or ADDRESS:PORT such as 127.0.0.1:10809";
 
-pub(crate) const QUOTE_TARGETS: &str = "  tip: quote simulated drives with settings; shells expand ? and &: likenew check 'sim:tiny-flash?state=used'";
+pub(crate) fn example_target(command: &str) -> String {
+    format!("  tip: give a folder, a file, a block device or a simulated drive: likenew {command} ~/data")
+}
 
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan and --export take one target";
 
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
 pub(crate) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {
-    format!("--{flag} has {values} values for {patterns} patterns: give one for all, or one for each")
+    format!("--{flag} has {values} values for {patterns} patterns; give one for all, or one for each")
 }
 
 pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) -> String {
@@ -135,20 +153,20 @@ pub(crate) fn plan_error(file: impl Display, line: Option<usize>, key: Option<&s
 }
 
 pub(crate) fn plan_without_target(file: impl Display) -> String {
-    format!("the plan {file} names no target: give one, likenew run {file} TARGET")
+    format!("the plan {file} names no target; give one: likenew run {file} TARGET")
 }
 
-/// `bytes` are all that are read and written.
+/// `bytes` are all that are read and written in `time`, which is the plan's own and no measure of a speed.
 pub(crate) fn plan_too_long(bytes: u64, written: u64, time: Nanos, ends: bool) -> String {
     let (span, size) = (days(time), Size(bytes));
     let cost = match (ends, written == bytes) {
         (false, _) => "this plan never ends".to_owned(),
-        (true, true) => format!("this plan would write {size}, in {span} at 500 MB/s"),
+        (true, true) => format!("this plan would run for {span} and write about {size}"),
         (true, false) => {
-            format!("this plan would move {size}, {} of it written, in {span} at 500 MB/s", Size(written))
+            format!("this plan would run for {span} and move about {size}, {} of it written", Size(written))
         }
     };
-    format!("{cost}. Give less time, fewer bytes or fewer passes")
+    format!("{cost}; give less time, fewer bytes or fewer passes")
 }
 
 fn days(time: Nanos) -> String {
@@ -165,12 +183,12 @@ pub(crate) fn replay_options(error: &str) -> String {
 // ---- targets ----
 
 pub(crate) fn consent_for_simulated(target: &str) -> String {
-    format!("--consent is for block devices and existing files; {target} is neither. Leave it out")
+    format!("--consent is for block devices and existing files; {target} is neither; leave it out")
 }
 
 pub(crate) fn consent_for_folder(path: &Path) -> String {
     format!(
-        "--consent is for block devices and existing files; {} is a folder, where only temporary files are written. Leave it out",
+        "--consent is for block devices and existing files; {} is a folder, where only temporary files are written; leave it out",
         path.display()
     )
 }
@@ -224,15 +242,19 @@ pub(crate) fn cannot_be_overwritten(reason: impl Display) -> String {
 
 pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) -> String {
     format!(
-        "{0} is {what}; writing would destroy its data, so nothing was changed.\n\
-         Read only: likenew surface {1}, or likenew bench {1} --op read. Safe to write: {instead}.\n{consent}",
-        path.display(),
-        shell_quote(&path.display().to_string())
+        "{} is {what}; writing would destroy its data, so nothing was changed.\n{instead}\n{consent}",
+        path.display()
     )
 }
 
-pub(crate) const EXISTING_FILE: (&str, &str) = ("an existing file", "give the folder it is in");
-pub(crate) const BLOCK_DEVICE: (&str, &str) = ("a block device", "give a folder on it");
+pub(crate) const EXISTING_FILE: (&str, &str) =
+    ("an existing file", "Give the folder it is in: temporary files in its free space destroy nothing.");
+pub(crate) const BLOCK_DEVICE: (&str, &str) =
+    ("a block device", "Give a folder on it: temporary files in its free space destroy nothing.");
+
+pub(crate) fn with_op_read_hint(refusal: &str) -> String {
+    format!("{refusal}\nTo measure reads only, add --op read")
+}
 
 pub(crate) fn with_reads_only_hint(refusal: &str) -> String {
     format!("{refusal}\nTo replay only the reads of the trace, add --reads-only")
@@ -269,14 +291,27 @@ pub(crate) fn leftover_foreign(path: &Path, names: &[String]) -> String {
 
 pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) -> String {
     format!(
-        "{path} is not a folder; nothing was changed. Give a folder on one of its partitions: that shows whether writes improve"
+        "{path} is a block device; nothing was changed. Give a folder on one of its partitions: that shows whether writes improve"
     )
 }
 
-pub(crate) fn not_a_folder_for_recondition(path: impl Display) -> String {
+pub(crate) fn device_for_recondition(path: &Path) -> String {
     format!(
-        "{path} is not a folder; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
-         For a whole drive name the step: --step refresh and rewrite lose nothing; discard, overwrite-all and format ERASE EVERYTHING"
+        "{} is a block device; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
+         For the whole drive name the step: likenew recondition {} --step rewrite loses nothing; discard, overwrite-all and format \
+         ERASE EVERYTHING",
+        path.display(),
+        shell_quote(&path.display().to_string())
+    )
+}
+
+pub(crate) fn file_for_recondition(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(path).display().to_string();
+    format!(
+        "{} is a file, and recondition needs a folder or a whole drive; nothing was changed.\n\
+         Give the folder it is in: likenew recondition {}",
+        path.display(),
+        shell_quote(&folder)
     )
 }
 
@@ -362,7 +397,7 @@ pub(crate) fn formats_itself(plan: impl Display) -> String {
     format!("The drive formats itself: {plan}. This cannot be interrupted.")
 }
 
-pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed: check the drive before you use it";
+pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed; check the drive before you use it";
 
 // ---- how a run ends ----
 
@@ -412,19 +447,24 @@ pub(crate) fn watch_log_has_no_end(path: impl Display) -> String {
     format!("{path} is a log of likenew watch, which cannot be resumed: likenew report {path} shows it")
 }
 
-pub(crate) const RUN_WITHOUT_DRIVE: &str = "the run does not say which drive it measured: start a new run";
+pub(crate) const RUN_WITHOUT_DRIVE: &str = "the run does not say which drive it measured; start a new run";
 
 pub(crate) fn drive_with_model(name: &str, model: Option<&str>, bytes: u64, block: u32) -> String {
     format!("{name} ({}, {bytes} bytes in blocks of {block})", model.unwrap_or("model unknown"))
 }
 
 pub(crate) fn another_drive(then: &str, now: &str) -> String {
-    format!("the run measured {then}, and this is {now}: start a new run")
+    format!("the run measured {then}, and this is {now}; start a new run")
 }
 
-pub(crate) fn going_on(workloads: usize, probes: usize) -> String {
-    let probes = if probes == 0 { String::new() } else { format!(" and {probes} probes") };
-    format!("Going on after {workloads} workloads{probes}; first restoring the drive to that state.")
+pub(crate) fn going_on(tests: usize, probes: usize) -> String {
+    let tests = count(tests, "test", "tests");
+    let done = if probes == 0 { tests } else { format!("{tests} and {}", count(probes, "probe", "probes")) };
+    format!("Resuming after {done}; replaying what they wrote first.")
+}
+
+fn count(number: usize, one: &str, several: &str) -> String {
+    format!("{} {}", Number(number as f64), if number == 1 { one } else { several })
 }
 
 /// What failed while references were collected: the context of an error.
@@ -444,7 +484,7 @@ pub(crate) fn applications_on(target: &str) -> String {
     format!("the applications on {target}")
 }
 
-pub(crate) const NO_COMPLETED_IO: &str = "no I/O came to its end";
+pub(crate) const NO_COMPLETED_IO: &str = "no I/O completed";
 
 pub(crate) const COULD_NOT_LISTEN: &str = "could not listen for Ctrl-C";
 
@@ -468,7 +508,7 @@ pub(crate) fn no_runs(root: &Path) -> String {
 }
 
 pub(crate) fn never_judged(path: impl Display) -> String {
-    format!("the run in {path} was killed before it was evaluated: likenew judge {path}")
+    format!("the run in {path} was killed before it was evaluated; evaluate it: likenew judge {path}")
 }
 
 pub(crate) fn not_a_finished_check(path: &Path) -> String {
@@ -493,7 +533,7 @@ pub(crate) fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
 
 pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String {
     format!(
-        "{target} holds {}, too little to check (at least {}): give the folder or drive it is on",
+        "{target} holds {}, too little to check (at least {}); give the folder or drive it is on",
         Size(bytes),
         Size(least)
     )
@@ -501,7 +541,7 @@ pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String
 
 pub(crate) fn span_does_not_fit(bytes: u64, least: u64) -> String {
     format!(
-        "the target has {}, and a measurement needs at least {}: give a smaller --block, or a larger target",
+        "the target has {}, and a measurement needs at least {}; give a smaller --block, or a larger target",
         Size(bytes),
         Size(least)
     )
@@ -517,7 +557,7 @@ pub(crate) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
 
 pub(crate) fn area_does_not_fit(area: u64, span: u64) -> String {
     format!(
-        "the area has {}, and a --span of {} does not fit: give a smaller --span, or a larger target",
+        "the area has {}, and a --span of {} does not fit; give a smaller --span, or a larger target",
         Size(area),
         Size(span)
     )
@@ -525,7 +565,7 @@ pub(crate) fn area_does_not_fit(area: u64, span: u64) -> String {
 
 pub(crate) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
     format!(
-        "{points} points of {} each do not fit into {}: give fewer --points or a smaller --block",
+        "{points} points of {} each do not fit into {}; give fewer --points or a smaller --block",
         Size(block),
         Size(span)
     )
@@ -533,13 +573,13 @@ pub(crate) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
 
 pub(crate) fn files_do_not_fit(bytes: u64) -> String {
     format!(
-        "{} cannot hold that: give a smaller --file-size, --from or --block, or fewer --files",
+        "{} cannot hold that; give a smaller --file-size, --from or --block, or fewer --files",
         Size(bytes)
     )
 }
 
 pub(crate) fn too_many_files(files: u64) -> String {
-    format!("{} files are too many: give a larger --file-size", Number(files as f64))
+    format!("{} files are too many; give a larger --file-size", Number(files as f64))
 }
 
 pub(crate) const FROM_ON_REAL: &str =
@@ -547,7 +587,7 @@ pub(crate) const FROM_ON_REAL: &str =
 
 pub(crate) fn file_of_blocks(span: u64, block: u64) -> String {
     format!(
-        "{} is too little for a file of {} blocks: give a smaller --file-size or --block",
+        "{} is too little for a file of {} blocks; give a smaller --file-size or --block",
         Size(span),
         Size(block)
     )
@@ -559,10 +599,7 @@ pub(crate) const READ_ONLY_NEEDS_A_DEVICE: &str =
 pub(crate) const FILE_SIZE_NEEDS_A_FOLDER: &str = "--file-size is for folders; this target has no files";
 
 pub(crate) fn quick_needs_space(span: u64) -> String {
-    format!(
-        "--quick: {} is too little, or a folder, where the file system decides what goes where; leave it out",
-        Size(span)
-    )
+    format!("--quick needs a whole drive, and more than {}; leave it out", Size(span))
 }
 
 pub(crate) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
@@ -580,7 +617,7 @@ pub(crate) fn only_for_loop(flag: &str) -> String {
 // ---- files, traces, applications ----
 
 pub(crate) const NO_DRIVES: &str =
-    "no drive is visible here: give a folder, or run likenew outside of this container";
+    "no drive is visible here; give a folder, or run likenew outside of this container";
 
 pub(crate) fn unreadable_file(path: &Path, reason: impl Display) -> String {
     format!("Could not read {}: {reason}.", path.display())
@@ -590,7 +627,12 @@ pub(crate) fn more_unreadable(count: u64) -> String {
     format!("{} more could not be read.", Number(count as f64))
 }
 
-pub(crate) const NO_FILES: &str = "these folders hold no data: give a folder with files";
+pub(crate) fn no_files(folders: &[String]) -> String {
+    match folders {
+        [one] => format!("{one} holds no files"),
+        several => format!("{} hold no files", several.join(", ")),
+    }
+}
 
 pub(crate) fn scan_progress(files: u64, bytes: u64, sampled: Option<(u64, u64)>) -> String {
     let files = format!("{} files, {}", Number(files as f64), Size(bytes));
@@ -606,19 +648,19 @@ pub(crate) fn trace_progress(ios: u64) -> String {
 
 pub(crate) fn trace_changed(trace: &str, digest: &str, expected: &str) -> String {
     format!(
-        "{trace} is not the trace this run began with (its digest is {digest}, it was {expected}): restore it, or start a new run"
+        "{trace} is not the trace this run began with (its digest is {digest}, it was {expected}); restore it, or start a new run"
     )
 }
 
 pub(crate) fn trace_unreadable(path: &Path, error: impl Display) -> String {
     format!(
-        "the trace {} cannot be read: {error}; relative paths start in the current folder",
+        "could not read the trace {}: {error}; relative paths start in the current folder",
         path.display()
     )
 }
 
 pub(crate) const TRACE_FROM_STDIN: &str =
-    "a trace is read more than once, so it must be a file: likenew import trace - --to FILE.csv makes one";
+    "--trace cannot be -; save it first: likenew import trace - --to FILE.csv";
 
 pub(crate) const STOP_REQUESTED: &str = "interrupted";
 
@@ -627,11 +669,11 @@ pub(crate) fn trace_note(trace: &str, note: &str) -> String {
 }
 
 pub(crate) fn trace_without_ios(trace: &str) -> String {
-    format!("{trace} holds no I/Os that take time, so no drive can be faster")
+    format!("{trace} has no I/O with a latency, so there is nothing to speed up")
 }
 
 pub(crate) const APPS_NEED_SPACE: &str =
-    "--app plays applications in free space, and there is too little to write: give --bytes 160MiB or more";
+    "--app replays applications in free space, and there is too little to write; give --bytes 160MiB or more";
 
 pub(crate) fn candidate(name: &str, reason: impl Display) -> String {
     format!("--upgrade {name}: {reason}")
@@ -664,11 +706,11 @@ pub(crate) fn not_imported(name: &str, reason: impl Display) -> String {
 pub(crate) const BAD_TIMESTAMP: &str = "its timestamp is not a date";
 
 pub(crate) fn fio_ran_no(workload: &str) -> String {
-    format!("fio ran no \"{workload}\", which the plan asks for next")
+    format!("fio did not run job \"{workload}\" of the plan")
 }
 
 pub(crate) fn fio_without_plan(missing: &str) -> String {
-    format!("{missing}: export the plan with --export fio, or import without --plan")
+    format!("{missing}; export the plan with --export fio, or import without --plan")
 }
 
 pub(crate) fn fio_ran_more(names: &[String]) -> String {
@@ -684,7 +726,7 @@ pub(crate) fn fio_cost(moved: u64, written: u64, time: Nanos) -> String {
 }
 
 pub(crate) const FIO_LONGEST_COURSE: &str =
-    "Where the plan decides by what it measures, this is the longest course it can take.";
+    "Where the plan decides by what it measures, this is the longest it can take.";
 pub(crate) const FIO_ONE_FILE: &str = "The plan's files are parts of one file here.";
 pub(crate) const FIO_LEAVES_FILE: &str = "fio leaves its file behind: delete it yourself.";
 pub(crate) const FIO_PLAN: &str = "The plan:";
@@ -701,13 +743,13 @@ pub(crate) fn unknown_trace_ending(path: &Path) -> String {
 }
 
 pub(crate) fn file_exists(file: impl Display) -> String {
-    format!("{file} exists, and nothing is overwritten: give the name of a new file")
+    format!("{file} exists, and nothing is overwritten; give the name of a new file")
 }
 
 // ---- watch ----
 
-pub(crate) const WATCH_TIMES: &str =
-    "--interval takes 10ms or more, as the kernel counts in milliseconds, and --time more than 0";
+pub(crate) const WATCH_INTERVAL: &str = "--interval must be at least 10ms";
+pub(crate) const WATCH_TIME: &str = "--time must be more than 0";
 
 pub(crate) fn cannot_be_watched(drive: &str) -> String {
     format!(
@@ -803,6 +845,25 @@ mod tests {
         );
         assert_eq!(will_write(0, true, true, seconds(7)), "Writes nothing; takes about 7 s.");
         assert_eq!(progress(3 << 20, Some(77.2e6), "reads"), "3 MiB  77.2 MB/s  reads");
+    }
+
+    #[test]
+    fn an_absurd_plan_is_refused_with_its_own_time() {
+        let day = Nanos::from_secs(86_400);
+        assert_eq!(
+            plan_too_long(644 << 40, 644 << 40, Nanos(day.0 * 200), true),
+            "this plan would run for 200 days and write about 644 TiB; give less time, fewer bytes or fewer passes"
+        );
+        assert_eq!(
+            plan_too_long(2 << 40, 1 << 40, Nanos(day.0 * 200), false),
+            "this plan never ends; give less time, fewer bytes or fewer passes"
+        );
+    }
+
+    #[test]
+    fn resuming_says_what_is_repeated() {
+        assert_eq!(going_on(7, 0), "Resuming after 7 tests; replaying what they wrote first.");
+        assert_eq!(going_on(1, 2), "Resuming after 1 test and 2 probes; replaying what they wrote first.");
     }
 
     #[test]

@@ -15,14 +15,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// Three significant digits, with commas between thousands: `0.123`, `1.23`, `12.3`, `123`, `1,230`. Below 0.001 and
-/// from 10¹⁵ on in powers of ten.
+/// Three significant digits, with commas between thousands: `0.123`, `1.23`, `12.3`, `123`, `1,230`. Below 0.0001
+/// and from 10¹⁵ on in powers of ten.
 pub fn digits(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
     let magnitude = value.abs();
-    if !(1e-3..1e15).contains(&magnitude) {
+    if !(1e-4..1e15).contains(&magnitude) {
         return format!("{value:.1e}");
     }
     // Decimals that leave three significant digits after rounding: 9.996 is 10.0.

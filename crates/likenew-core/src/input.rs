@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
+use crate::system_error::reason;
 use crate::units::amount;
 
 /// A kind of file, and how large one can be.
@@ -76,7 +77,7 @@ pub enum InputError {
         line: usize,
     },
     /// The system refused.
-    #[error("{0}")]
+    #[error("{}", reason(.0))]
     System(#[from] io::Error),
 }
 

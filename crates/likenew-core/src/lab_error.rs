@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::io::Op;
+use crate::system_error::reason;
 use crate::units::{Nanos, amount};
 use crate::wording;
 
@@ -12,7 +13,7 @@ use crate::wording;
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The operating system refused something that is not itself a measured I/O.
-    #[error("could not {action}: {source}")]
+    #[error("could not {action}: {}", reason(source))]
     System {
         /// The attempted operation: "create the file /mnt/x".
         action: String,

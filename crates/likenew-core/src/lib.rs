@@ -47,6 +47,7 @@ pub mod size;
 pub mod stamp;
 pub mod stat;
 pub mod suggest;
+pub mod system_error;
 pub mod tally;
 pub mod target;
 pub mod trace;

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use crate::io::{Op, Outcome};
+use crate::quantity::{Offset, Size};
 use crate::recorder::Stop;
 use crate::sample::Sample;
 use crate::segment::Segment;
+use crate::system_error::reason_of;
 use crate::tally::Tally;
 use crate::units::Nanos;
 use crate::wording;
@@ -26,7 +28,7 @@ pub enum MeasurementError {
         first: Option<RefusedIo>,
     },
     /// A job of another program had this error of the operating system; for which I/O is not known.
-    #[error("the job failed: {}", std::io::Error::from_raw_os_error(*errno))]
+    #[error("the job failed: {}", reason_of(*errno))]
     JobFailed {
         /// The operating system's error number.
         errno: i32,
@@ -60,14 +62,9 @@ impl fmt::Display for RefusedIo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a {}", self.op)?;
         if let Some(length) = self.length {
-            write!(f, " of {length} bytes")?;
+            write!(f, " of {}", Size(length.into()))?;
         }
-        write!(f, " at offset {}: ", self.offset)?;
-        match self.outcome {
-            Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).fmt(f),
-            Outcome::Short(bytes) => f.write_str(&wording::short_io(bytes)),
-            Outcome::Done => f.write_str("it succeeded"),
-        }
+        write!(f, " at offset {}: {}", Offset(self.offset), self.reason())
     }
 }
 
@@ -75,17 +72,11 @@ impl RefusedIo {
     /// How it ended, without where: `Input/output error`, `512 bytes were moved`.
     pub fn reason(&self) -> String {
         match self.outcome {
-            Outcome::Error(errno) => system_error(errno),
+            Outcome::Error(errno) => reason_of(errno),
             Outcome::Short(bytes) => wording::short_io(bytes),
             Outcome::Done => "it succeeded".into(),
         }
     }
-}
-
-/// What the system calls an error, without its number.
-fn system_error(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }
 
 impl MeasurementError {
@@ -93,7 +84,7 @@ impl MeasurementError {
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
-            | Self::JobFailed { errno } => system_error(*errno),
+            | Self::JobFailed { errno } => reason_of(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
                 wording::only_short_io(*bytes)
             }
@@ -221,10 +212,10 @@ mod tests {
         assert_eq!((bad.bytes_per_s(), bad.iops(), bad.busy_bytes_per_s()), (None, None, None));
         let text = bad.measurement_error().unwrap().to_string();
         assert!(
-            text.starts_with("3 of 4 reads failed, the first a read of 4096 bytes at offset 4096: "),
+            text.starts_with("3 of 4 reads failed, the first a read of 4 KiB at offset 4 KiB: "),
             "{text}"
         );
-        assert!(text.contains(&std::io::Error::from_raw_os_error(EIO).to_string()), "{text}");
+        assert!(text.ends_with("Input/output error"), "{text}");
     }
 
     #[test]
@@ -235,7 +226,7 @@ mod tests {
         assert_eq!(full.bytes_per_s(), None);
         let text = full.measurement_error().unwrap().to_string();
         assert!(
-            text.starts_with("1 of 51 reads failed, the first a read of 4096 bytes at offset 204800"),
+            text.starts_with("1 of 51 reads failed, the first a read of 4 KiB at offset 200 KiB"),
             "{text}"
         );
     }

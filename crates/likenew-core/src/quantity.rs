@@ -4,7 +4,7 @@
 use std::fmt;
 
 pub use crate::digits::{Number, digits};
-use crate::units::{Nanos, amount};
+use crate::units::{Nanos, amount, parse_size};
 
 /// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -21,6 +21,10 @@ pub struct Latency(pub f64);
 /// Bytes, in binary units: `8 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
+
+/// An address in bytes: `8 MiB`, `301 GiB (byte 323,295,903,744)` where the rounded size is another address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Offset(pub u64);
 
 /// A share of 1, as a percentage: `26%`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -65,15 +69,32 @@ impl fmt::Display for Size {
     }
 }
 
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = amount(self.0);
+        if parse_size(&text.replace([' ', ','], "")) == Ok(self.0) {
+            return f.write_str(&text);
+        }
+        write!(f, "{text} (byte {})", Number(self.0 as f64))
+    }
+}
+
 impl fmt::Display for Share {
-    /// Whole percents from 10% on, and just below 100% a decimal more, so that 99.8% is not shown as all.
+    /// Whole percents from 10% on, a decimal below, and just below 100% a decimal, too, so that 99.8% is not shown as
+    /// all. `{:.1}` asks for so many decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
-        let is_nearly_all = percent > 99.0 && percent < 100.0;
-        if percent.abs() >= 9.95 && percent.abs() < 999.5 && !is_nearly_all {
-            return write!(f, "{percent:.0}%");
+        if let Some(decimals) = f.precision() {
+            return write!(f, "{percent:.decimals$}%");
         }
-        let text = digits(percent);
+        let is_nearly_all = percent > 99.0 && percent < 100.0;
+        let text = match percent.abs() {
+            size if size >= 999.5 || size < 0.001 => digits(percent),
+            size if size >= 9.95 && !is_nearly_all => format!("{percent:.0}"),
+            size if size >= 0.095 => format!("{percent:.1}"),
+            // One significant digit, so that little is not shown as nothing.
+            size => format!("{percent:.*}", -size.log10().floor() as usize),
+        };
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
         write!(f, "{text}%")
     }
@@ -114,7 +135,7 @@ fn change(f: &mut fmt::Formatter<'_>, ratio: f64, [less, more, same]: [&str; 3])
 /// `19.8 MB/s (15.9–24.7)`, and without the range where it is the value alone. The unit stands once where all three
 /// have the same.
 pub fn with_range(value: impl fmt::Display, low: impl fmt::Display, high: impl fmt::Display) -> String {
-    let [value, low, high] = [value.to_string(), low.to_string(), high.to_string()];
+    let [value, low, high] = same_decimals([&value, &low, &high]);
     if low == value && high == value {
         return value;
     }
@@ -131,7 +152,7 @@ pub fn with_range(value: impl fmt::Display, low: impl fmt::Display, high: impl f
 
 /// `15.9–24.7 MB/s`: the unit once where both have the same, and one value where both are equal.
 pub fn range(low: impl fmt::Display, high: impl fmt::Display) -> String {
-    let (low, high) = (low.to_string(), high.to_string());
+    let [low, high] = same_decimals([&low, &high]);
     if low == high {
         return low;
     }
@@ -171,6 +192,23 @@ pub fn with_change_range(
     let is_one_way = !range.contains(" to ");
     let short = way.filter(|_| is_one_way).and_then(|way| range.strip_suffix(&*way).map(str::to_owned));
     format!("{value} ({})", short.unwrap_or(range))
+}
+
+/// The texts of some quantities; shares with as many decimals each, unless they are equal: `9.7–10.3%`.
+fn same_decimals<const COUNT: usize>(quantities: [&dyn fmt::Display; COUNT]) -> [String; COUNT] {
+    let texts = quantities.map(ToString::to_string);
+    let decimals = |text: &String| {
+        let (_, decimals) = text.strip_suffix('%')?.split_once('.').unwrap_or(("", ""));
+        Some(decimals.len())
+    };
+    let Some(counts) = texts.iter().map(decimals).collect::<Option<Vec<usize>>>() else { return texts };
+    let most = counts.iter().copied().max().unwrap_or(0);
+    if counts.iter().all(|count| *count == most) {
+        return texts;
+    }
+    let exact = quantities.map(|quantity| format!("{quantity:.most$}"));
+    // A text that was made before has lost its other decimals.
+    if exact.iter().all(|text| text.ends_with('%')) { exact } else { texts }
 }
 
 fn is_less(one: &str, other: &str) -> bool {
@@ -228,6 +266,7 @@ mod tests {
             "-12.3",
         ];
         assert_eq!(spelled, expected);
+        assert_eq!(digits(2.5e-4), "0.000250");
         assert_eq!(digits(1.2e-5), "1.2e-5");
     }
 
@@ -237,11 +276,18 @@ mod tests {
         assert_eq!(Iops(4938.0).to_string(), "4,940 IOPS");
         assert_eq!(Latency(202_400.0).to_string(), "202 µs");
         assert_eq!(Size(8 << 20).to_string(), "8 MiB");
+        assert_eq!(Offset(8 << 20).to_string(), "8 MiB");
+        assert_eq!(Offset(0).to_string(), "0 B");
+        assert_eq!(Offset(323_295_903_744).to_string(), "301 GiB (byte 323,295,903,744)");
         assert_eq!(Share(0.2567).to_string(), "26%");
         assert_eq!(Share(0.9982).to_string(), "99.8%");
         assert_eq!(Share(1.0).to_string(), "100%");
-        assert_eq!(Share(0.0123).to_string(), "1.23%");
+        assert_eq!(Share(0.0123).to_string(), "1.2%");
         assert_eq!(Share(0.05).to_string(), "5%");
+        assert_eq!(Share(0.00131).to_string(), "0.1%");
+        assert_eq!(Share(0.00052).to_string(), "0.05%");
+        assert_eq!(Share(-0.0204).to_string(), "-2%");
+        assert_eq!(Share(25.9).to_string(), "2,590%");
         assert_eq!(Factor(3.8).to_string(), "3.80×");
         assert_eq!(Number(4938.0).to_string(), "4,938");
     }
@@ -252,6 +298,9 @@ mod tests {
         assert_eq!(text, "19.8 MB/s (15.9–24.7)");
         assert_eq!(with_range(Rate(19.8e6), Rate(19.8e6), Rate(19.8e6)), "19.8 MB/s");
         assert_eq!(with_range(Share(0.26), Share(0.2), Share(0.3)), "26% (20–30)");
+        assert_eq!(with_range(Share(0.1), Share(0.0969), Share(0.103)), "10.0% (9.7–10.3)");
+        assert_eq!(range(Share(-0.0204), Share(0.081)), "-2.0 to 8.1%");
+        assert_eq!(with_range("10%", "9.7%", "10%"), "10% (9.7–10)");
         assert_eq!(range(Latency(950.0), Latency(1200.0)), "950 ns–1.20 µs");
         assert_eq!(range(Number(31.0), Number(33.0)), "31–33");
         assert_eq!(range(Share(-0.01), Share(0.69)), "-1 to 69%");

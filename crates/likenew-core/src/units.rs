@@ -140,12 +140,10 @@ pub fn amount(bytes: u64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadUnit {
     /// It is not a size.
-    #[error(
-        "\"{0}\" is not a size: write a whole number of bytes or a number with k, M, G, T, KiB … TiB (binary) or kB, MB, GB, TB (decimal), such as 4k or 1GiB"
-    )]
+    #[error("\"{0}\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)")]
     Size(String),
     /// It is not a duration.
-    #[error("\"{0}\" is not a duration: write a number with ns, us, ms, s, min, h or d, such as 500ms or 3s")]
+    #[error("\"{0}\" is not a duration; write 500ms, 3s, 2min, 1h or 7d")]
     Duration(String),
 }
 

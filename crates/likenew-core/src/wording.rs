@@ -1,40 +1,41 @@
 //! Every sentence of this crate that is not at the variant of an error.
 //!
-//! It imports nothing but units: everything else imports this.
+//! It imports nothing but units and quantities: everything else imports this.
 
 use std::fmt::Display;
 
+use crate::quantity::{Number, Offset, Size};
 use crate::units::Nanos;
 
 // What was typed where something else was expected
 
 pub(crate) fn not_an_operation(text: &str) -> String {
     format!(
-        "\"{text}\" is not an operation: write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
+        "\"{text}\" is not an operation; write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
     )
 }
 
 pub(crate) fn not_a_length(text: &str) -> String {
     format!(
-        "\"{text}\" is not a length of an I/O: write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
+        "\"{text}\" is not a length of an I/O; write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
     )
 }
 
 pub(crate) fn not_a_region(text: &str) -> String {
-    format!("\"{text}\" is not a region: write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)")
+    format!("\"{text}\" is not a region; write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)")
 }
 
 pub(crate) fn not_a_fit(text: &str) -> String {
-    format!("\"{text}\" is not a way to fit addresses: write modulo or scale")
+    format!("\"{text}\" is not a way to fit addresses; write modulo or scale")
 }
 
 pub(crate) fn not_a_stamp(text: &str) -> String {
-    format!("\"{text}\" is not a stamp: write KEY or KEY:PASS as whole numbers")
+    format!("\"{text}\" is not a stamp; write KEY or KEY:PASS as whole numbers")
 }
 
 pub(crate) fn not_a_data_class(text: &str) -> String {
     format!(
-        "\"{text}\" is not a kind of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
+        "\"{text}\" is not a kind of data; write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
     )
 }
 
@@ -54,36 +55,40 @@ pub(crate) const CANNOT_BE_QUERIED: &str = "this kind of drive cannot be queried
 pub(crate) const NO_POWER: &str = "there is no power";
 
 pub(crate) fn region_beyond_end(region: impl Display, capacity: u64) -> String {
-    format!("the region {region} reaches beyond the {capacity} bytes of the drive")
+    format!("the region {region} reaches beyond the {} bytes of the drive", Number(capacity as f64))
 }
 
 pub(crate) fn empty_region(region: impl Display, capacity: u64, block: u32) -> String {
-    format!("the region {region} is empty on a drive of {capacity} bytes in blocks of {block}")
+    format!(
+        "the region {region} is empty on a drive of {} in blocks of {}",
+        Size(capacity),
+        Size(block.into())
+    )
 }
 
 // I/Os that failed
 
-/// `read of 4 KiB at offset 8192`
+/// `read of 4 KiB at offset 8 KiB`
 pub(crate) fn io_at(op: impl Display, length: &str, offset: u64) -> String {
-    format!("{op} of {length} at offset {offset}")
+    format!("{op} of {length} at offset {}", Offset(offset))
 }
 
 /// `ios` are the first that are waited for, and `more` are not named.
 pub(crate) fn hang(target: &str, silent: Nanos, ios: &[String], more: usize) -> String {
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!(
-        "{target} has not answered for {silent}; waiting for: {}{more}. What was measured until then is kept. Look at the kernel log \
-         (dmesg) for what the drive does",
+        "{target} has not answered for {silent}; waiting for: {}{more}. What was measured until then is kept. \
+         See dmesg",
         ios.join(", ")
     )
 }
 
 pub(crate) fn short_io(bytes: u32) -> String {
-    format!("{bytes} bytes were moved")
+    format!("{} were moved", Size(bytes.into()))
 }
 
 pub(crate) fn only_short_io(bytes: u32) -> String {
-    format!("only {bytes} bytes were moved")
+    format!("only {} were moved", Size(bytes.into()))
 }
 
 pub(crate) const IO_NOT_RECORDED: &str = "which I/O failed was not recorded";

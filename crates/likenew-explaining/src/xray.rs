@@ -210,7 +210,7 @@ impl Procedure for Xray {
         let shown = self.answered(&context.inferences, &asked, properties);
         let of_property = |property: &Property| {
             let unknown = property.reason.remedy.filter(|_| !property.is_known());
-            wording::answer(property, unknown.and_then(action))
+            wording::answer(property, wording::is_disk(&shown), unknown.and_then(action))
         };
         // Errors and disturbances come first.
         let (problems, others): (Vec<Answer>, Vec<Answer>) =

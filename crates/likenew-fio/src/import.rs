@@ -25,7 +25,7 @@ use wording::expected;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// It is something else.
-    #[error("it is not JSON of fio ({0}); run fio with --output-format=json+")]
+    #[error("it is not fio's JSON output{}; run fio with --output-format=json+", .0.in_brackets())]
     NotFio(OtherText),
     /// It is not JSON.
     #[error("line {line}, column {column}: {reason}")]
@@ -80,6 +80,13 @@ pub enum OtherText {
     /// Anything else.
     #[error("no line begins with a brace")]
     NoObject,
+}
+
+impl OtherText {
+    /// What it is, where that helps.
+    fn in_brackets(&self) -> String {
+        if *self == Self::NoObject { String::new() } else { format!(" ({self})") }
+    }
 }
 
 /// A run of fio.

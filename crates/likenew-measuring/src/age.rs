@@ -18,10 +18,10 @@ use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use serde::{Deserialize, Serialize};
 
 pub use aging::FILE_BYTES;
-use answers::{AgeAnswers, answers};
+use answers::{AgeAnswers, NOTICED_PERCENT, answers};
 use comparison::Comparison;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_multiple, out_of_range};
 use phase::Phase;
 pub use recipe::Recipe;
@@ -217,6 +217,7 @@ impl Procedure for Age {
             None => wording::nothing_to_compare(done, wanted),
         };
         findings.answers.extend((done < wanted).then(|| ended_early(done, wanted)));
+        spare_failing_drive(&mut findings.answers, evidence);
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
             let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
@@ -249,10 +250,11 @@ impl Age {
             interval: of.fall(Phase::Used).and_then(|fall| fall.interval),
             share: of.share_of_new(Phase::Used),
         });
-        let table = wording::table(rows, self.has_rest());
+        let rows: Vec<wording::TableRow> = rows.collect();
+        let table = wording::table(&rows, self.has_rest(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);
         // The summary is the first answer, and the table shows the others.
-        let in_table = ["sequential_write", "application_score", "reads"];
+        let in_table = ["sequential_write", "application_score", "random_read", "sequential_read"];
         let remarks =
             findings.answers.iter().skip(1).filter(|answer| !in_table.contains(&answer.id.as_str()));
         findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use answers::Run;
 use application::Application;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{ended_early, not_a_multiple, out_of_range, span_too_large};
 use results::AppResults;
 use workload_plan::{PlannedWorkload, WorkloadPlan};
@@ -238,6 +238,7 @@ impl Procedure for Apps {
         run.put(&mut findings, &measured);
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
+        spare_failing_drive(&mut findings.answers, evidence);
         answers::finish(&mut findings);
         tables::put(&mut findings, &measured, &self.applications, self.options.consistency);
         pictures::put(&mut findings, &measured, &self.applications, self.options.consistency);

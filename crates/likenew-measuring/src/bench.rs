@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
@@ -262,6 +262,7 @@ impl Procedure for Bench {
         if self.options.precise.is_none() {
             findings.answers.extend(self.coverage(&lines));
         }
+        spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("results".into(), lines.iter().map(|line| row(line.result())).collect());
         findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::rows).map(row).collect());
         findings

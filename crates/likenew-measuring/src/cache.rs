@@ -23,13 +23,13 @@ use crate::data::{Test, test_arguments};
 use level::Level;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{
     answer_as_summary, ended_early, not_a_multiple, not_a_power_of_two, out_of_range, patterns_once,
     span_too_large,
 };
-use results::CacheResults;
+use results::{CacheResults, MeasuredLevel};
 use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
@@ -180,9 +180,10 @@ impl Procedure for Cache {
         if run < workload_plan.workloads() {
             findings.answers.push(ended_early(run, workload_plan.workloads()));
         }
-        let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
-        findings.summary = answers::summary(&measured, &self.options).unwrap_or(first);
-        add_overview(&mut findings, &measured);
+        spare_failing_drive(&mut findings.answers, evidence);
+        let is_failing = evidence.segments.iter().any(|segment| segment.errors() > 0);
+        findings.summary = self.summary(&findings, &measured, is_failing);
+        add_overview(&mut findings, &measured, is_failing);
         findings.tables.insert("levels".into(), measured.rows().map(row).collect());
         findings.series.extend(pictures::levels(&measured).map(|series| ("levels".to_owned(), series)));
         findings.tables.insert("passes".into(), measured.pass_rows().map(row).collect());
@@ -190,14 +191,35 @@ impl Procedure for Cache {
     }
 }
 
+impl Cache {
+    fn summary(&self, findings: &Findings, measured: &CacheResults<'_>, is_failing: bool) -> String {
+        let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        if is_failing {
+            return answers::direct_summary(measured, &self.options).unwrap_or(first);
+        }
+        let is_one_pass = measured.levels.iter().all(|level| level.speed_interval().is_none());
+        let is_open = |answer: &Answer| answer.standing == Standing::Unknown;
+        if is_one_pass && findings.answers.first().is_some_and(is_open) {
+            return wording::summary_of_one_pass().into();
+        }
+        answers::summary(measured, &self.options).unwrap_or(first)
+    }
+}
+
 /// The table of levels, of each pattern and operation nearest to the drive last, and below the summary whatever else is a problem or open.
-fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>) {
-    let mut drawn: Vec<_> = measured.levels.iter().filter(|of| of.cell.level != Level::Null).collect();
+/// Where I/Os failed, only direct I/O is a speed of the drive.
+fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>, is_failing: bool) {
+    let is_drawn = |of: &&MeasuredLevel<'_>| match of.cell.level {
+        Level::Null => false,
+        Level::Direct => true,
+        _ => !is_failing,
+    };
+    let mut drawn: Vec<_> = measured.levels.iter().filter(is_drawn).collect();
     drawn.sort_by_key(|of| (of.test.pattern == Pattern::Random, of.cell.op == Op::Read));
     let rows = drawn.into_iter().map(|of| wording::TableRow {
         pattern: of.test.pattern,
         op: of.cell.op,
-        level: of.cell.level.name(),
+        path: of.cell.level.path(),
         rate: Rate(of.speed()),
         interval: of.speed_interval(),
         ram: of.ram(),
@@ -207,7 +229,15 @@ fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>) {
         return;
     }
     findings.overview.table = Some(table);
-    let is_remark = |answer: &&Answer| matches!(answer.standing, Standing::Problem | Standing::Unknown);
+    // Open questions of RAM are settled by nothing where I/Os failed, and all at once by more passes.
+    let is_about_ram =
+        |answer: &Answer| answer.standing == Standing::Unknown && wording::is_about_ram(answer);
+    let is_one_pass = measured.levels.iter().all(|level| level.speed_interval().is_none());
+    let is_remark = |answer: &&Answer| match answer.standing {
+        Standing::Problem => true,
+        Standing::Unknown => !(is_failing || is_one_pass) || !is_about_ram(answer),
+        _ => false,
+    };
     let remarks = findings.answers.iter().skip(1).filter(is_remark);
     findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
 }

@@ -10,6 +10,7 @@ mod workload_plan;
 use likenew_procedure_support::pattern::Pattern;
 
 use likenew_core::answer::{Answer, Standing};
+use likenew_core::drive::Kind;
 use likenew_core::findings::{Axis, Findings, Line, Mark, Series, Shape};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
@@ -23,7 +24,7 @@ use curve::Curve;
 use expected_speed::ExpectedSpeed;
 use files::FileScan;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed;
@@ -114,8 +115,9 @@ impl Default for DataOptions {
 }
 
 impl DataOptions {
-    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
-    fn arguments(&self, capacity: u64) -> String {
+    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span. The rated speeds
+    /// of a simulated drive are known without them.
+    fn arguments(&self, capacity: u64, is_simulated: bool) -> String {
         let usual = Self::default();
         let mut arguments = test_arguments(&self.tests, &usual.tests);
         let mut add = |differs: bool, name: &str, value: String| {
@@ -124,18 +126,27 @@ impl DataOptions {
             }
         };
         let ops: Vec<String> = self.ops.iter().map(Op::to_string).collect();
-        let rate = |rate: Option<u64>| exact_size(rate.unwrap_or_default());
+        let rate = |rate: Option<u64>| exact_rate(rate.unwrap_or_default());
         add(self.steps != usual.steps, "steps", self.steps.to_string());
         add(self.ops != usual.ops, "op", ops.join(","));
         add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
         add(self.time != usual.time, "time", exact_duration(self.time));
         add(self.interval != usual.interval, "interval", exact_duration(self.interval));
         let (read, write) = (self.advertised_read_bytes_per_s, self.advertised_write_bytes_per_s);
-        add(read.is_some(), "advertised-read", rate(read));
-        add(write.is_some(), "advertised-write", rate(write));
+        add(read.is_some() && !is_simulated, "advertised-read", rate(read));
+        add(write.is_some() && !is_simulated, "advertised-write", rate(write));
         add(self.passes != usual.passes, "passes", self.passes.to_string());
         arguments.join(" ")
     }
+}
+
+/// `550MB`, as the command line takes a rate, or the bytes where it is no whole number of those.
+fn exact_rate(bytes_per_s: u64) -> String {
+    const MEGABYTE: u64 = 1_000_000;
+    if bytes_per_s.is_multiple_of(MEGABYTE) {
+        return format!("{}MB", bytes_per_s / MEGABYTE);
+    }
+    bytes_per_s.to_string()
 }
 
 /// Patterns, blocks and depths of tests where they differ from the usual ones.
@@ -314,6 +325,7 @@ impl Procedure for Data {
         }
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(self.ended_early(evidence));
+        spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = summary(&findings.answers, &conclusions, files, &expected);
         self.add_overview(&mut findings, &curves, &expected);
         self.add_tables(&mut findings, &curves, &expected);
@@ -351,7 +363,19 @@ fn summary(
     }
     let decided = conclusions.iter().filter(|(_, of)| of.indifference().is_some());
     let decided: Vec<wording::Subject> = decided.map(|(curve, _)| curve.subject()).collect();
-    if decided.is_empty() { answer_as_summary(first) } else { wording::summary_of_part(&decided, first) }
+    let open: Vec<wording::Subject> =
+        conclusions.iter().filter(|(_, of)| of.is_open()).map(|(curve, _)| curve.subject()).collect();
+    match (decided.is_empty(), open.len()) {
+        (false, _) => wording::summary_of_part(&decided, &open),
+        (true, 2..) if !is_one_pass(conclusions) => wording::summary_of_nothing_decided().into(),
+        (true, 2..) => wording::summary_of_one_pass().into(),
+        _ => answer_as_summary(first),
+    }
+}
+
+/// Whether every step was measured once.
+fn is_one_pass(conclusions: &[(&Curve, Conclusion)]) -> bool {
+    conclusions.iter().all(|(curve, _)| curve.steps[0].values().len() < 2)
 }
 
 impl Data {
@@ -359,7 +383,9 @@ impl Data {
     fn rerun(&self, evidence: &Evidence, change: &dyn Fn(&mut DataOptions)) -> Rerun {
         let mut options = DataOptions { files: None, ..self.options.clone() };
         change(&mut options);
-        Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
+        let is_simulated = evidence.identity.kind == Kind::Simulated;
+        let arguments = options.arguments(evidence.geometry.capacity, is_simulated);
+        Rerun::new(evidence, &arguments, Self::new(options.clone()))
     }
 
     /// Zeros against random data, and below the summary whatever else is a problem or open.
@@ -377,8 +403,12 @@ impl Data {
             overview.table = Some(wording::table(rows, !expected.is_empty()));
             overview.series = Some("compressibility".into());
         }
-        let is_remark = |answer: &&Answer| {
-            answer.id == "files" || matches!(answer.standing, Standing::Problem | Standing::Unknown)
+        // The summary says of all open tests at once that they are open, and the table has their numbers.
+        let open: Vec<String> = curves.iter().map(|curve| curve.subject().id()).collect();
+        let is_remark = |answer: &&Answer| match answer.standing {
+            Standing::Problem => true,
+            Standing::Unknown => !open.contains(&answer.id),
+            _ => answer.id == "files",
         };
         let remarks = findings.answers.iter().skip(1).filter(is_remark);
         overview.answers = remarks.map(|answer| answer.id.clone()).collect();

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use evenness::{evenness, rises};
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{answer_as_summary, out_of_range};
@@ -95,8 +95,9 @@ impl Default for FillOptions {
 /// Files of a space that nothing else is said of, at most and of at least so many bytes: those of the command.
 const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
-/// Files or parts that tell one speed from two; ten are the fewest that can.
+/// Files or parts that tell one speed from two, and the fewest that can.
 const PARTS_TO_DECIDE: u32 = 100;
+const PARTS_LEAST: u32 = 10;
 
 impl FillOptions {
     /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
@@ -272,6 +273,7 @@ impl Procedure for Fill {
             Findings { answers: self.answers(&passes, read.as_ref(), evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(self.remainder(&passes, read.as_ref()));
+        spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
         if passes.len() > 1 {
@@ -330,7 +332,7 @@ impl Fill {
         }
         answers.extend(even(last, Subject::Writes));
         if !last.speeds(each).is_empty() {
-            answers.push(stalls(last, unit, self.options.stall));
+            answers.push(stalls(last, unit, self.options.stall, evidence));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
         let speeds = last.speeds(each);
@@ -346,20 +348,32 @@ impl Fill {
         Self::rerun(evidence, FillOptions { passes, ..self.options.clone() })
     }
 
-    /// The same space in so many files or parts that one speed can be told from two.
-    fn more_parts(&self, evidence: &Evidence) -> Rerun {
+    /// The same space in so many files or parts that one speed can be told from two: fewer where a block each would not
+    /// fit into it; with their number.
+    fn more_parts(&self, evidence: &Evidence) -> Option<(u32, Rerun)> {
         let options = &self.options;
-        if self.unit() == Unit::Part {
-            let step = options.block * u64::from(PARTS_TO_DECIDE);
-            let file_size = options.file_size - options.file_size % step;
-            return Self::rerun(
-                evidence,
-                FillOptions { parts: PARTS_TO_DECIDE, file_size, ..options.clone() },
-            );
+        let number = (self.bytes() / options.block).min(PARTS_TO_DECIDE.into()) as u32;
+        if number < PARTS_LEAST {
+            return None;
         }
-        let each = self.bytes() / u64::from(PARTS_TO_DECIDE);
-        let file_size = each - each % options.block;
-        Self::rerun(evidence, FillOptions { files: PARTS_TO_DECIDE, file_size, ..options.clone() })
+        let each = self.bytes() / u64::from(number);
+        let each = each - each % options.block;
+        let again = match self.unit() {
+            Unit::Part => {
+                FillOptions { parts: number, file_size: each * u64::from(number), ..options.clone() }
+            }
+            Unit::File => FillOptions { files: number, file_size: each, ..options.clone() },
+        };
+        Some((number, Self::rerun(evidence, again)))
+    }
+
+    /// The same run until its speed settles, which takes a pass more than were made.
+    fn until_steady(&self, passes: usize, evidence: &Evidence) -> Rerun {
+        let passes = Repeat::Times((passes as u32).saturating_add(1).min(Repeat::TIMES_MAX));
+        let (again, least) = (Repeat::UntilSteady, FillOptions { passes, ..self.options.clone() });
+        let again = FillOptions { passes: again, ..self.options.clone() };
+        // A dry run settles at once, as all of its passes are alike.
+        Rerun::new(evidence, &again.arguments(evidence.geometry.capacity), Self::new(least))
     }
 
     fn rerun(evidence: &Evidence, options: FillOptions) -> Rerun {

@@ -20,7 +20,7 @@ use likenew_core::workload::Workload;
 
 use answers::ReplayInput;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::span_too_large;
 pub use options::ReplayOptions;
@@ -177,6 +177,7 @@ impl Procedure for Replay {
             findings.overview.answers.push(answer.id.clone());
             findings.answers.push(answer);
         }
+        spare_failing_drive(&mut findings.answers, evidence);
         if passes.is_empty() {
             return findings;
         }

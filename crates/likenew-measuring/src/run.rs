@@ -15,7 +15,7 @@ use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{LatencyColumns, row};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
@@ -123,6 +123,7 @@ impl Procedure for Run {
             findings.overview.series = Some("seconds".into());
         }
         findings.answers.extend(refusals(segments));
+        spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
         findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
         findings

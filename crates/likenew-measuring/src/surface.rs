@@ -29,7 +29,7 @@ use access::Access;
 use curve::Curve;
 use ends::Ends;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{read_smart, refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{answer_as_summary, target_is_read_only};
@@ -57,6 +57,8 @@ const PROBES_TIMES: u64 = 10;
 const BURST_BYTES: u64 = 64 << 20;
 const BURST_BLOCK: u64 = 128 << 10;
 const BURST_DEPTH: u32 = 4;
+/// Most I/Os of a point that are kept. Chosen: of more, those in flight at its start and end are less than 2%.
+const SAMPLES_OF_POINT_MAX: u64 = 64;
 /// How often one small block is moved from the drive's cache.
 const SMALL_IOS: u64 = 200;
 
@@ -111,7 +113,7 @@ impl Surface {
         let range = self.options.range(index, span);
         let elapsed = (!self.options.whole).then_some(self.options.time);
         let until = Until { elapsed, bytes: Some(range.end - range.start), ops: None };
-        self.in_sequence(point_name(index + 1, range.start), range, until)
+        self.in_sequence(point_name(&range), range, until)
     }
 
     fn retests(&self, evidence: &Evidence, span: u64, round: u32) -> Vec<Workload> {
@@ -129,12 +131,14 @@ impl Surface {
         retests.collect()
     }
 
-    /// The first I/O is kept as a sample, because its end separates the seek from the transfer.
+    /// I/Os are kept as samples, because their ends separate the seek from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
         let stream =
             Stream::closed(op, block as u32, AccessPattern::Sequential(Region::bytes(range)), depth, data);
-        Workload { samples: 1, ..Workload::new(name, until, vec![stream]) }
+        let ios = until.bytes.map_or(SAMPLES_OF_POINT_MAX, |bytes| bytes.div_ceil(block));
+        let samples = ios.min(SAMPLES_OF_POINT_MAX) as u32;
+        Workload { samples, ..Workload::new(name, until, vec![stream]) }
     }
 
     fn probes(&self, span: u64) -> Workload {
@@ -207,7 +211,7 @@ impl Procedure for Surface {
         let ends = Ends::new(&curve, &slow_regions.points());
         let burst = evidence.segment_named(BURST).filter(|burst| burst.total().bytes > 0);
         let actions = self.actions(evidence, span);
-        let is_disk = access.as_ref().is_some_and(Access::is_disk);
+        let is_disk = evidence.identity.rotates() || access.as_ref().is_some_and(Access::is_disk);
         let answers = &mut findings.answers;
         answers.extend(self.speed(evidence, &curve, span));
         let has_errors = evidence.segments.iter().any(|segment| segment.errors() > 0);
@@ -227,6 +231,7 @@ impl Procedure for Surface {
             Standing::Unknown if wording::is_about_ends(answer) => 1,
             _ => 2,
         });
+        spare_failing_drive(answers, evidence);
         findings.summary = self.summary(answers, &curve, access.as_ref());
         findings.overview.answers = shown(answers);
         findings.overview.series = (!curve.points.is_empty()).then(|| "curve".into());
@@ -249,6 +254,8 @@ impl Procedure for Surface {
 
 /// What would decide what a run leaves open.
 struct Actions {
+    /// Nothing of a simulated drive.
+    read_smart: Option<Action>,
     measure_again: Action,
     /// `None` if no more points fit the target.
     more_points: Option<Action>,
@@ -287,6 +294,7 @@ impl Surface {
             let again = SurfaceOptions { points, probes: usual.probes, ..options.clone() };
             let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
             return Actions {
+                read_smart: read_smart(evidence),
                 measure_again: wording::measure_again(&rerun(again)),
                 more_points: (points > options.points).then(|| action.clone()),
                 larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
@@ -294,6 +302,7 @@ impl Surface {
             };
         }
         Actions {
+            read_smart: read_smart(evidence),
             measure_again: wording::measure_again(&rerun(again)),
             more_points: has_more.then(|| wording::more_points(&rerun(more_points))),
             larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
@@ -321,8 +330,7 @@ impl Surface {
         if let Some(interval) = speeds.interval {
             answer = answer.estimate(speeds.mean, interval.low, interval.high, "bytes/s");
         }
-        let read: u64 = curve.points.iter().map(|point| point.segment.total().bytes).sum();
-        let share = read as f64 / span as f64;
+        let (read, share) = (curve.bytes(), curve.share());
         if share < NEARLY_ALL {
             let whole = Self::rerun(evidence, SurfaceOptions { whole: true, ..self.options.clone() });
             let time = Nanos::from_secs_f64(span as f64 / speeds.mean.max(1.0));

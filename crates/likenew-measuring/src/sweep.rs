@@ -22,7 +22,7 @@ use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
@@ -147,6 +147,7 @@ impl Procedure for Sweep {
             _ => answer,
         }));
         findings.answers.extend(coverage::complete(&matrix, &schedule));
+        spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("matrix".into(), matrix.cells.iter().map(|cell| row(cell.row())).collect());
         findings.tables.insert("depths".into(), depths::table(&matrix).into_iter().map(row).collect());
         findings.tables.insert("ratios".into(), ratios::table(&matrix).into_iter().map(row).collect());

@@ -6,7 +6,7 @@ use std::io;
 
 /// `is_last`: of those that are noted of this client.
 pub(crate) fn note(client: &str, what: &str, is_last: bool) -> String {
-    let rest = if is_last { " (nothing more is noted of it)" } else { "" };
+    let rest = if is_last { " (further lines suppressed)" } else { "" };
     format!("{client}: {what}{rest}")
 }
 
@@ -27,20 +27,20 @@ pub(crate) fn request_refused(reason: &str, number: u32) -> String {
 }
 
 pub(crate) fn read_failed(error: &io::Error) -> String {
-    format!("a read has failed: {error}")
+    format!("a read failed: {error}")
 }
 
-pub(crate) const STORE_IS_FULL: &str = "a write has failed: what may be kept beside the drive is full";
+pub(crate) const STORE_IS_FULL: &str = "a write failed: the memory for written data is full";
 
 // Why a client is dropped
 
-pub(crate) const TOO_LATE: &str = "it has not chosen the export in time";
-pub(crate) const OTHER_FLAGS: &str = "it has sent flags that were not offered";
-pub(crate) const OTHER_EXPORT: &str = "it wants an export of another name";
-pub(crate) const NO_OPTION: &str = "it has sent something that is not an option";
-pub(crate) const ONLY_OPTIONS: &str = "it does nothing but send options";
-pub(crate) const LONG_OPTION: &str = "an option of it is far too long";
-pub(crate) const NO_REQUEST: &str = "it has sent something that is not a request";
+pub(crate) const TOO_LATE: &str = "it did not choose an export in time";
+pub(crate) const OTHER_FLAGS: &str = "it sent flags that were not offered";
+pub(crate) const OTHER_EXPORT: &str = "it asked for an unknown export";
+pub(crate) const NO_OPTION: &str = "it sent something that is not an option";
+pub(crate) const ONLY_OPTIONS: &str = "it sent too many options";
+pub(crate) const LONG_OPTION: &str = "its option is too long";
+pub(crate) const NO_REQUEST: &str = "it sent something that is not a request";
 
 // Why an option is refused
 
@@ -59,7 +59,7 @@ pub(crate) const COMMAND_UNKNOWN: &str = "an unknown command";
 pub(crate) const COMMAND_FLAGS: &str = "flags that this command does not have";
 pub(crate) const READ_ONLY: &str = "a write to an export that may only be read";
 pub(crate) const FLUSH_OF_RANGE: &str = "a flush of a range";
-pub(crate) const NO_TRIM: &str = "a TRIM to a drive that takes none";
+pub(crate) const NO_TRIM: &str = "a TRIM to a drive that does not support it";
 pub(crate) const STATUS_WITHOUT_CONTEXT: &str = "a question about blocks without a metadata context";
 pub(crate) const STATUS_OF_NOTHING: &str = "a question about no blocks";
 pub(crate) const NOT_IN_BLOCKS: &str = "a range that is not made of whole blocks";
@@ -70,6 +70,6 @@ pub(crate) const REQUEST_AT_END: &str = "the server ends";
 
 // Why a request failed
 
-pub(crate) const NO_SPACE: &str = "there is no room for these bytes beside the drive";
+pub(crate) const NO_SPACE: &str = "the memory for written data is full";
 pub(crate) const NO_FAST_ZEROS: &str = "zeros would have to be written out";
-pub(crate) const DRIVE_ERROR: &str = "the drive has answered with an error";
+pub(crate) const DRIVE_ERROR: &str = "the drive answered with an error";

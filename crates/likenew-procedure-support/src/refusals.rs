@@ -1,8 +1,10 @@
 //! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
-use likenew_core::answer::Answer;
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::drive::Kind;
 use likenew_core::io::Outcome;
 use likenew_core::measurement_error::{MeasurementError, RefusedIo};
+use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 
@@ -21,6 +23,30 @@ pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
         _ => None,
     });
     failures.chain(failed_ios(segments)).collect()
+}
+
+/// Takes the proposals from all other answers where the drive failed I/Os, as every further test, and every step that
+/// writes, loads a failing drive when its data has yet to be saved. A real drive is asked for its health instead.
+pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
+    let is_failure =
+        |answer: &Answer| answer.standing == Standing::Problem && wording::is_about_failures(answer);
+    if !answers.iter().any(is_failure) {
+        return;
+    }
+    for answer in answers {
+        if !is_failure(answer) {
+            answer.actions.clear();
+        } else {
+            answer.actions.extend(read_smart(evidence));
+        }
+    }
+}
+
+/// Asks a drive for its health; nothing of a simulated one, which cannot be asked.
+pub fn read_smart(evidence: &Evidence) -> Option<Action> {
+    let kind = evidence.identity.kind;
+    let device = evidence.plan.target.as_deref().filter(|_| kind == Kind::Device);
+    matches!(kind, Kind::Folder | Kind::File | Kind::Device).then(|| wording::read_smart(device))
 }
 
 /// What the error of another program's job shows about the drive: that its medium failed, or that it returned

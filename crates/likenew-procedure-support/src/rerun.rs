@@ -3,7 +3,11 @@
 use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
-use likenew_core::procedure::{Evidence, Procedure};
+use likenew_core::findings::Findings;
+use likenew_core::io::Op;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::recorder::Stop;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Stream, Workload};
 
@@ -63,7 +67,87 @@ fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
     let paces = Paces::new(evidence);
     let dry_run = DryRun::with_rates(procedure, &new, &|workload| paces.times_as_long(workload)).ok()?;
     let is_known = dry_run.is_finite && dry_run.steps() > 0;
-    is_known.then_some(Cost { elapsed: dry_run.elapsed, bytes_written: dry_run.bytes_written })
+    let assumed = Cost { elapsed: dry_run.elapsed, bytes_written: dry_run.bytes_written };
+    is_known.then(|| {
+        with_measured_costs(assumed, &dry_run.workloads, evidence, |workload| {
+            let alone =
+                DryRun::with_rates(&OneWorkload(workload), &new, &|workload| paces.times_as_long(workload))
+                    .ok()?;
+            Some(Cost { elapsed: alone.elapsed, bytes_written: alone.bytes_written })
+        })
+    })
+}
+
+/// Replaces what is `assumed` of each workload that ran before with the same bounds by what it took then: a queue that
+/// empties after the time is over takes longer, and writes more, than its bounds say.
+fn with_measured_costs(
+    assumed: Cost,
+    workloads: &[Workload],
+    evidence: &Evidence,
+    assumed_alone: impl Fn(&Workload) -> Option<Cost>,
+) -> Cost {
+    let mut groups: Vec<(&Workload, u64)> = Vec::new();
+    for workload in workloads {
+        match groups.iter_mut().find(|(one, _)| one.until == workload.until && is_same_kind(one, workload)) {
+            Some((_, number)) => *number += 1,
+            None => groups.push((workload, 1)),
+        }
+    }
+    let mut cost = assumed;
+    for (workload, number) in groups {
+        let Some(measured) = measured_cost(workload, evidence) else { continue };
+        let Some(alone) = assumed_alone(workload) else { continue };
+        cost = cost.replaced(alone, measured, number);
+    }
+    cost
+}
+
+/// What a workload of this kind with these bounds took on average; nothing if none ran to its end.
+fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
+    let is_alike = |segment: &&Segment| {
+        let is_whole = segment.stop == Stop::Reached && segment.measurement_error().is_none();
+        is_whole && segment.workload.until == workload.until && is_same_kind(&segment.workload, workload)
+    };
+    let alike: Vec<&Segment> = evidence.segments.iter().filter(is_alike).collect();
+    let number = alike.len() as u64;
+    (number > 0 && !workload.streams.is_empty()).then(|| Cost {
+        elapsed: Nanos(alike.iter().map(|segment| segment.elapsed().0).sum::<u64>() / number),
+        bytes_written: alike.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>() / number,
+    })
+}
+
+impl Cost {
+    /// With `number` times a `part` replaced by as many of `other`.
+    fn replaced(self, part: Self, other: Self, number: u64) -> Self {
+        let replaced = |all: u64, part: u64, other: u64| (all + number * other).saturating_sub(number * part);
+        Self {
+            elapsed: Nanos(replaced(self.elapsed.0, part.elapsed.0, other.elapsed.0)),
+            bytes_written: replaced(self.bytes_written, part.bytes_written, other.bytes_written),
+        }
+    }
+}
+
+/// Runs a single workload, to see what a dry run assumes of it.
+struct OneWorkload<'a>(&'a Workload);
+
+static ONE_WORKLOAD: Descriptor = Descriptor { name: "workload", question: "", writes: "", manual: "" };
+
+impl Procedure for OneWorkload<'_> {
+    fn descriptor(&self) -> &'static Descriptor {
+        &ONE_WORKLOAD
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: 1 }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        Ok(if evidence.segments.is_empty() { Step::Run(self.0.clone()) } else { Step::Done })
+    }
+
+    fn judge(&self, _: &Evidence) -> Findings {
+        Findings::default()
+    }
 }
 
 /// How much longer than on the assumed drive I/Os took, kind by kind.
@@ -128,12 +212,8 @@ fn is_same_kind(one: &Workload, other: &Workload) -> bool {
 #[cfg(test)]
 mod tests {
     use likenew_core::drive::Identity;
-    use likenew_core::findings::Findings;
-    use likenew_core::io::Op;
     use likenew_core::plan::Plan;
-    use likenew_core::procedure::{Descriptor, Layout, Step};
-    use likenew_core::recorder::Stop;
-    use likenew_core::segment::{Segment, SegmentRecorder};
+    use likenew_core::segment::SegmentRecorder;
     use likenew_core::tally::Tally;
     use likenew_core::target::{Clock, Geometry};
     use likenew_core::until::Until;
@@ -216,6 +296,41 @@ mod tests {
         assert_eq!(action.bytes_written, Some(300 << 20));
         let seconds = action.time_s.unwrap();
         assert!((seconds - 3.0).abs() < 0.01, "{seconds}");
+    }
+
+    #[test]
+    fn a_queue_that_empties_after_the_time_is_over_costs_its_time_and_bytes() {
+        let mut evidence = evidence(Kind::Device);
+        evidence.geometry.capacity = 1 << 30;
+        let workload = Workload { until: Until::elapsed(Nanos::from_millis(300)), ..workload("write") };
+        let segment = &mut evidence.segments[0];
+        // A second for a limit of 0.3 s, as the queue was long.
+        segment.workload = workload.clone();
+        let again = Rerun::new(&evidence, "", Ok::<_, String>(TimedWrites(workload))).action("more", "Why");
+        assert_eq!(again.bytes_written, Some(1000 << 20));
+        assert!((again.time_s.unwrap() - 10.0).abs() < 0.01, "{again:?}");
+    }
+
+    /// Ten times the same workload.
+    struct TimedWrites(Workload);
+
+    impl Procedure for TimedWrites {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 << 30 }
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            let is_done = evidence.segments.len() >= 10;
+            Ok(if is_done { Step::Done } else { Step::Run(self.0.clone()) })
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
     }
 
     #[test]

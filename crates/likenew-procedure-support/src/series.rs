@@ -14,22 +14,50 @@ pub fn axis(label: &str, unit: &str) -> Axis {
     Axis::new(label, unit)
 }
 
-/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment; empty if it
-/// failed.
+/// Share of the usual width that the last window needs to stand alone. Chosen: a shorter one holds the I/Os that end
+/// together when a run ends, which are no rate.
+const LAST_WINDOW_MIN: f64 = 0.5;
+
+/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment, where a short last window is
+/// part of the one before it; empty if it failed.
 pub fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
     if segment.measurement_error().is_some() {
         return Vec::new();
     }
-    let (width, elapsed) = (segment.seconds.width, segment.elapsed().0);
     let start = segment.started_at.since(origin).0;
-    let cells = segment.seconds.cells.iter().enumerate();
-    cells
-        .filter_map(|(index, cell)| {
-            let from = index as u64 * width;
-            let to = (from + width).min(elapsed);
-            (to > from).then(|| [(start + to) as f64, cell.bytes as f64 * 1e9 / (to - from) as f64])
-        })
+    let bytes = segment.seconds.cells.iter().map(|cell| cell.bytes);
+    let windows = windows(bytes, segment.seconds.width, segment.elapsed().0);
+    windows
+        .into_iter()
+        .map(|of| [(start + of.to) as f64, of.bytes as f64 * 1e9 / (of.to - of.from) as f64])
         .collect()
+}
+
+/// A stretch of time of a segment, in nanoseconds from its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    from: u64,
+    to: u64,
+    bytes: u64,
+}
+
+fn windows(bytes: impl Iterator<Item = u64>, width: u64, elapsed: u64) -> Vec<Window> {
+    let window = |(index, bytes): (usize, u64)| {
+        let from = index as u64 * width;
+        Window { from, to: (from + width).min(elapsed), bytes }
+    };
+    let mut windows: Vec<Window> = Vec::new();
+    for window in bytes.enumerate().map(window) {
+        let is_short = window.to.saturating_sub(window.from) < (width as f64 * LAST_WINDOW_MIN) as u64;
+        match windows.last_mut() {
+            Some(before) if is_short => {
+                (before.to, before.bytes) = (before.to.max(window.to), before.bytes + window.bytes);
+            }
+            _ if window.to > window.from => windows.push(window),
+            _ => {}
+        }
+    }
+    windows
 }
 
 /// Speed by bytes moved: `[bytes, bytes/s]` in the middle of each window of a segment; empty if it failed.
@@ -47,4 +75,21 @@ pub fn speed_over_bytes(segment: &Segment) -> Vec<[f64; 2]> {
             [(index as f64 + 0.5) * width, cell.bytes as f64 / span]
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sliver_at_the_end_is_no_window_of_its_own() {
+        let of = |elapsed| windows([100, 100, 60].into_iter(), 1000, elapsed);
+        assert_eq!(
+            of(2010),
+            [Window { from: 0, to: 1000, bytes: 100 }, Window { from: 1000, to: 2010, bytes: 160 }]
+        );
+        assert_eq!(of(2600)[2], Window { from: 2000, to: 2600, bytes: 60 });
+        assert_eq!(windows([60].into_iter(), 1000, 10), [Window { from: 0, to: 10, bytes: 60 }]);
+        assert_eq!(of(2000).last().unwrap().bytes, 160, "what ended with the run belongs to it");
+    }
 }

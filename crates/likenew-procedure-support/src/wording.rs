@@ -6,7 +6,7 @@ use std::io;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::plan::Plan;
-use likenew_core::quantity::{Number, Share, Size};
+use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 
@@ -26,6 +26,11 @@ pub fn lowercase_first(text: &str) -> String {
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", Number(number as f64))
+}
+
+/// A rate without its unit, before another one with it.
+pub fn number_of(rate: Rate) -> String {
+    rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -150,23 +155,39 @@ pub(crate) fn no_such_precision(text: &str) -> String {
 /// I/Os that failed for a reason of the drive.
 pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
     let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
-    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
+    Answer::problem(IO_ERRORS, "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
         .with_evidence(first_error(first))
-        .action(Action::new(
-            "back_up",
-            "Back up what you need now, then read SMART attributes 5, 197 and 198",
-        ))
+        .action(back_up())
+}
+
+const IO_ERRORS: &str = "io_errors";
+const JOB_ERRORS: &str = "job_errors";
+
+/// Whether an answer is about I/Os or jobs that failed.
+pub(crate) fn is_about_failures(answer: &Answer) -> bool {
+    [IO_ERRORS, JOB_ERRORS].contains(&answer.id.as_str())
+}
+
+fn back_up() -> Action {
+    Action::new("back_up", "Back up what you need now; run no more tests on this drive")
+}
+
+/// Reads what a drive knows of its health; a placeholder stands for a device that is not known.
+pub(crate) fn read_smart(device: Option<&str>) -> Action {
+    let device = device.map_or_else(|| "/dev/sdX".to_owned(), shell_quote);
+    Action::new("read_smart", "See its reallocated, pending and uncorrectable sectors (NVMe: media errors)")
+        .command(format!("sudo smartctl -a {device}"))
 }
 
 /// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
 pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) -> Answer {
     let answer = format!("the system refused {}; the run ended there", count(errors, "I/O"));
-    Answer::info("io_errors", "I/O errors", answer).with_evidence(first_error(first))
+    Answer::info(IO_ERRORS, "I/O errors", answer).with_evidence(first_error(first))
 }
 
 /// I/Os that another program counted as failed without saying which.
 pub(crate) fn failed_ios_without_reason(errors: u64) -> Answer {
-    Answer::unknown("io_errors", "I/O errors", format!("{} failed", count(errors, "I/O")))
+    Answer::unknown(IO_ERRORS, "I/O errors", format!("{} failed", count(errors, "I/O")))
         .with_evidence("The program that measured recorded neither the addresses nor the errors.")
 }
 
@@ -177,18 +198,20 @@ fn first_error(first: RefusedIo) -> String {
 /// A job of another program that read other data than was written.
 pub(crate) fn job_read_other_data(job: &str, errno: i32) -> Answer {
     Answer::problem(
-        "job_errors",
+        JOB_ERRORS,
         "Failed job",
         format!("\"{job}\" read data that differs from what was written"),
     )
     .with_evidence(job_error(errno))
+    .action(back_up())
 }
 
 /// A job of another program that met an error of the medium.
 pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
     let error = io::Error::from_raw_os_error(errno);
-    Answer::problem("job_errors", "Failed job", format!("\"{job}\" failed: {error}"))
+    Answer::problem(JOB_ERRORS, "Failed job", format!("\"{job}\" failed: {error}"))
         .with_evidence(job_error(errno))
+        .action(back_up())
 }
 
 fn job_error(errno: i32) -> String {
@@ -307,10 +330,7 @@ mod tests {
             text(&failed),
             "I/O errors: the drive failed 12 I/Os, the first at offset 8 KiB (Input/output error)."
         );
-        assert_eq!(
-            failed.evidence,
-            ["The first was a read of 4096 bytes at offset 8192: Input/output error (os error 5)."]
-        );
+        assert_eq!(failed.evidence, ["The first was a read of 4 KiB at offset 8 KiB: Input/output error."]);
         assert_eq!(
             text(&system_refused_ios(1, first)),
             "I/O errors: the system refused 1 I/O; the run ended there."
@@ -359,6 +379,7 @@ mod tests {
         );
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a", "b"]), "a and b");
+        assert_eq!(number_of(Rate(67.6e6)), "67.6");
         assert_eq!(list(&["a"]), "a");
         assert_eq!(list(&[] as &[&str]), "");
         assert_eq!(capitalize("random write"), "Random write");

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use likenew_core::system_error::reason;
 use likenew_core::units::amount;
 
 /// Every reason, as a sentence that says what to do.
@@ -15,12 +16,12 @@ pub enum RefreshError {
     Unsuitable(String),
     /// The file for a new journal holds something.
     #[error(
-        "there is something in the place for the journal already: if it is the journal of a refresh that was cut off, go on with that; nothing was changed"
+        "the journal's file is not empty; if it is the journal of an interrupted refresh, resume with it; nothing was changed"
     )]
     NotEmpty,
     /// What is in the place of the journal need not be our own.
     #[error(
-        "{} is in the way: {reason}. Likenew takes nothing from it and leaves it alone: look at it, then move it away or remove it. Nothing was changed",
+        "{} is in the way: {reason}; check it, then move or remove it. Nothing was changed",
         path.display()
     )]
     NotOurs {
@@ -30,7 +31,7 @@ pub enum RefreshError {
         reason: String,
     },
     /// Another run has the journal.
-    #[error("another run of likenew uses {}: wait until it has ended; nothing was changed", .0.display())]
+    #[error("another run of likenew uses {}; wait until it ends; nothing was changed", .0.display())]
     InUse(PathBuf),
     /// It names fewer places that are never rewritten than there are.
     #[error(
@@ -39,12 +40,12 @@ pub enum RefreshError {
     OtherWitnesses,
     /// It is not a journal, or only the beginning of one.
     #[error(
-        "this is no whole journal of a refresh ({0}). If the refresh was cut off while it began, nothing had been written: remove the journal and begin anew. If it was under way, keep the journal: the saved chunks can be taken out of it"
+        "this journal is incomplete ({0}). If the refresh was interrupted at its start, nothing was written: remove the journal and start again. Otherwise keep it: saved chunks can be taken out of it"
     )]
     NoJournal(String),
     /// Another version of this program wrote it.
     #[error(
-        "the journal is of another version of this program ({0}): go on with the program that wrote it; nothing was changed"
+        "the journal is of another version of likenew ({0}); resume with that version; nothing was changed"
     )]
     OtherVersion(String),
     /// It is a journal, and what it says cannot be true.
@@ -54,7 +55,7 @@ pub enum RefreshError {
     Damaged(String),
     /// It belongs to something else.
     #[error(
-        "the journal is of \"{journal}\", and this is \"{store}\"; give the one that it belongs to. Nothing was changed"
+        "the journal is of \"{journal}\", and this is \"{store}\"; give the one it belongs to. Nothing was changed"
     )]
     OtherStore {
         /// What the journal was begun for.
@@ -64,7 +65,7 @@ pub enum RefreshError {
     },
     /// Somebody has written to the store since, and nothing of ours is missing.
     #[error(
-        "another program has written there since the refresh was interrupted (perhaps it was mounted). Nothing is lost: all chunks in flight are whole. Remove the journal and start again; nothing was changed"
+        "another program has written there since the refresh was interrupted (perhaps it was mounted). Nothing is lost: all chunks in flight are intact. Remove the journal and start again; nothing was changed"
     )]
     ChangedButWhole,
     /// Somebody has written to the store since, and chunks in flight differ from what was saved.
@@ -88,11 +89,12 @@ pub enum RefreshError {
         sectors: u64,
     },
     /// It was finished.
-    #[error("this refresh is finished: remove its journal")]
+    #[error("this refresh is finished; remove its journal")]
     Finished,
     /// The journal's file failed.
     #[error(
-        "could not {action} the journal: {source}. Free some space there, or check that drive, and continue; the data on the drive is unchanged"
+        "could not {action} the journal: {}; free some space there, or check that drive, and continue. The data on the drive is unchanged",
+        reason(source)
     )]
     Journal {
         /// What was being done.
@@ -102,13 +104,14 @@ pub enum RefreshError {
     },
     /// What was torn cannot be kept.
     #[error(
-        "could not save the present data of the places to be restored: {0}. The journal keeps the data from before the interruption: free some space beside it, and continue"
+        "could not save the present data of the blocks to restore: {}; free some space beside the journal, which keeps the earlier data, and continue",
+        reason(.0)
     )]
     Salvage(io::Error),
     /// A place cannot be read.
     #[error(
-        "could not read {} at byte {offset}: {source}. Nothing was written there, and nothing further is: copy what you need to another drive first",
-        amount(*length)
+        "could not read {} at byte {offset}: {}. Nothing was written there; copy what you need to another drive first",
+        amount(*length), reason(source)
     )]
     Read {
         /// Where.
@@ -120,8 +123,8 @@ pub enum RefreshError {
     },
     /// A place cannot be written. The journal keeps what was there.
     #[error(
-        "could not write {} at byte {offset}: {source}. The journal keeps what was there: keep it, and go on when the drive takes writes again",
-        amount(*length)
+        "could not write {} at byte {offset}: {}. The journal holds what was there: keep it, and resume when the drive takes writes again",
+        amount(*length), reason(source)
     )]
     Write {
         /// Where.
@@ -133,7 +136,7 @@ pub enum RefreshError {
     },
     /// Others were let in before what was written had been read back.
     #[error(
-        "another program wrote to {} at byte {offset} before they were read back: the kernel makes no program wait longer for a held file. The journal keeps the earlier data: compare it with the present data, then remove it",
+        "another program wrote to {} at byte {offset} before they were read back. The journal holds the earlier data: compare it with the present data, then remove it",
         amount(*length)
     )]
     Lost {
@@ -144,18 +147,19 @@ pub enum RefreshError {
     },
     /// Somebody else wants the store.
     #[error(
-        "stopped, because another program wants to use it. The data is unchanged; continue when that program has ended"
+        "stopped, because another program wants to use it; the data is unchanged; continue when that program has ended"
     )]
     Wanted,
     /// The store cannot be flushed. The journal keeps what was written since the last time.
     #[error(
-        "could not flush: {0}. The journal keeps the last chunks: keep it, and go on when the drive takes writes again"
+        "could not flush: {}. The journal holds the last chunks: keep it, and resume when the drive takes writes again",
+        reason(.0)
     )]
     Flush(io::Error),
     /// What was written cannot be read back. The journal keeps it.
     #[error(
-        "could not read back {} at byte {offset}: {source}. The journal keeps what was there: keep it, copy what you need to another drive, and go on only when the drive can be read again",
-        amount(*length)
+        "could not read back {} at byte {offset}: {}. The journal holds what was there: keep it, copy what you need to another drive, and resume only when the drive can be read again",
+        amount(*length), reason(source)
     )]
     ReadBack {
         /// Where.
@@ -167,7 +171,7 @@ pub enum RefreshError {
     },
     /// What was written is not what is read. The journal keeps it.
     #[error(
-        "{} at byte {offset} are not read back as they were written: the drive is not to be trusted. The journal keeps what was there: take the saved chunks out of it, copy what you need to another drive, and do not go on with this one",
+        "{} at byte {offset} did not read back as written: do not trust this drive. The journal holds what was there: take the saved chunks out of it, and copy what you need to another drive",
         amount(*length)
     )]
     NotKept {

@@ -47,7 +47,7 @@ impl<F: DurableFile> Journal<F> {
     /// Begins one on an empty file. Nothing of the slots is ever missing later for want of space.
     pub(crate) fn begin(mut file: F, plan: Plan, first: u64) -> Result<Self, RefreshError> {
         let (ranges, witnesses) = plan.validate().map_err(RefreshError::Unsuitable)?;
-        if file.bytes().map_err(RefreshError::journal("look at"))? != 0 {
+        if file.bytes().map_err(RefreshError::journal("read"))? != 0 {
             return Err(RefreshError::NotEmpty);
         }
         let head = plan.encode();
@@ -74,7 +74,7 @@ impl<F: DurableFile> Journal<F> {
     /// # Errors
     /// It is not a journal, has another version, or is damaged.
     pub fn open(mut file: F) -> Result<Self, RefreshError> {
-        let bytes = file.bytes().map_err(RefreshError::journal("look at"))?;
+        let bytes = file.bytes().map_err(RefreshError::journal("read"))?;
         let (plan, id, slots_at) = Plan::decode(bytes, |first| {
             let mut head = vec![0; first];
             file.read_at(0, &mut head).map_err(RefreshError::journal("read"))?;
@@ -94,7 +94,7 @@ impl<F: DurableFile> Journal<F> {
     /// # Errors
     /// Its length cannot be determined. A record that cannot be read may have been a chunk.
     pub(crate) fn has_chunks(file: &mut F) -> Result<bool, RefreshError> {
-        let end = file.bytes().map_err(RefreshError::journal("look at"))?;
+        let end = file.bytes().map_err(RefreshError::journal("read"))?;
         let mut block = [0; BLOCK];
         Ok((0..end / BLOCK as u64).any(|index| match file.read_at(index * BLOCK as u64, &mut block) {
             Ok(()) => Record::decode(&block).is_some_and(|record| record.turn > 0),

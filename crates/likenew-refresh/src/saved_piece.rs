@@ -27,7 +27,7 @@ pub struct SavedPiece {
 /// # Errors
 /// The file's length cannot be determined. Places that cannot be read hold nothing.
 pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>, RefreshError> {
-    let end = file.bytes().map_err(RefreshError::journal("look at"))?;
+    let end = file.bytes().map_err(RefreshError::journal("read"))?;
     let (mut found, mut at) = (Vec::new(), 0);
     let mut bytes = Vec::new();
     while at + BLOCK as u64 <= end {

@@ -27,7 +27,7 @@ fn unsuitable_range(range: &Range<u64>, reason: &str) -> String {
 }
 
 pub(crate) fn too_many_ranges(count: usize, most: usize) -> String {
-    format!("{count} ranges are more than the {most} that one refresh keeps: do them in several")
+    format!("{count} ranges are more than the {most} that one refresh keeps; do them in several")
 }
 
 // Plans that cannot be: of a task, or read from a journal
@@ -37,7 +37,7 @@ pub(crate) fn unsuitable_store(bytes: u64, block: u32) -> String {
 }
 
 pub(crate) fn unsuitable_chunk(bytes: u32, least: u32, most: u32) -> String {
-    format!("chunks of {bytes} bytes are not possible: use a power of two from {least} to {most}")
+    format!("chunks of {bytes} bytes are not possible; use a power of two from {least} to {most}")
 }
 
 pub(crate) fn ranges_beyond(most: usize) -> String {
@@ -50,7 +50,7 @@ pub(crate) const RANGES_OVERLAP: &str = "what is rewritten and what is left alon
 // Files that are not a whole journal
 
 pub(crate) const TOO_SHORT: &str = "it is too short";
-pub(crate) const OTHER_BEGINNING: &str = "it does not begin like one";
+pub(crate) const OTHER_BEGINNING: &str = "it is not a journal";
 pub(crate) const SECOND_LINE_DAMAGED: &str = "its second line is damaged";
 pub(crate) const PLAN_INCOMPLETE: &str = "its plan is incomplete";
 pub(crate) const PLAN_DAMAGED: &str = "its plan is damaged";
@@ -66,7 +66,7 @@ pub(crate) fn other_length(bytes: u64, expected: u64) -> String {
 }
 
 pub(crate) fn foreign_slot(index: u64) -> String {
-    format!("slot {index} holds what this refresh has not written")
+    format!("copy {index} holds what this refresh has not written")
 }
 
 pub(crate) fn chunks_without_plan(reason: &str) -> String {
@@ -74,11 +74,11 @@ pub(crate) fn chunks_without_plan(reason: &str) -> String {
 }
 
 pub(crate) fn copy_not_whole(offset: u64, length: u64) -> String {
-    format!("its copy of the {length} bytes at {offset} is not whole, and the data there does not match it")
+    format!("its copy of the {length} bytes at {offset} is damaged, and the data there does not match it")
 }
 
-pub(crate) const SLOTS_OUT_OF_ORDER: &str = "its slots do not follow each other";
-pub(crate) const NO_WHOLE_SLOT: &str = "neither of its slots is whole, which no cut does";
+pub(crate) const SLOTS_OUT_OF_ORDER: &str = "its copies are out of order";
+pub(crate) const NO_WHOLE_SLOT: &str = "both of its copies are damaged, which no power cut explains";
 
 /// A store as a refusal names it, of which a journal may be another's.
 pub(crate) fn store(identity: &str, bytes: u64, block: u32) -> String {
@@ -102,7 +102,7 @@ pub(crate) const TOO_LONG: &str = "it is longer than any journal";
 
 pub(crate) fn too_many_salvage_files(first: &Path, most: u32) -> String {
     format!(
-        "{} and {most} files with further numbers are there already: look at them, and move them away",
+        "{} and {most} files with further numbers are there already; check them, and move them away",
         first.display()
     )
 }

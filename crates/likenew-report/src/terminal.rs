@@ -22,7 +22,7 @@ use paint::Paint;
 /// How much of a document to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// One screen: at most 24 lines from 100 columns on, and at most 30 below.
+    /// One screen: at most 30 lines.
     #[default]
     Screen,
     /// Everything.

@@ -6,13 +6,12 @@ use likenew_core::answer::{Action, Answer, Estimate, Loss, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::flash_counters::FlashCounters;
 use likenew_core::instrument::AddedLatency;
-use likenew_core::quantity::{Factor, Number, Size, digits};
+use likenew_core::quantity::{Factor, Number, Share, Size, digits, range, with_range};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 
 use crate::document::Document;
 use crate::unit::{Unit, clean};
-use likenew_core::quantity::with_range;
 
 /// The mark of an answer, which tells its standing without color; measurements have none.
 pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
@@ -77,9 +76,34 @@ fn without_brackets(text: &str) -> String {
 }
 
 /// `19.8 MB/s (15.9–24.7)`, without the interval if that is the value alone.
-pub(crate) fn estimate(estimate: &Estimate) -> String {
-    let unit = Unit::parse(&estimate.unit);
-    with_range(unit.spell(estimate.value), unit.spell(estimate.low), unit.spell(estimate.high))
+fn estimate(Estimate { value, low, high, unit }: &Estimate) -> String {
+    let unit = Unit::parse(unit);
+    with_range(unit.spell(*value), unit.spell(*low), unit.spell(*high))
+}
+
+/// The line about the number of an answer: `Interval: 15.9–24.7 MB/s` below one that names the number. `None` where
+/// that is said already, where the interval is the number alone, and where nothing says what a bare number counts.
+pub(crate) fn interval(answer: &Answer) -> Option<String> {
+    let estimated = answer.estimate.as_ref()?;
+    let unit = Unit::parse(&estimated.unit);
+    let [value, low, high] =
+        [estimated.value, estimated.low, estimated.high].map(|number| unit.spell(number));
+    let interval = match unit {
+        Unit::Percent => range(Share(estimated.low / 100.0), Share(estimated.high / 100.0)),
+        Unit::Share => range(Share(estimated.low), Share(estimated.high)),
+        _ => range(&low, &high),
+    };
+    let numbers = interval.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let is_said = |text: &String| text.contains(numbers);
+    if unit == Unit::Plain || low == high || is_said(&answer.answer) || answer.evidence.iter().any(is_said) {
+        return None;
+    }
+    let is_bare = matches!(unit, Unit::Percent | Unit::Share | Unit::Ratio);
+    match answer.answer.contains(&value) {
+        true => Some(format!("Interval: {interval}")),
+        false if is_bare => None,
+        false => Some(format!("Estimate: {}", estimate(estimated))),
+    }
 }
 
 /// The heading of actions that fix problems.
@@ -163,11 +187,14 @@ fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     }
 }
 
+/// What stands before the command that shows the rest.
+pub(crate) const DETAILS: &str = "Details:";
+
 /// The last line of a screen.
 pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Option<String> {
     match (details_command, cost) {
-        (Some(command), Some(cost)) => Some(format!("Details: {command}   ({cost})")),
-        (Some(command), None) => Some(format!("Details: {command}")),
+        (Some(command), Some(cost)) => Some(format!("{DETAILS} {command}   ({cost})")),
+        (Some(command), None) => Some(format!("{DETAILS} {command}")),
         (None, Some(cost)) => Some(format!("({cost})")),
         (None, None) => None,
     }
@@ -329,6 +356,23 @@ mod tests {
             "Details: likenew report --details   (wrote 233 MiB in 47 s)"
         );
         assert_eq!(last_line(None, None), None);
+    }
+
+    #[test]
+    fn an_interval_is_said_where_it_adds_something() {
+        let line = |text: &str, value, low, high, unit| {
+            interval(&Answer::info("id", "Question", text).estimate(value, low, high, unit))
+        };
+        let rate = line("77.2 MB/s, steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s");
+        assert_eq!(rate.as_deref(), Some("Interval: 76.4–77.9 MB/s"));
+        let steady = line("steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s");
+        assert_eq!(steady.as_deref(), Some("Estimate: 77.2 MB/s (76.4–77.9)"));
+        let slower = line("39.3 → 33.8 MB/s, 14% slower", 14.0, 9.7, 15.0, "%");
+        assert_eq!(slower.as_deref(), Some("Interval: 9.7–15.0%"));
+        assert_eq!(line("unchanged", -0.1, -0.9, 0.7, "%"), None, "a percentage of what?");
+        assert_eq!(line("QD1", 1.0, 1.0, 8.0, "1"), None, "a count of what?");
+        assert_eq!(line("8 MiB (7.82–8.20)", 8388608.0, 8.2e6, 8.6e6, "bytes"), None, "it is said");
+        assert_eq!(line("26% of new", 26.0, 26.0, 26.0, "%"), None, "no interval");
     }
 
     #[test]

@@ -194,10 +194,10 @@ fn broken_documents_are_not_valid() {
     for key in ["cause", "probability_percent", "kind", "explains"] {
         case("check-slow", &format!("/tables/causes/0/{key}"), None);
     }
-    for key in ["cause", "evidence", "sentence", "bits"] {
+    for key in ["cause", "evidence", "sentence", "speaks", "times_as_likely"] {
         case("check-slow", &format!("/tables/evidence/0/{key}"), None);
     }
-    for key in ["cause", "action", "description", "command"] {
+    for key in ["cause", "description", "command", "loses"] {
         case("check-slow", &format!("/tables/fixes/0/{key}"), None);
     }
     for key in ["step", "pass", "bytes_per_s"] {

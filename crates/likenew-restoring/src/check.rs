@@ -25,13 +25,13 @@ use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Metric, Origin, Reference, Site, diagnose,
 };
 
-use likenew_procedure_support::refusals::refusals;
-
+use crate::failed_ios::{add_failed_ios, has_failed};
 use crate::site::site;
 use answers::Answers;
 use results::CheckResults;
 use workload_plan::WorkloadPlan;
 
+pub(crate) use answers::harmful_causes;
 pub use check_metrics::CheckMetrics;
 pub use check_options::{
     CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
@@ -182,6 +182,11 @@ impl Check {
         self.with_diagnosis(evidence, |case, _| likenew_diagnosis::evidence(case))
     }
 
+    /// The metric that heads the answers: of those that are a problem, the one that fell farthest.
+    pub(crate) fn worst_metric(&self, evidence: &Evidence) -> Option<Metric> {
+        self.with_diagnosis(evidence, answers::worst_metric)
+    }
+
     /// How fast existing data is read sequentially, in bytes a second: old files of a folder, all regions of other
     /// targets.
     pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Measured> {
@@ -224,6 +229,7 @@ impl Check {
             }
         });
         let not_written = self.options.obstacle(evidence);
+        let measured = CheckResults::new(without_mix);
         let answers = Answers {
             case,
             diagnosis,
@@ -232,12 +238,18 @@ impl Check {
             old,
             not_written: not_written.as_deref(),
             is_thorough: self.options.thorough,
+            longest_stall: measured.longest_stall(),
+            pauses: measured.pauses(),
         };
         let mut findings = answers.findings();
-        findings.answers.extend(refusals(&evidence.segments));
+        if has_failed(evidence) && !findings.found_problem() {
+            // Failed I/Os become the summary; beside them, speeds are no news.
+            findings.summary.clear();
+        }
+        add_failed_ios(evidence, &mut findings);
         tables::put(case, diagnosis, &mut findings);
         shares::put(case, self.options.files.as_ref(), &mut findings);
-        pictures::draw(&CheckResults::new(without_mix), without_mix, &mut findings);
+        pictures::draw(&measured, without_mix, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
             upgrade.judge(&evidence.segments, answers::first_fix(diagnosis), &mut findings);
         }

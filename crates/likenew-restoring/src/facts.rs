@@ -92,14 +92,14 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let health = with_root_action(health, &rows, target);
     let unusual = match remarks.as_slice() {
         [] => Unusual::Nothing,
-        [only] => Unusual::One { subject: &only.subject, words: &only.words },
+        [only] => Unusual::One(&only.sentence),
         several => Unusual::Several(several.len()),
     };
     findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());
-    // A failing drive comes first; that none is failing is no news.
+    // A failing drive comes first, and one whose health is unknown: silence is no health. That none is failing is no news.
     match state {
-        Health::Failing => findings.answers.push(health),
-        Health::Sound | Health::Unreported => remarkable.push(health),
+        Health::Failing | Health::Unreported => findings.answers.push(health),
+        Health::Sound => remarkable.push(health),
     }
     findings.answers.extend(remarkable);
     findings.overview = overview(facts, state, remarks.is_empty());
@@ -201,16 +201,16 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_drive_comes_first_and_silence_last_in_plain_words() {
+    fn a_failing_drive_comes_first_and_so_does_silence() {
         let answers = |answers: &[Option<bool>]| judge(&known(answers), Some("/mnt/x")).answers;
         assert_eq!(answers(&[None, Some(true)])[0].id, wording::HEALTH);
         for (asked, words) in [
-            (&[None, None][..], "not reported (it takes root)"),
-            (&[Some(false), None], "not reported by sd1 (it takes root)"),
+            (&[None, None][..], "unknown (it takes root)"),
+            (&[Some(false), None], "unknown for sd1 (it takes root)"),
             (&[], "unknown (no physical drive was found below this target)"),
         ] {
-            let last = answers(asked).pop().unwrap();
-            assert_eq!((last.standing, &*last.answer), (Standing::Unknown, words));
+            let first = answers(asked).remove(0);
+            assert_eq!((first.standing, &*first.answer), (Standing::Unknown, words));
         }
         assert_eq!(answers(&[Some(false)])[1].standing, Standing::Good);
     }
@@ -219,7 +219,7 @@ mod tests {
     fn what_root_could_learn_is_a_command() {
         let mut facts = known(&[None]);
         facts.drives[0].health.failing = Fact::unknown("it takes root", "SMART").help("run it as root");
-        let health = judge(&facts, Some("/mnt/my drive")).answers.pop().unwrap();
+        let health = judge(&facts, Some("/mnt/my drive")).answers.remove(0);
         assert_eq!(health.actions[0].command.as_deref(), Some("sudo likenew facts '/mnt/my drive'"));
     }
 

@@ -7,6 +7,7 @@
 pub mod check;
 mod command;
 pub mod facts;
+mod failed_ios;
 #[cfg(test)]
 mod fixtures;
 pub mod recondition;

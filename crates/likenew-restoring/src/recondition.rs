@@ -17,9 +17,10 @@ mod tables;
 mod trim_free;
 mod wording;
 
-use likenew_core::answer::{Action, Answer};
+use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::feasibility::ActionKind;
 use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::io::Op;
 use likenew_core::overview::Overview;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
@@ -27,7 +28,7 @@ use likenew_diagnosis::{
     Diagnosis, FoundCause, Kind, Metric, Overall, Possibility, causes_fixed_by, step_kind,
 };
 
-use crate::check::{Check, CheckOptions};
+use crate::check::{Check, CheckOptions, harmful_causes};
 use comparison::{Change, Effect, Measure, changes};
 use likenew_procedure_support::series::{speed, speed_over_bytes};
 use outcome::StepOutcome;
@@ -35,7 +36,7 @@ use recondition_step::StepContext;
 use rewrite::{RewritePass, Rewriting};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
 use step_list::implementation;
-use wording::StepLine;
+use wording::{PlanLine, StepLine};
 
 pub use recondition_options::{Erase, ReconditionOptions};
 pub use step_name::StepName;
@@ -289,12 +290,13 @@ impl Recondition {
         findings.answers.extend(finished_steps.iter().map(StepOutcome::answer));
         let idle = steps(stages).filter(|(_, done)| !has_run(done));
         findings.answers.extend(idle.map(|(name, done)| outcome::idle_answer(name, done, refusal(done))));
+        let headline = |check: &Evidence| self.check.judge(check).answers.into_iter().next();
         if let [first, ..] = checks.as_slice() {
-            findings.answers.push(wording::before(&self.check.judge(first).summary));
+            findings.answers.extend(headline(first).map(|answer| wording::before(&answer)));
         }
         if let [_, .., last] = checks.as_slice() {
-            let Findings { summary, answers, .. } = self.check.judge(last);
-            findings.answers.extend(answers.into_iter().next().map(|answer| wording::now(&summary, answer)));
+            findings.answers.extend(headline(last).map(wording::now));
+            findings.answers.extend(self.dangers(last));
         }
         let is_tried = |name: StepName| attempts.iter().any(|(tried, _)| *tried == name);
         let mut lines: Vec<StepLine> = finished_steps.iter().map(StepOutcome::line).collect();
@@ -312,11 +314,23 @@ impl Recondition {
             });
         }
         findings.overview = Overview {
-            answers: checks.get(1).map(|_| "now".to_owned()).into_iter().collect(),
+            answers: checks.get(1).map_or_else(Vec::new, |_| {
+                let dangers = findings.answers.iter().map(|answer| &answer.id);
+                let dangers = dangers.filter(|id| id.starts_with(Answer::CAUSE_PREFIX)).cloned();
+                std::iter::once("now".to_owned()).chain(dangers).collect()
+            }),
             table: (!lines.is_empty()).then(|| wording::step_table(lines)),
             series: has_passes(context, stages).then(|| "passes".into()),
             ..Overview::default()
         };
+    }
+
+    /// What else endangers the drive.
+    fn dangers(&self, check: &Evidence) -> Vec<Answer> {
+        self.check.with_diagnosis(check, |_, diagnosis| {
+            let dangers = diagnosis.latent.iter().filter(|found| found.is_problem());
+            dangers.map(|found| wording::danger(found.descriptor.name, &found.statement)).collect()
+        })
     }
 
     /// All steps, and why some were not run.
@@ -389,7 +403,28 @@ impl Recondition {
         let metrics_showing = showing.into_iter().copied().collect();
         let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
         let warnings = warnings.map(|objection| objection.reason.clone()).collect();
-        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat, rewriting }
+        let headline = before.and_then(|before| self.check.worst_metric(before)).map(Measure::Metric);
+        let wrong_step = before.and_then(|before| self.wrong_step(name, before));
+        StepOutcome {
+            name,
+            evidence: done,
+            changes,
+            metrics_showing,
+            effect,
+            warnings,
+            caveat,
+            rewriting,
+            headline,
+            wrong_step,
+        }
+    }
+
+    /// Why a step cannot help, if what makes the drive slow is known and is nothing that it fixes.
+    fn wrong_step(&self, name: StepName, before: &Evidence) -> Option<String> {
+        self.check.with_diagnosis(before, |_, diagnosis| {
+            let cause = harmful_causes(diagnosis).next()?;
+            causes_needing(name, diagnosis).is_empty().then(|| wording::wrong_step(name, &cause.statement))
+        })
     }
 
     /// Why nothing was changed, if nothing was.
@@ -400,25 +435,28 @@ impl Recondition {
         attempts: &[(StepName, Option<&str>)],
     ) -> (String, Answer) {
         if let Some(asked) = self.options.step.filter(|_| attempts.is_empty()) {
-            let reason = context.obstacle(asked).unwrap_or_else(wording::run_was_stopped);
-            return wording::nothing_done(&reason);
+            return self.named_step_not_run(context, check, asked);
         }
         self.check.with_diagnosis(check, |_, diagnosis| {
-            let harmful = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
-            let actions: Vec<Action> = harmful
-                .flat_map(|found| &found.actions)
-                .filter(|action| can_be_run(context, action))
-                .cloned()
-                .collect();
+            let harmful: Vec<&FoundCause> = harmful_causes(diagnosis).collect();
+            let mut actions = actions_possible(context, &harmful);
+            let writes_everything = |action: &Action| step_kind(action) == Some(ActionKind::Overwrite);
+            if let Some(used) = context.worn_out().filter(|_| actions.iter().any(writes_everything)) {
+                actions.retain(|action| step_kind(action).is_none());
+                if actions.is_empty() {
+                    actions.push(wording::replace_drive());
+                }
+                return wording::worn_out(used, actions);
+            }
             if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
                 return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
             }
-            if !actions.is_empty() {
-                return wording::only_by_hand(actions);
+            let cause = harmful.first().map(|found| &*found.statement);
+            if let Some(cause) = cause.filter(|_| !actions.is_empty()) {
+                return wording::only_by_hand(cause, actions);
             }
-            let blocked = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
-            let blocked: Vec<(&str, &str)> =
-                blocked.flat_map(|found| &found.blocked).map(|step| (step.why, &*step.reason)).collect();
+            let blocked = harmful.iter().flat_map(|found| &found.blocked);
+            let blocked: Vec<(&str, &str)> = blocked.map(|step| (step.why, &*step.reason)).collect();
             if !blocked.is_empty() {
                 return wording::not_now(&blocked);
             }
@@ -426,10 +464,37 @@ impl Recondition {
                 Overall::AsNew | Overall::ByDesign => wording::as_new(),
                 Overall::Sound => wording::looks_sound(),
                 Overall::Undecided => wording::cause_unknown(),
-                Overall::Slow | Overall::NotTheDrive => wording::no_remedy(),
+                Overall::Slow | Overall::NotTheDrive if harmful.is_empty() => wording::as_new(),
+                Overall::Slow | Overall::NotTheDrive => wording::no_remedy(cause),
             }
         })
     }
+
+    /// Why a step that was named did not run. On a drive that is slow, what else would help is advised.
+    fn named_step_not_run(
+        &self,
+        context: &StepContext<'_>,
+        check: &Evidence,
+        asked: StepName,
+    ) -> (String, Answer) {
+        let Some(reason) = context.obstacle(asked) else { return wording::stopped_before(asked) };
+        let written = check.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+        let is_slow = self.check.judge(check).found_problem();
+        let fixes = is_slow.then(|| {
+            self.check.with_diagnosis(check, |_, diagnosis| {
+                let mut actions = actions_possible(context, &harmful_causes(diagnosis).collect::<Vec<_>>());
+                actions.retain(|action| action.loses < Loss::Everything);
+                actions
+            })
+        });
+        wording::step_not_possible(asked, &reason, written, fixes)
+    }
+}
+
+/// The fixes of causes that can be run here.
+fn actions_possible(context: &StepContext<'_>, causes: &[&FoundCause]) -> Vec<Action> {
+    let actions = causes.iter().flat_map(|found| &found.actions);
+    actions.filter(|action| can_be_run(context, action)).cloned().collect()
 }
 
 /// A step that was tried and is not possible here is not advised.
@@ -475,8 +540,10 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.answers.extend(manual_steps.map(wording::manual_step));
     let line = |name: StepName| {
         let reason = tables::not_run_reason(context, name, &|_| true);
-        let bytes = implementation(name).bytes(context).filter(|_| possible.contains(&name));
-        (name, reason, bytes)
+        let of = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
+        let step = implementation(name);
+        let (least, bytes) = (of(step.bytes_least(context)), of(step.bytes(context)));
+        PlanLine { step: name, reason, least, bytes }
     };
     let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());
     findings.overview = Overview { table: Some(table), ..Overview::default() };

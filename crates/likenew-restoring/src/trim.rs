@@ -14,9 +14,9 @@ use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 
+use crate::failed_ios::add_failed_ios;
 use answers::conclude;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rows::row;
 use trim_evidence::TrimEvidence;
 use workload_plan::WorkloadPlan;
@@ -82,7 +82,7 @@ impl Procedure for Trim {
         let steps = trim_evidence.steps(worth.as_ref());
         (findings.summary, findings.answers) =
             conclude(&self.options, evidence, &trim_evidence, &steps, worth.as_ref());
-        findings.answers.extend(refusals(&evidence.segments));
+        add_failed_ios(evidence, &mut findings);
         findings.overview = Overview {
             answers: findings
                 .answers

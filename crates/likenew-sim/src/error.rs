@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use likenew_core::system_error::reason;
+
 /// A failure to describe or make a simulated drive. Each says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
@@ -14,7 +16,7 @@ pub enum SimError {
         reason: String,
     },
     /// A drive's file could not be read.
-    #[error("could not read the simulated drive {}: {source}; check the path; `likenew drives` lists drives that need no file", .path.display())]
+    #[error("could not read the simulated drive {}: {}; check the path; `likenew drives` lists drives that need no file", .path.display(), reason(source))]
     Read {
         /// The file.
         path: PathBuf,

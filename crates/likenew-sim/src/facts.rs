@@ -1,5 +1,6 @@
 //! The facts of a simulated drive for a report.
 
+use likenew_core::quantity::{Iops, Number};
 use likenew_core::units::{amount, rate};
 
 use crate::disk::disk_parameters::DiskParameters;
@@ -27,10 +28,10 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
     });
     facts.extend(spec.memory.map(|bytes| fact("host memory", amount(bytes))));
     let met = model.situations.describe().into_iter();
-    facts.extend(met.map(|(name, value)| fact(&format!("situation: {name}"), value)));
+    facts.extend(met.map(|(name, value)| fact(name, value)));
     if let Some(faults) = faults(spec, model) {
         let described = faults.describe().into_iter();
-        facts.extend(described.map(|(name, value)| fact(&format!("fault: {name}"), value)));
+        facts.extend(described.map(|(name, value)| fact(name, value)));
     }
     facts
 }
@@ -72,13 +73,13 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("mapping unit", amount(page)),
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
-        fact("command slots", parameters.link.command_slots.to_string()),
+        fact("queue depth", count(parameters.link.command_slots.into())),
         fact("TRIM", wording::trim(parameters.trim)),
     ];
     facts.extend(slc_cache(flash.layer, page).map(|size| fact("SLC cache", size)));
     facts.extend(parameters.map_cache.map(|cache| fact("mapping (FTL) cache", amount(cache.bytes))));
     if parameters.power_loss_protection {
-        facts.push(fact("loss of power", wording::BUFFER_SURVIVES));
+        facts.push(fact("power loss", wording::BUFFER_SURVIVES));
     }
     facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));
     facts
@@ -103,12 +104,12 @@ fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
     };
     let mut facts = vec![
         fact("state", disk_state(spec, disk)),
-        fact("rotation", format!("{turns_per_minute:.0} rpm")),
+        fact("rotation", format!("{} rpm", count(turns_per_minute.round() as u64))),
         fact("heads", disk.platters.heads.to_string()),
         fact("average seek", disk.read_seek.average.to_string()),
         fact("write cache", write_cache),
-        fact("command slots", disk.link.command_slots.to_string()),
-        fact("TRIM", wording::IGNORED),
+        fact("queue depth", count(disk.link.command_slots.into())),
+        fact("TRIM", wording::trim(Trim::Ignored)),
     ];
     if let Some(shingles) = disk.shingles {
         let bytes = |sectors: u64| amount(sectors * u64::from(sector_bytes));
@@ -122,15 +123,19 @@ fn volume_facts(volume: &VolumeParameters, state: State) -> Facts {
     let credits = volume.credits;
     vec![
         fact("state", wording::volume_past(state)),
-        fact("baseline", format!("{} IOPS", credits.baseline_iops)),
-        fact("burst", format!("{} IOPS", credits.iops_max())),
-        fact("credits", credits.credits_max.to_string()),
+        fact("baseline", Iops(credits.baseline_iops as f64).to_string()),
+        fact("burst", Iops(credits.iops_max() as f64).to_string()),
+        fact("credits", count(credits.credits_max)),
         fact("counted as one I/O", format!("up to {}", amount(volume.counting.io_bytes))),
         fact("throughput limit", rate(volume.bytes_per_s as f64)),
         fact("latency", format!("{} (median)", volume.latency.median)),
-        fact("command slots", volume.link.command_slots.to_string()),
+        fact("queue depth", count(volume.link.command_slots.into())),
         fact("TRIM", wording::trim(if volume.trims { Trim::Immediate } else { Trim::Ignored })),
     ]
+}
+
+fn count(number: u64) -> String {
+    Number(number as f64).to_string()
 }
 
 fn fact(name: &str, value: impl Into<String>) -> (String, String) {

@@ -21,7 +21,7 @@ pub(crate) enum FileError {
     UnknownKey { table: String, key: String, known: String },
 
     // One value
-    #[error("{path} is missing: it takes {domain}")]
+    #[error("{path} is missing; give {domain}")]
     NoWord { path: String, domain: Domain },
     #[error("{path} is missing: write {path} = {{ value = …, source = \"…\" }} with {domain}")]
     NoValue { path: String, domain: Domain },

@@ -15,11 +15,11 @@ pub(crate) enum SettingError {
     NotASeed(String),
     #[error("unknown drive \"{name}\"; `likenew drives` lists all {drives}, or give FILE.toml")]
     UnknownDrive { name: String, drives: usize },
-    #[error("unknown drive \"{name}\"; did you mean {}? `likenew drives` lists all {drives}", .near.join(" or "))]
+    #[error("unknown drive \"{name}\"; did you mean \"{}\"? `likenew drives` lists all {drives}", .near.join("\" or \""))]
     SimilarDrive { name: String, near: Vec<&'static str>, drives: usize },
-    #[error("a saved drive has its state already: leave out what follows the ?")]
+    #[error("a saved drive has its state already; leave out what follows the ?")]
     SettingOfSavedDrive,
-    #[error("a saved drive is made already: replace values of the drive it was made of")]
+    #[error("a saved drive is made already; replace values of the drive it was made of")]
     ValueOfSavedDrive,
 
     // Settings
@@ -37,21 +37,21 @@ pub(crate) enum SettingError {
     Unreadable { key: String, reason: BadUnit },
     #[error("{0} is set twice")]
     Twice(String),
-    #[error("deleted is {deleted} of the drive, and only {filled} of it ever held data: give less")]
+    #[error("deleted is {deleted} of the drive, and only {filled} of it ever held data; give less")]
     DeletedMoreThanFilled { deleted: f64, filled: f64 },
 
     // Settings that would have no effect
     #[error(
-        "the {model} has no write cache that can be switched on and off: leave cache= out, or take one of {others}"
+        "the {model} has no write cache that can be switched on and off; leave out cache=, or take one of {others}"
     )]
     NoWriteCache { model: String, others: String },
-    #[error("the {model} is a disk without TRIM: leave trim= out")]
+    #[error("the {model} is a disk without TRIM; leave out trim=")]
     NoTrim { model: String },
     #[error(
-        "old data on the {model} reads as fast as new: leave age= out, or use one of {others}, or a file with [aging]"
+        "old data on the {model} reads as fast as new; leave out age=, or use one of {others}, or a file with [aging]"
     )]
     DoesNotAge { model: String, others: String },
-    #[error("age says how long ago its data was written, and it holds none: add fill=0.8 or state=used")]
+    #[error("age says how long ago its data was written, and it holds none; add fill=0.8 or state=used")]
     AgeWithoutData,
     #[error(transparent)]
     Situation(#[from] SituationError),

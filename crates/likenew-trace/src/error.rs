@@ -1,12 +1,18 @@
 //! Why a trace could not be read or written.
 
+use likenew_core::system_error::reason;
+
+use crate::wording::advice;
+
 /// Why a trace could not be read or written. `file` is its name as it was given. A place in a file counts lines and
 /// columns from 1, columns in bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened, created, read or written.
-    #[error("{file}: {error}")]
+    #[error("could not {action} {file}: {}{}", reason(error), advice(error))]
     File {
+        /// What was attempted: "read".
+        action: &'static str,
         /// Its name.
         file: String,
         /// The system's error.
@@ -155,7 +161,7 @@ pub enum LineProblem {
         max: usize,
     },
     /// The compressed data breaks off.
-    #[error("the {compression} data ends here, before its time: copy the file again")]
+    #[error("the {compression} data is truncated here; copy the file again")]
     CompressedEnd {
         /// The name of the compression.
         compression: &'static str,

@@ -49,7 +49,7 @@ impl IologWriter {
             writer.line("open", None)?;
             Ok(writer)
         };
-        begin().map_err(|error| TraceError::File { file: path.display().to_string(), error })
+        begin().map_err(|error| TraceError::File { action: "write", file: path.display().to_string(), error })
     }
 
     /// Closes the file. Returns how many records it holds.

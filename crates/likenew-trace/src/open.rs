@@ -57,7 +57,7 @@ pub fn open_stream(
     stream: Box<dyn Read + Send>,
     options: &OpenOptions,
 ) -> Result<Trace, TraceError> {
-    let wrong = |error| TraceError::File { file: name.to_owned(), error };
+    let wrong = |error| TraceError::File { action: "read", file: name.to_owned(), error };
     let (stream, compression) = decompress(stream).map_err(wrong)?;
     let mut lines = Lines::new(stream);
     if lines.ahead().is_empty()
@@ -103,7 +103,11 @@ impl Trace {
     /// that breaks its format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| TraceError::File { file: name.clone(), error })?;
+        let file = File::open(path).map_err(|error| TraceError::File {
+            action: "read",
+            file: name.clone(),
+            error,
+        })?;
         open_stream(&name, Box::new(file), options)
     }
 

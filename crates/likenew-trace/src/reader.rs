@@ -121,7 +121,7 @@ impl<P: Parse> Reader<P> {
             return self.end();
         }
         match (self.compression, error.kind()) {
-            (None, _) => Err(TraceError::File { file: self.file.clone(), error }),
+            (None, _) => Err(TraceError::File { action: "read", file: self.file.clone(), error }),
             (Some(compression), io::ErrorKind::UnexpectedEof) => {
                 Err(self.invalid_line(LineProblem::CompressedEnd { compression }))
             }

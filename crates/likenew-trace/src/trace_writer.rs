@@ -53,7 +53,7 @@ impl TraceWriter {
     /// # Errors
     /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, head: &TraceHead) -> Result<Self, TraceError> {
-        let wrong = |error| TraceError::File { file: path.display().to_string(), error };
+        let wrong = |error| TraceError::File { action: "write", file: path.display().to_string(), error };
         let file = File::create_new(path).map_err(wrong)?;
         let out = match path.extension().is_some_and(|extension| extension == "zst") {
             true => TraceSinkFile::Zstandard(encoder(file).map_err(wrong)?),

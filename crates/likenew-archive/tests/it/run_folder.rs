@@ -226,7 +226,7 @@ fn each_file_that_is_missing_is_named() {
         let run = run_of(&archive, 1);
         fs::remove_file(run.path().join(missing)).unwrap();
         let error = Archive::open(run.path()).unwrap_err().to_string();
-        assert!(error.contains(&format!("it has no {missing}")), "{error}");
+        assert!(error.contains(&format!("(no {missing})")), "{error}");
     }
 }
 

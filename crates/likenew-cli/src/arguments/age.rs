@@ -10,7 +10,7 @@ use super::{RunArguments, Switch, TargetArguments, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Age {
-    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and
+    /// How to age it: fill (write every address once), overwrite (fill, then random 4K writes), churn (create and
     /// delete small files)
     #[arg(long, default_value = "fill", value_parser = text::<Recipe>)]
     pub(crate) recipe: Recipe,

@@ -15,7 +15,7 @@ pub(crate) struct Apps {
     /// Runs of each application; with --consistency per phase [default: 3, with --consistency 1]
     #[arg(long)]
     pub(crate) passes: Option<u32>,
-    /// Share of each application's I/Os to play [default: all, or what fits into the space]
+    /// Share of each application's I/Os to replay [default: all, or what fits into the space]
     #[arg(long, value_parser = number(1e-6, 1000.0))]
     pub(crate) scale: Option<f64>,
     /// Address space that applications use [default: 4GiB, at most a quarter of the space]

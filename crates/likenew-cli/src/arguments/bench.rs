@@ -30,7 +30,7 @@ pub(crate) struct Bench {
     /// Instead, repeat short passes until the mean of each test is known this well, such as 2%
     #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
     pub(crate) precise: Option<PrecisionGoal>,
-    /// Most passes of a test with --precise
+    /// At most this many passes of a test with --precise
     #[arg(long, requires = "precise", default_value_t = 50)]
     pub(crate) passes_max: u32,
     /// Time limit of a pass; it also ends once it has moved as many bytes as the span holds

@@ -10,16 +10,16 @@ use super::{RUN, ReferenceArguments, RunArguments};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Check {
-    /// Folders, files, block devices or simulated drives; each is checked by itself
+    /// Folders, files, block devices or simulated drives; each is checked separately
     #[arg(required_unless_present = "all", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     pub(crate) targets: Vec<String>,
     /// Check every drive of this machine, with reads only
     #[arg(long, conflicts_with = "targets")]
     pub(crate) all: bool,
-    /// Most bytes to write; 0 writes nothing [default: 2GiB, with --thorough 64GiB]
+    /// Write at most this much; 0 writes nothing [default: 2GiB, with --thorough 64GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Take minutes and write tens of gigabytes, to find what shows only then
+    /// Test for minutes and write up to 64 GiB: finds what a short test cannot
     #[arg(long)]
     pub(crate) thorough: bool,
     /// Also read the files in this folder: what share of the rated speed do they get?
@@ -31,12 +31,12 @@ pub(crate) struct Check {
     /// With --upgrade: a recorded day of this drive, from `likenew record` or any trace format
     #[arg(long = "trace", value_name = "FILE", requires = "upgrade")]
     pub(crate) recording: Option<String>,
-    /// With --upgrade and no trace: applications to play instead, as `likenew apps` names them [default: pcmark8]
+    /// With --upgrade and no trace: applications to replay instead, as `likenew apps` names them [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
     pub(crate) app: Vec<String>,
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
-    /// Seed of all randomness [default: 0 for simulated drives, a new one each time for real ones]
+    /// Random seed [default: 0 for simulated drives, a new one each time for real ones]
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop

@@ -43,7 +43,7 @@ pub(crate) struct Data {
     /// Also read the files in this folder: how compressible are they, and what speed do they get?
     #[arg(long, value_name = "DIR", help_heading = FILES)]
     pub(crate) files: Vec<PathBuf>,
-    /// Most bytes to read of your files' contents
+    /// Read at most this much of your files' contents
     #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE", help_heading = FILES)]
     pub(crate) sample: u64,
     /// Time limit of reading folders; what was read until then counts

@@ -36,7 +36,7 @@ pub(crate) struct Endure {
     /// Stop after the loop that has written this many bytes in all
     #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills", help_heading = LOOP)]
     pub(crate) bytes: Option<u64>,
-    /// Stop after this many drive fills [default: 15; with other profiles than 2009 the first fill and six more]
+    /// Stop after this many drive fills [default: 15; 7 with profiles other than 2009]
     #[arg(long, value_parser = number(1e-6, 10_000.0), help_heading = LOOP)]
     pub(crate) fills: Option<f64>,
     /// Delete each file after its tests, so that the drive receives TRIM [default: off]
@@ -48,7 +48,7 @@ pub(crate) struct Endure {
     /// Time of one point of a round, 60s in the specification [default: 60s]
     #[arg(long, value_parser = parse_duration, help_heading = SNIA)]
     pub(crate) round: Option<Nanos>,
-    /// Most rounds if no steady state is reached [default: 25; snia-wsat: 360]
+    /// At most this many rounds if no steady state is reached [default: 25; snia-wsat: 360]
     #[arg(long, help_heading = SNIA)]
     pub(crate) rounds: Option<u32>,
     /// Queue depth of each thread; snia-latency measures with 1 [default: 32]

@@ -22,7 +22,7 @@ pub(crate) struct Facts {
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
     /// Do not keep this run

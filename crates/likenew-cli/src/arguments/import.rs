@@ -30,7 +30,7 @@ pub(crate) struct ImportFio {
     /// Evaluate it by this plan, if fio ran what --export fio made of the plan
     #[arg(long, value_name = "PLAN.toml")]
     pub(crate) plan: Option<PathBuf>,
-    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]

@@ -22,13 +22,13 @@ pub(crate) struct Model {
     /// Address space to test, from the start [default: all; in a folder 384MiB, or what there is]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Most bytes to write, and as many to read [default: 8GiB, in a folder 1GiB]
+    /// Write at most this much, and read at most as much [default: 8GiB, in a folder 1GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
     /// Start no new measurement after this time [default: 10min, in a folder 45s]
     #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
-    /// Time limit of a point in one visit [default: 3s, in a folder 500ms]
+    /// Time limit of one measurement [default: 3s, in a folder 500ms]
     #[arg(long, value_parser = parse_duration)]
     pub(crate) visit: Option<Nanos>,
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half

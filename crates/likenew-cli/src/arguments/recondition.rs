@@ -20,19 +20,19 @@ pub(crate) struct Recondition {
     /// ERASE EVERYTHING [default: the gentlest that can help and loses no file]
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
-    /// Most overwrite passes; they end earlier once another pass would change little
+    /// At most this many overwrite passes; stops earlier when a pass gains nothing
     #[arg(long, default_value_t = 8)]
     pub(crate) passes: u32,
     /// Idle time after a step, for the drive to finish it
     #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "SPAN")]
     pub(crate) rest: Nanos,
-    /// Most bytes that each check writes, before and after [default: 2GiB]
+    /// Each check, before and after, writes at most this much [default: 2GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Most free space to overwrite [default: all above the reserve]
+    /// Overwrite at most this much free space [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
-    /// Most bytes a second that rewriting all data writes, such as 50MB/s [default: as fast as the drive goes]
+    /// Limit of the rewriting rate, such as 50MB/s [default: as fast as the drive goes]
     #[arg(long, value_parser = rate, value_name = "SIZE/s")]
     pub(crate) rate: Option<u64>,
     /// With --step refresh or rewrite of a whole device: journal of the data being rewritten, a new file on another drive

@@ -12,7 +12,7 @@ pub(crate) struct Record {
     /// Block devices or partitions; a folder stands for the drives below it
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// The trace to write; .zst compresses it; with several drives each name gets the drive's
+    /// The trace to write; .zst compresses it; several drives: one file each, with the drive's name added
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub(crate) out: PathBuf,
     /// Stop after this time, such as 8h [default: Ctrl-C]

@@ -13,7 +13,8 @@ pub(crate) struct ReferenceArguments {
     /// catalog's]
     #[arg(long, value_delimiter = ',', value_name = "METRIC=VALUE")]
     pub(crate) advertised: Vec<RatedMetric>,
-    /// Run folder of an earlier check to compare with, or none [default: the first check of the same real drive]
+    /// Run folder of an earlier check to compare with, or none [default: for a real drive, its first
+    /// check; a simulated drive is compared with itself when new]
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<Baseline>,
 }

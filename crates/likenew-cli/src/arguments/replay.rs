@@ -11,7 +11,7 @@ use super::{RUN, RunArguments, number, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Replay {
-    /// Folders, files, block devices or simulated drives; each is measured by itself
+    /// Folders, files, block devices or simulated drives; each is measured separately
     #[arg(required = true, value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     pub(crate) targets: Vec<String>,
     /// The trace, in any format that `likenew import trace` reads
@@ -57,7 +57,7 @@ pub(crate) struct Replay {
     /// Time limit of a replay
     #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
-    /// Seed of all randomness
+    /// Random seed
     #[arg(long, default_value_t = 0, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: u64,
     /// Print the plan as TOML and stop

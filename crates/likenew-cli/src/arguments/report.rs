@@ -16,7 +16,7 @@ pub(crate) struct Report {
     /// The newest N runs
     #[arg(long, value_name = "N", conflicts_with = "runs", help_heading = ARCHIVE)]
     pub(crate) last: Option<usize>,
-    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]

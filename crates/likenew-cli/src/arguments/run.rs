@@ -12,7 +12,7 @@ pub(crate) struct Run {
     pub(crate) plan: PathBuf,
     /// The target, if it is not the one that the plan names
     pub(crate) target: Option<String>,
-    /// Seed of all randomness [default: the plan's]
+    /// Random seed [default: the plan's]
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]

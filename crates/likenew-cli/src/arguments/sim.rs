@@ -35,13 +35,13 @@ pub(crate) struct SimServe {
     /// Listen on TCP instead: a port on this machine only, or ADDRESS:PORT; port 0 takes a free one
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "socket", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Drive seconds per second, from 0.001 to 1000
+    /// Simulated seconds per real second, from 0.001 to 1000
     #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0))]
     pub(crate) speed: f64,
     /// Refuse writes, TRIM and zeroing
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Most memory for written data; zeros and trimmed data take none
+    /// Use at most this much memory for written data; zeros and trimmed data take none
     #[arg(long, default_value = "4GiB", value_parser = parse_size, value_name = "SIZE", conflicts_with = "store")]
     pub(crate) memory: u64,
     /// Keep written data and the drive's state in a sparse file, new or from an earlier serve

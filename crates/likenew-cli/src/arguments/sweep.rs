@@ -38,22 +38,22 @@ pub(crate) struct Sweep {
     /// Address space to test [preset default: 1GiB, or what there is]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Time limit of a cell in one pass [preset default: 300ms]
+    /// Time limit of a combination in one pass [preset default: 300ms]
     #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
-    /// Byte limit of a cell in one pass, at least twice its queue [preset default: 128MiB]
+    /// Byte limit of a combination in one pass, at least twice its queue [preset default: 128MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Passes of each cell [preset default: 5]
+    /// Passes of each combination [preset default: 5]
     #[arg(long)]
     pub(crate) passes: Option<u32>,
-    /// Repeat each cell until its mean is known this well, such as 2%
+    /// Repeat each combination until its mean is known this well, such as 2%
     #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
     pub(crate) precise: Option<PrecisionGoal>,
-    /// Most passes of a cell with --precise [default: 20]
+    /// At most this many passes of a combination with --precise [default: 20]
     #[arg(long, requires = "precise")]
     pub(crate) passes_max: Option<u32>,
-    /// Order of the cells in each pass: shuffled or listed [preset default: shuffled]
+    /// Order of the combinations in each pass: shuffled or listed [preset default: shuffled]
     #[arg(long, value_parser = text::<Order>)]
     pub(crate) order: Option<Order>,
     #[command(flatten)]

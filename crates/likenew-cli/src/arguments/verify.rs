@@ -26,7 +26,7 @@ pub(crate) struct Verify {
     /// Random addresses to try first [default: 400; none in a folder, fewer on small drives]
     #[arg(long, value_name = "N")]
     pub(crate) probes: Option<u32>,
-    /// Parts in which a pass is measured
+    /// Parts per pass
     #[arg(long, default_value_t = 100)]
     pub(crate) parts: u32,
     /// Size of the files in a folder [default: about 1GiB]
@@ -41,7 +41,7 @@ pub(crate) struct Verify {
     /// Idle time between writing and reading
     #[arg(long, default_value = "0s", value_parser = parse_duration)]
     pub(crate) rest: Nanos,
-    /// Largest memory the drive may have: data that fits into it proves nothing
+    /// Largest cache the drive may have; less data than that proves nothing
     #[arg(long, default_value = "1GiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) cache: u64,
     #[command(flatten)]

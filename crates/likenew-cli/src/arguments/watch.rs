@@ -39,7 +39,7 @@ pub(crate) struct Watch {
     /// Keep every interval in a run folder, for likenew report
     #[arg(long, help_heading = ARCHIVE)]
     pub(crate) log: bool,
-    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", requires = "log", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct Xray {
     /// Address space to test, from the start [default: all; in a folder 1GiB, or what there is]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Most bytes to write [default: four times the span]
+    /// Write at most this much [default: four times the span]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
     /// Run only these experiments; `likenew help xray` lists them [default: all]

@@ -50,9 +50,7 @@ fn text(all: &DriveList) -> String {
     for kind in KINDS {
         text += &format!("  {}\n", title(kind));
         for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {
-            let capacity = amount(drive.capacity_bytes);
-            text +=
-                &format!("    {:30} {capacity:>9}  {} ({})\n", drive.target, drive.model, drive.technology);
+            text += &row(drive);
         }
     }
     text += wording::BLOCK_DEVICES;
@@ -67,11 +65,22 @@ fn text(all: &DriveList) -> String {
     text
 }
 
+/// A simulated drive, wrapped below its description.
+fn row(drive: &SimulatedDriveRow) -> String {
+    /// Longer lines are hard to read, and shorter ones leave no room for a description.
+    const WIDTHS: std::ops::RangeInclusive<usize> = 80..=100;
+    let head = format!("    {:30} {:>9}  ", drive.target, amount(drive.capacity_bytes));
+    let below = " ".repeat(head.chars().count());
+    let width = output::width().clamp(*WIDTHS.start(), *WIDTHS.end());
+    let options = textwrap::Options::new(width).initial_indent(&head).subsequent_indent(&below);
+    format!("{}\n", textwrap::fill(&format!("{}, {}", drive.model, drive.technology), options))
+}
+
 fn title(kind: &str) -> &str {
     match kind {
         "flash" => "Flash",
         "disk" => "Hard disks",
-        "volume" => "Network volumes",
+        "volume" => "Cloud volumes",
         other => other,
     }
 }

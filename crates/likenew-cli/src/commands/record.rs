@@ -29,6 +29,7 @@ use meter::Meter;
 use trace_file::{TraceFile, TraceResult};
 
 pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
+    output::check_files(&command.output)?;
     let drives = drives(&command.targets)?;
     let paths = paths(&command.out, &drives);
     if let Some(path) = paths.iter().find(|path| path.exists()) {

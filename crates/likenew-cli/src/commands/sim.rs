@@ -90,13 +90,14 @@ fn spec(target: &str) -> Result<Spec, Failure> {
 }
 
 fn text(drive: &Explanation, sources: bool, width: usize) -> String {
-    let lines = [format!("{} ({})", drive.model, drive.technology), wording::simulated_drive(drive)];
+    let lines = [format!("{}, {}", drive.model, drive.technology), wording::simulated_drive(drive)];
     let mut lines = wrap_line(&lines, "", width);
     lines.push(String::new());
     lines.extend(diagram::draw(&drive.layers, width));
     lines.push(String::new());
     lines.push(wording::SPEED_LIMITS.into());
-    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, width)));
+    let compresses = drive.causes.contains(&"compression");
+    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, compresses, width)));
     lines.push(String::new());
     lines.push("Times".into());
     let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
@@ -123,9 +124,9 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
 }
 
 /// The limit, then every bound, with that one marked.
-fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
+fn ceiling(ceiling: &Ceiling, compresses: bool, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
-    let mut lines = wrap_line(&[wording::ceiling(ceiling)], "  ", width);
+    let mut lines = wrap_line(&[wording::ceiling(ceiling, compresses)], "  ", width);
     let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
     let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
     let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));

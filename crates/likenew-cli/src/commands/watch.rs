@@ -26,8 +26,11 @@ const SLICE: Nanos = Nanos::from_millis(200);
 const WIDTH_OF_FILES: usize = 160;
 
 pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
-    if command.interval < INTERVAL_MIN || command.time == Some(Nanos::ZERO) {
-        return Err(Failure::Usage(wording::WATCH_TIMES.into()));
+    if command.interval < INTERVAL_MIN {
+        return Err(Failure::Usage(wording::WATCH_INTERVAL.into()));
+    }
+    if command.time == Some(Nanos::ZERO) {
+        return Err(Failure::Usage(wording::WATCH_TIME.into()));
     }
     let sampler = Sampler::new(!command.no_temperature);
     let scope = scope(command, &sampler)?;

@@ -282,7 +282,7 @@ pub(crate) fn usage_name(command: &str) -> String {
 
 /// Titles of the groups of causes in `likenew help`.
 pub(crate) const CAUSES: [&str; 3] =
-    ["Causes in the drive:", "Causes outside of the drive:", "Normal for such a drive:"];
+    ["Causes in the drive:", "Causes outside the drive:", "Normal for such a drive:"];
 
 pub(crate) fn cause(name: &str, summary: &str) -> String {
     format!("  {name:16} {summary}\n")
@@ -297,7 +297,8 @@ pub(crate) const OPTIONS: &str = "## Options";
 
 pub(crate) const SIMULATED_DRIVES: &str =
     "Simulated drives (add '?state=used' for a used one; likenew help sim lists all settings):\n";
-pub(crate) const BLOCK_DEVICES: &str = "Block devices (read only; to measure writes give a folder on one):\n";
+pub(crate) const BLOCK_DEVICES: &str =
+    "Block devices (read only; to measure writes, give a folder on one):\n";
 pub(crate) const NO_BLOCK_DEVICES: &str = "  none visible from here\n";
 
 #[cfg(test)]

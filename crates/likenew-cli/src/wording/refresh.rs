@@ -5,18 +5,18 @@ use std::path::Path;
 
 pub(crate) fn device_announcement(path: &Path, journal: &Path) -> String {
     format!(
-        "Rewrites existing data of {} in place. Journal: {}. If this is cut off, run the same command again.",
+        "Rewrites existing data of {} in place. Journal: {}. If this is interrupted, run the same command again.",
         path.display(),
         journal.display()
     )
 }
 
 pub(crate) fn salvage_kept(path: &Path) -> String {
-    format!("Data torn by the cut is kept in {}; delete it once everything is in order.", path.display())
+    format!("Half-written data is saved in {}; delete it when your files are fine.", path.display())
 }
 
 pub(crate) fn completed(path: impl Display) -> String {
-    format!("A run was cut off while it rewrote {path}; that is done now.")
+    format!("An interrupted rewrite of {path} is finished now.")
 }
 
 pub(crate) fn newer_time(path: impl Display) -> String {
@@ -25,25 +25,25 @@ pub(crate) fn newer_time(path: impl Display) -> String {
 
 pub(crate) fn file_cannot_go_on(reason: impl Display, journal: &Path) -> String {
     format!(
-        "a run was cut off while it rewrote a file here, and that cannot go on: {reason} (its journal is {})",
+        "an interrupted rewrite of a file here cannot be resumed: {reason} (its journal is {})",
         journal.display()
     )
 }
 
 pub(crate) fn device_cannot_go_on(reason: impl Display, journal: &Path) -> String {
     format!(
-        "a run was cut off while it rewrote this drive, and that cannot go on: {reason} (its journal is {})",
+        "an interrupted rewrite of this drive cannot be resumed: {reason} (its journal is {})",
         journal.display()
     )
 }
 
 pub(crate) fn file_left_as_it_was(path: impl Display, error: impl Display) -> String {
     format!(
-        "a run was cut off while it rewrote {path}. No data is missing; the rest was not rewritten: {error}"
+        "the rewrite of {path} was interrupted; no data is missing, and the rest was not rewritten: {error}"
     )
 }
 
-pub(crate) const DEVICE_CHANGED_SINCE: &str = "A run was cut off while it rewrote this drive, and the drive was written to since. No data is missing; the rest was not rewritten.";
+pub(crate) const DEVICE_CHANGED_SINCE: &str = "A rewrite of this drive was interrupted, and the drive was written to since. No data is missing; the rest was not rewritten.";
 
 pub(crate) fn foreign_note(error: impl Display) -> String {
     format!("its note is not from likenew: {error}")
@@ -57,13 +57,12 @@ pub(crate) fn compare_with_backup(path: impl Display, reason: &str) -> String {
     format!("{path} {reason}: compare it with a backup, then delete the journal")
 }
 
-pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it differ from what was saved";
-pub(crate) const DIFFERS_WITHOUT_POWER_LOSS: &str = "differs in parts from what was saved, and this machine has not lost power since: another program has written there, or the drive \
-     alone was without power";
-pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from what was saved";
+pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it differ from the saved copy";
+pub(crate) const DIFFERS_WITHOUT_POWER_LOSS: &str = "changed since it was saved, without a power loss of this machine: another program wrote there, or the drive lost power";
+pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from the saved copy";
 
 pub(crate) const PAUSED: &str = "paused: another program uses the drive";
-pub(crate) const RESUMED: &str = "rewriting goes on";
+pub(crate) const RESUMED: &str = "rewriting resumes";
 
 pub(crate) const NO_OLD_FILES: &str = "no file here is 1 MiB or more and unchanged for 30 days";
 pub(crate) const NO_FILES: &str = "no file here is 1 MiB or more";

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::flash_counters::FlashCounters;
-use likenew_core::quantity::{Iops, Latency, Number, Rate, Size};
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
 use likenew_core::units::{Nanos, amount};
 use likenew_nbd::serve_stats::{Lag, ServeStats};
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
@@ -24,10 +24,14 @@ pub(crate) fn simulated_drive(drive: &Explanation) -> String {
     )
 }
 
-pub(crate) fn ceiling(ceiling: &Ceiling) -> String {
+/// `compresses`: the limit is for data that does not compress.
+pub(crate) fn ceiling(ceiling: &Ceiling, compresses: bool) -> String {
     let limit = ceiling.limit();
     let rated = match (&ceiling.advertised, ceiling.advertised_share()) {
-        (Some(value), Some(share)) => format!(" (rated {value}, {:.0}% of the limit)", share * 100.0),
+        (Some(value), Some(share)) if compresses && share > 1.0 => {
+            format!(" (rated {value} for compressible data)")
+        }
+        (Some(value), Some(share)) => format!(" (rated {value}, {} of the limit)", Share(share)),
         _ => String::new(),
     };
     format!("{}: {}, limited by {}{rated}", ceiling.rate_name, limit.value, limit.bottleneck)
@@ -47,13 +51,13 @@ pub(crate) fn parameters(count: usize, assumed: usize, are_listed: bool) -> Stri
 
 pub(crate) fn not_a_simulated_drive(target: &str) -> String {
     format!(
-        "\"{target}\" is not a simulated drive: give a name of likenew drives, a FILE.toml, or a FILE.snapshot"
+        "\"{target}\" is not a simulated drive; give a name of likenew drives, a FILE.toml, or a FILE.snapshot"
     )
 }
 
 pub(crate) fn not_a_snapshot_name(path: &Path) -> String {
     format!(
-        "{} must end with .snapshot: call it {}",
+        "{} must end with .snapshot; call it {}",
         path.display(),
         path.with_extension("snapshot").display()
     )
@@ -69,10 +73,10 @@ pub(crate) fn saved(target: &str, bytes: u64, path: &Path) -> String {
 
 pub(crate) fn keeps_its_bytes(target: &str, by_faults: bool) -> String {
     let why = if by_faults { ", as its faults change them" } else { " with data=on" };
-    format!("{target} keeps its data itself{why}: leave out --store")
+    format!("{target} keeps its data itself{why}; leave out --store")
 }
 
-pub(crate) const KEEPS_ITS_BYTES: &str = "this drive keeps its data itself: leave out --store";
+pub(crate) const KEEPS_ITS_BYTES: &str = "this drive keeps its data itself; leave out --store";
 pub(crate) const STORE_TOO_SHORT: &str = "could not make the store as long as the drive";
 pub(crate) const STORE_NOT_SHARED: &str = "could not share the store's file";
 
@@ -212,31 +216,28 @@ pub(crate) fn could_not_open(path: impl Display) -> String {
 
 pub(crate) fn store_without_label(path: impl Display, label: &Path, error: impl Display) -> String {
     format!(
-        "{path} exists, and {} does not say that likenew made it ({error}): nothing was changed; give the name of a new file",
+        "{path} was not made by likenew sim serve (no {}: {error}); nothing was changed; give the name of a new file",
         label.display()
     )
 }
 
 pub(crate) fn bad_label(label: &Path, error: impl Display) -> String {
-    format!("{} is not from likenew sim serve ({error}): nothing was changed", label.display())
+    format!("{} was not made by likenew sim serve ({error}); nothing was changed", label.display())
 }
 
 pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, asked: &str) -> String {
     format!(
-        "{path} holds the data of {holds}, and this is {asked}: serve that one, or give the name of a new file"
+        "{path} holds the data of {holds}, and this is {asked}; serve that one, or give the name of a new file"
     )
 }
 
 pub(crate) fn served_already(path: &Path) -> String {
-    format!("{} is served already: end that server first", path.display())
+    format!("{} is served already; end that server first", path.display())
 }
 
 pub(crate) fn unclean_end(path: &Path, has_snapshot: bool) -> String {
-    let state = if has_snapshot { "as last saved" } else { "fresh, as it was never saved" };
-    format!(
-        "the last server of {} did not end cleanly: its data is complete up to the last acknowledged write, its state is {state}",
-        path.display()
-    )
+    let state = if has_snapshot { "continues as last saved" } else { "starts fresh" };
+    format!("the last server of {} was killed: data is complete, the drive's state {state}", path.display())
 }
 
 pub(crate) fn state_not_saved(path: &Path) -> String {

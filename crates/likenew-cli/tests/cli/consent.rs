@@ -25,7 +25,10 @@ fn a_device_is_overwritten_with_consent_alone() {
     let ends = std::panic::catch_unwind(|| {
         let refused = sandbox.run(&bench(&device, &["--yes"]));
         refused.code(3).says("nothing was changed").says(&format!("--consent \"{id}\" --destroy ext"));
-        sandbox.run(&bench(&device, &["--consent", "stick.img"])).code(3).says("is not its backing file");
+        sandbox
+            .run(&bench(&device, &["--consent", "stick.img"]))
+            .code(3)
+            .says("does not match; its backing file is");
         sandbox.run(&bench(&device, &["--consent", id])).code(3).says("it carries ext");
         sandbox.run(&bench(&device, &["--destroy", "ext"])).code(2);
         sandbox.run(&bench(&device, &["--consent", id, "--destroy", "ext", "--plan"])).code(0);
@@ -59,6 +62,6 @@ fn a_file_is_overwritten_with_consent_and_keeps_its_length() {
 fn consent_to_what_needs_none_is_a_mistake() {
     let sandbox = Sandbox::new();
     for target in [".", "sim:tiny-flash", "nop:"] {
-        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("Leave it out");
+        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("leave it out");
     }
 }

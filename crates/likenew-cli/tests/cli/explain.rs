@@ -30,7 +30,7 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
         boxes(&text),
         ["host link", "firmware", "write buffer", "translation layer: page map", "40 dies on 10 channels"]
     );
-    for words in ["used: the first", "7.3%", "6.8%", "tPROG", "900 µs", "limited by dies"] {
+    for words in ["used: all of it", "7.3%", "6.8%", "tPROG", "900 µs", "limited by dies"] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
     assert_eq!(
@@ -96,7 +96,7 @@ fn ceilings_of_a_volume_depend_on_its_bucket() {
     }
     let drive = json("cloud-gp2-100gib");
     assert_eq!(
-        by_name(&drive["times"], "name", "a full bucket lasts, at the burst rate")["value"],
+        by_name(&drive["times"], "name", "full credits last, at burst rate")["value"],
         2_000_000_000_000u64
     );
 }
@@ -170,7 +170,7 @@ fn what_can_not_be_shown_is_explained() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("broken.toml"), "kind = \"tape\"").unwrap();
     for (target, words) in [
-        ("tiny-flsh", "did you mean tiny-flash"),
+        ("tiny-flsh", "did you mean \"tiny-flash\""),
         ("sim:", "unknown drive"),
         ("tiny-flash?state=old", "state=used"),
         ("/dev/null", "is not a simulated drive"),
@@ -223,7 +223,7 @@ fn saving_overwrites_nothing_and_says_what_is_wrong() {
     let again = sandbox.run(&["sim", "save", "tiny-flash", "a.snapshot"]).code(3).stderr();
     assert!(again.contains("could not save to a.snapshot"), "{again}");
     let missing = sandbox.run(&["sim", "save", "tiny-flsh", "b.snapshot"]).code(2).stderr();
-    assert!(missing.contains("did you mean tiny-flash"), "{missing}");
+    assert!(missing.contains("did you mean \"tiny-flash\""), "{missing}");
     let broken = sandbox.run(&["bench", "sim:none.snapshot"]).code(2).stderr();
     assert!(broken.contains("none.snapshot"), "{broken}");
 }

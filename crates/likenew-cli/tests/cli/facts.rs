@@ -109,7 +109,7 @@ fn a_kept_run_is_shown_as_the_command_has_shown_it() {
         let again = [again, &["--details"]].concat();
         assert_eq!(sandbox.run(&again).code(0).stdout(), shown, "{again:?}");
     }
-    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("Drive health is not reported (");
+    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("Drive health unknown (");
     // Among others a run of facts is a table like theirs.
     sandbox.run(&["report", "--last", "2"]).code(0).says("facts");
 }

@@ -111,7 +111,7 @@ fn a_bench_that_fio_ran_is_judged_as_a_bench() {
     other.code(2).says("could not read the plan other.toml");
     std::fs::write(sandbox.work().join("other.toml"), PLAN).unwrap();
     let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
-    other.code(2).says("fio ran no \"reads #1\"");
+    other.code(2).says("fio did not run job \"reads #1\"");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_can_not_be_imported_or_exported_is_reported() {
     sandbox
         .run(&["import", "fio", "page.html"])
         .code(2)
-        .says("page.html was not imported: it is not JSON of fio");
+        .says("page.html was not imported: it is not fio's JSON output");
     sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
     sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
     sandbox.run(&["import", "fio", "missing"]).code(2).says("could not read missing");

@@ -54,7 +54,10 @@ fn a_device_keeps_its_data_through(step: &str) {
     let id = id.to_str().unwrap();
     let asked = ["recondition", &device, "--step", step, "--rest", "1s"];
     sandbox.run(&asked).code(3).says("Nothing is lost").says("--consent");
-    sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    sandbox
+        .run(&[&asked[..], &["--consent", "another"]].concat())
+        .code(3)
+        .says("does not match; its backing file is");
     let nowhere = ["--consent", id, "--journal", "/dev/shm/likenew-test.journal"];
     sandbox.run(&[&asked[..], &nowhere].concat()).code(3).says("is in memory");
     assert!(!Path::new("/dev/shm/likenew-test.journal").exists());
@@ -163,7 +166,10 @@ fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
         "1s",
     ];
     sandbox.run(&asked).code(3).says("398 MiB of").says("No partition is touched").says("--consent");
-    sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    sandbox
+        .run(&[&asked[..], &["--consent", "another"]].concat())
+        .code(3)
+        .says("does not match; its backing file is");
     sandbox.run(&["recondition", &device.0, "--step", "discard-unused"]).code(3).says("Give a folder");
     let document = sandbox.run(&[&asked[..], &["--consent", id, "--json", "-"]].concat()).json();
     let step = &document["tables"]["steps"][0];

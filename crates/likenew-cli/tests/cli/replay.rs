@@ -198,7 +198,7 @@ fn a_killed_replay_goes_on_with_its_recording_and_with_no_other() {
     sandbox.run(&resume).code(2).says("cannot be read");
     std::fs::write(sandbox.work().join("day.csv"), text).unwrap();
     let resumed = sandbox.run(&resume);
-    resumed.code(0).says("Going on after");
+    resumed.code(0).says("Resuming after");
     assert_eq!(resumed.json()["tables"]["summary"].as_array().unwrap().len(), 40);
     assert_eq!(names(&sandbox.work().join("folder")), Vec::<String>::new());
 }

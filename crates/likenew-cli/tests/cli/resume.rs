@@ -38,7 +38,7 @@ fn a_simulated_drive_goes_on_to_the_byte() {
     for lines in [0, 1, 7] {
         let whole = cut(&run, lines);
         let resumed = resume(&sandbox, &run);
-        resumed.code(10).says("Going on after");
+        resumed.code(10).says("Resuming after");
         assert_eq!(resumed.stdout(), report, "after {lines} files");
         assert_eq!(fs::read_to_string(run.join("segments.jsonl")).unwrap(), whole);
     }
@@ -93,7 +93,7 @@ fn a_killed_fill_of_a_folder_goes_on_and_leaves_nothing() {
     let kept: Vec<&str> = kept.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
     assert!(kept.len() < 400, "it was not killed in the middle");
     let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--json", "-"]);
-    resumed.says("An earlier run has left").says("Going on after");
+    resumed.says("An earlier run has left").says("Resuming after");
     let report = resumed.json();
     assert_eq!(report["tables"]["files"].as_array().unwrap().len(), 400);
     assert!(report["target"]["caveats"].to_string().contains("was interrupted and resumed once"));
@@ -120,7 +120,7 @@ fn a_run_goes_on_with_the_reserve_and_the_engine_it_began_with() {
     let lines = fs::read_to_string(run.join("segments.jsonl")).unwrap().lines().count();
     cut(&run, lines - 1);
     let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-", "--yes"]);
-    let report = resumed.says("Going on after").json();
+    let report = resumed.says("Resuming after").json();
     assert_eq!(report["target"]["engine"], "posix", "{report:#}");
     let machine = fs::read_to_string(run.join("machine.json")).unwrap();
     let machine: serde_json::Value = serde_json::from_str(&machine).unwrap();

@@ -91,7 +91,7 @@ fn what_is_no_trace_is_named_as_what_it_is() {
         .code(2)
         .says("has no volume web_7; there are");
     sandbox.run(&["import", "trace", "missing"]).code(2).says("could not read missing");
-    sandbox.run(&["import", "trace", "web_0.csv", "--format", "tape"]).code(2).says("there is no format");
+    sandbox.run(&["import", "trace", "web_0.csv", "--format", "tape"]).code(2).says("unknown format");
     sandbox.run(&["import", "trace", "web_0.csv", "--format", "fiu"]).code(2).says("line 1, column 19");
     sandbox.run(&["import", "trace", "."]).code(2).says("a folder");
     sandbox.run(&["import", "trace", "-"]).code(2).says("standard input is empty");

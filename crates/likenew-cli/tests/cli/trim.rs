@@ -315,7 +315,7 @@ fn a_simulated_drive_goes_on_to_the_byte_wherever_it_was_cut() {
             fs::write(file, &text[..torn]).unwrap();
         }
         let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-"]);
-        resumed.code(0).says("Going on after");
+        resumed.code(0).says("Resuming after");
         assert_eq!(resumed.stdout(), report, "after {segments} workloads and {observations} probes");
         for (file, text) in files.iter().zip(&texts) {
             assert_eq!(&fs::read_to_string(file).unwrap(), text);

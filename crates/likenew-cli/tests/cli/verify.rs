@@ -126,7 +126,7 @@ fn a_killed_verification_of_a_folder_goes_on_without_false_alarm() {
     child.kill().unwrap();
     child.wait().unwrap();
     let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--json", "-"]);
-    let report = resumed.code(0).says("Going on after").json();
+    let report = resumed.code(0).says("Resuming after").json();
     assert_eq!(capacity(&report, "read_back_bytes"), 64 << 20);
     assert_eq!(capacity(&report, "holds_at_most_bytes"), &Value::Null);
     assert_eq!(report["tables"]["parts"].as_array().unwrap().len(), 128);

@@ -134,7 +134,7 @@ fn what_can_not_be_watched_is_refused_in_words() {
     sandbox.run(&["watch", "sim:tiny-flash"]).code(2).says("cannot be watched");
     sandbox.run(&["watch", "no-such-drive"]).code(2).says("there is no drive \"no-such-drive\"");
     sandbox.run(&["watch", "/proc/self"]).code(2).says("on no visible block device");
-    sandbox.run(&["watch", "--interval", "1ms"]).code(2).says("10ms or more");
+    sandbox.run(&["watch", "--interval", "1ms"]).code(2).says("--interval must be at least 10ms");
     sandbox.run(&["watch", "--archive", "x"]).code(2).says("--log");
 }
 

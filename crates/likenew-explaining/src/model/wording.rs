@@ -113,7 +113,7 @@ pub(super) fn specification(
     let text = format!("{} access time, {}", Latency(access.value), Rate(throughput.value));
     let answer = match model {
         Some(_) => Answer::info(id, question, text),
-        None => Answer::unknown(id, question, format!("{text}, and no model fits in between")),
+        None => Answer::unknown(id, question, format!("{text}; no model fits in between")),
     };
     let answer = match throughput.interval {
         Some(Interval { low, high }) => answer.estimate(throughput.value, low, high, "bytes/s"),
@@ -160,11 +160,11 @@ pub(super) fn write_cluster(cluster: Quantity, penalty: Quantity, upper: Option<
     let is_sure = penalty.interval.is_some_and(|interval| interval.low > 0.0);
     let answer = match is_sure {
         true => {
-            let text = format!("{size}; each one written in part costs {}", Latency(penalty.value));
+            let text = format!("{size}; each partial write costs {}", Latency(penalty.value));
             Answer::info(id, question, text)
         }
         false => {
-            let text = format!("perhaps {size}; the cost of one written in part may be zero");
+            let text = format!("maybe {size}; partial writes may cost nothing");
             Answer::unknown(id, question, text)
         }
     };
@@ -227,19 +227,27 @@ fn model_question(curve: Curve) -> String {
 fn with_prediction(answer: Answer, prediction: &Prediction) -> Answer {
     let Prediction { form, points, typical, worst, other, .. } = prediction;
     let answer = answer.with_evidence(format!(
-        "Fitted without them, \"{}\" predicts {points} points with an error of {} on average and {} at worst.",
-        model(*form),
+        "\"{}\" predicts {points} points left out of the fit within {} on average (max {}).",
+        capitalize(model(*form)),
         error(*typical),
         error(*worst)
     ));
     match other {
         Some((form, typical)) => answer.with_evidence(format!(
-            "The next best model, \"{}\", predicts them with an error of {}.",
+            "The next best model, \"{}\", has an error of {}{}.",
             model(*form),
-            error(*typical)
+            error(*typical),
+            more_parameters(*form, prediction)
         )),
         None => answer,
     }
+}
+
+/// Why a model is not chosen although its error is smaller.
+fn more_parameters(other: Form, chosen: &Prediction) -> &'static str {
+    let is_better = chosen.other.is_some_and(|(_, typical)| typical < chosen.typical);
+    let is_larger = other.parameters() > chosen.form.parameters();
+    if is_better && is_larger { "; it is not chosen, as it has more parameters" } else { "" }
 }
 
 pub(super) fn explained(curve: Curve, prediction: &Prediction) -> Answer {
@@ -259,13 +267,13 @@ pub(super) fn explained(curve: Curve, prediction: &Prediction) -> Answer {
 }
 
 pub(super) fn unexplained(curve: Curve, prediction: &Prediction) -> Answer {
-    let text = format!("no model fits; the best one's error is {}", error(prediction.typical));
+    let text = format!("no model fits; the best one errs by {}", error(prediction.typical));
     with_prediction(Answer::info(model_id(curve), model_question(curve), text), prediction)
 }
 
 pub(super) fn lost_in_noise(curve: Curve, prediction: &Prediction, noise: f64) -> Answer {
     let text = format!(
-        "undecided: the best one's error is {}, and the points themselves vary by {}",
+        "unknown: the best model errs by {}, and the points vary by {}",
         error(prediction.typical),
         error(noise)
     );
@@ -273,7 +281,7 @@ pub(super) fn lost_in_noise(curve: Curve, prediction: &Prediction, noise: f64) -
 }
 
 pub(super) fn too_few_points(curve: Curve, points: usize) -> Answer {
-    let text = format!("undecided: {} points are too few to test a model", Number(points as f64));
+    let text = format!("unknown: {} points are too few to test a model", Number(points as f64));
     Answer::unknown(model_id(curve), model_question(curve), text)
 }
 
@@ -291,7 +299,7 @@ pub(super) fn zones(op: Op, first: f64, last: f64, ratio: Option<Interval>, erro
     let text = format!("{} at the first address, {} at the last", Rate(first), Rate(last));
     let (zoned, even) = errors;
     let answer = Answer::info(id, question, text).with_evidence(format!(
-        "A rate that falls along the addresses, as on a hard disk, predicts it with an error of {}; one rate for all, of {}.",
+        "A rate that falls across the drive, as on a hard disk, predicts it with an error of {}; one rate for all, of {}.",
         error(zoned),
         error(even)
     ));
@@ -358,6 +366,10 @@ pub(super) struct Stalls {
     pub(super) longest: Nanos,
 }
 
+/// The largest difference between repeats, as a share, up to which a drive is called steady without reserve. Chosen:
+/// a reader would not trust a tick beside more.
+const WORST_OF_STEADY: f64 = 0.25;
+
 /// Whether equal requests took equally long at different moments.
 pub(super) fn steadiness(
     is_steady: bool,
@@ -367,27 +379,33 @@ pub(super) fn steadiness(
 ) -> Answer {
     let (id, question) = ("steadiness", "Steadiness");
     let answer = match is_steady {
-        true => Answer::good(id, question, format!("repeated measurements differ by {}", error(typical))),
+        true if worst <= WORST_OF_STEADY => Answer::good(
+            id,
+            question,
+            format!("repeats differ by {}, at most {}", error(typical), error(worst)),
+        ),
+        true => {
+            let text = format!("most repeats differ by {}; the worst by {}", error(typical), error(worst));
+            Answer::info(id, question, text)
+        }
         false => {
             let text = match stalls {
                 Some(Stalls { count, longest }) => {
                     let times =
                         if *count == 1 { "once".into() } else { format!("{} times", Number(*count as f64)) };
-                    format!("not steady: the drive stalled {times}, for up to {longest}")
+                    format!("not steady, it stalled {times} for up to {longest}")
                 }
-                None => format!(
-                    "not steady: repeated measurements differ by {}, at worst by {}",
-                    error(typical),
-                    error(worst)
-                ),
+                None => {
+                    format!("not steady, repeats differ by {}, at worst by {}", error(typical), error(worst))
+                }
             };
             Answer::info(id, question, text).caveat(
-                "Something else uses the drive, or it has work of its own, so all intervals are wide.",
+                "Other programs or background work of the drive disturb it, so all intervals are wide.",
             )
         }
     };
     let answer = answer.with_evidence(format!(
-        "{} points were measured at several moments, which differ by {} typically and {} at worst.",
+        "{} points were measured repeatedly; their repeats differ by {} typically and {} at worst.",
         Number(points as f64),
         error(typical),
         error(worst)
@@ -427,7 +445,7 @@ fn read_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
     match times.is_explained {
         true => format!("A read takes {access} plus its length at {rate}."),
-        false => format!("Short reads take {access}, long ones run at {rate}, and no model fits in between."),
+        false => format!("Short reads take {access}, long ones run at {rate}; no model fits in between."),
     }
 }
 
@@ -436,7 +454,7 @@ fn write_summary(times: &Times) -> String {
     match times.is_explained {
         true => format!("A write takes {access} plus its length at {rate}."),
         false => {
-            format!("Short writes take {access}, long ones run at {rate}, and no model fits in between.")
+            format!("Short writes take {access}, long ones run at {rate}; no model fits in between.")
         }
     }
 }
@@ -485,8 +503,8 @@ pub(super) fn overview(lines: &[OverviewLine], remarks: Vec<String>, series: Opt
 /// A model, as a narrow column names it.
 fn short_model(form: Form) -> &'static str {
     match form {
-        Form::Plain => "one rate",
-        Form::Knee => "two rates",
+        Form::Plain => "latency + rate",
+        Form::Knee => "latency + two rates",
         Form::Clusters => "clusters",
         other => model(other),
     }
@@ -570,7 +588,7 @@ mod tests {
             ["The access time lies between 440 µs and 445 µs.", "This is 92% of the rated 143 MB/s."]
         );
         let told = specification(Curve::Random(Op::Read), rate, access, None, None);
-        assert_eq!(told.answer, "442 µs access time, 131 MB/s, and no model fits in between");
+        assert_eq!(told.answer, "442 µs access time, 131 MB/s; no model fits in between");
         assert_eq!(told.standing, Standing::Unknown);
     }
 
@@ -578,7 +596,7 @@ mod tests {
     fn clusters_are_told_with_their_price() {
         let (cluster, penalty) = (quantity(8388608.0, 8388608.0, 8388608.0), quantity(241e6, 234e6, 249e6));
         let told = write_cluster(cluster, penalty, Some(11.6e6));
-        assert_eq!(told.answer, "8 MiB; each one written in part costs 241 ms");
+        assert_eq!(told.answer, "8 MiB; each partial write costs 241 ms");
         assert_eq!(
             told.evidence,
             [
@@ -588,7 +606,7 @@ mod tests {
             ]
         );
         let unsure = write_cluster(cluster, quantity(1e6, 0.0, 9e6), None);
-        assert_eq!(unsure.answer, "perhaps 8 MiB; the cost of one written in part may be zero");
+        assert_eq!(unsure.answer, "maybe 8 MiB; partial writes may cost nothing");
     }
 
     #[test]
@@ -598,7 +616,7 @@ mod tests {
         assert_eq!(told.answer, "access time + length/throughput + partial clusters, error 5.3%");
         assert_eq!(
             told.evidence[1],
-            "The next best model, \"access time + length/throughput\", predicts them with an error of 31%."
+            "The next best model, \"access time + length/throughput\", has an error of 31%."
         );
         let told = explained(Curve::Depth(Op::Read), &prediction(Form::Bounds, Some(8.0)));
         assert_eq!(
@@ -606,9 +624,9 @@ mod tests {
             ("Random read depth model", "8 requests at once, error 5.3%")
         );
         let told = unexplained(Curve::Random(Op::Read), &prediction(Form::Plain, None));
-        assert_eq!(told.answer, "no model fits; the best one's error is 5.3%");
+        assert_eq!(told.answer, "no model fits; the best one errs by 5.3%");
         let told = too_few_points(Curve::Random(Op::Read), 4);
-        assert_eq!(told.answer, "undecided: 4 points are too few to test a model");
+        assert_eq!(told.answer, "unknown: 4 points are too few to test a model");
         assert_eq!([error(0.000_4), error(0.031), error(11.0)], ["under 0.1%", "3.1%", "12.0×"]);
     }
 
@@ -626,7 +644,7 @@ mod tests {
         );
         assert_eq!(
             summary(None, Some(&times(116e6, 98.8e6, false)), true),
-            "Short writes take 116 ms, long ones run at 98.8 MB/s, and no model fits in between."
+            "Short writes take 116 ms, long ones run at 98.8 MB/s; no model fits in between."
         );
     }
 }

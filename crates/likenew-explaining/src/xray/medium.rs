@@ -6,6 +6,7 @@
 mod nature;
 mod pieces;
 
+use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -79,12 +80,7 @@ impl Experiment for MediumExperiment {
             ReadModel::Network { reason } => {
                 Property::word(Key::Medium, "virtual", confidence(context, 0.98), reason.clone())
             }
-            ReadModel::Steady { typical_ns } => Property::word(
-                Key::Medium,
-                "flash",
-                confidence(context, 0.98),
-                wording::equal_reads(Latency(*typical_ns)),
-            ),
+            ReadModel::Steady { typical_ns } => flash(*typical_ns, context),
         };
         let mut finding = Finding::single(property, Some(("reads_by_distance", picture(reads))));
         finding.pictures.extend(pieces.map(|pieces| ("reads_in_order", pieces.picture())));
@@ -100,6 +96,16 @@ pub(super) fn reads_alone<'a>(context: &ExperimentContext<'a>) -> Option<&'a Seg
 /// Lower for a drive that is not quite steady.
 fn confidence(context: &ExperimentContext<'_>, quiet: f64) -> f64 {
     if context.is_busy() { quiet.min(0.85) } else { quiet }
+}
+
+/// What is read was written by this run in a folder alone: elsewhere it is as it was found.
+fn flash(typical_ns: f64, context: &ExperimentContext<'_>) -> Property {
+    let reason = wording::equal_reads(Latency(typical_ns));
+    let property = Property::word(Key::Medium, "flash", confidence(context, 0.98), reason);
+    match context.evidence.identity.kind {
+        Kind::Folder => property,
+        _ => property.caveat(wording::perhaps_empty()),
+    }
 }
 
 fn disk(seeks: &Reason, pieces: Option<&Pieces>) -> Property {

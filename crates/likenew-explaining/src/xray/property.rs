@@ -90,9 +90,10 @@ impl Key {
         match medium {
             Some("flash") => self != Self::TokenBucketIos,
             Some("virtual") => everywhere || self == Self::TokenBucketIos,
-            Some("disk") => everywhere || self == Self::WriteBufferBytes,
+            // No hard disk compresses.
+            Some("disk") => matches!(self, Self::Medium | Self::Trim | Self::WriteBufferBytes),
             Some("shingled disk") => {
-                everywhere || matches!(self, Self::WriteBufferBytes | Self::IdleCollectionNs)
+                matches!(self, Self::Medium | Self::Trim | Self::WriteBufferBytes | Self::IdleCollectionNs)
             }
             _ => true,
         }
@@ -230,6 +231,6 @@ mod tests {
     #[test]
     fn a_hard_disk_has_no_flash_to_be_asked_for() {
         let of = |medium| Key::ALL.into_iter().filter(|key| key.applies_to(medium)).count();
-        assert_eq!((of(None), of(Some("flash")), of(Some("disk")), of(Some("virtual"))), (17, 16, 4, 4));
+        assert_eq!((of(None), of(Some("flash")), of(Some("disk")), of(Some("virtual"))), (17, 16, 3, 4));
     }
 }

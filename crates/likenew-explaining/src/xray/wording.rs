@@ -4,7 +4,9 @@
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::MeasurementError;
 use likenew_core::overview::{Lead, Overview, OverviewTable};
-use likenew_core::quantity::{Factor, Iops, Latency, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{
+    Factor, Iops, Latency, Number, Rate, Share, Size, SpeedChange, digits, range, with_range,
+};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::capitalize;
 
@@ -54,8 +56,8 @@ pub(super) fn fill_unfinished() -> Reason {
 
 pub(super) fn fill_too_long() -> Reason {
     Reason::new(
-        "simulation takes too long",
-        "Simulating the fill of a drive of this size would take minutes.",
+        "skipped: simulated fill",
+        "Skipped, because a full fill of this simulated drive takes minutes.",
     )
 }
 
@@ -102,12 +104,12 @@ pub(super) fn equal_reads(median: Latency) -> Reason {
 
 /// The spread of reads that are not equally fast.
 fn read_spread(median: Latency, spread: Latency) -> String {
-    format!("The median random read takes {median}; the middle 80% of them lie within {spread}.")
+    format!("The median random read takes {median}; 80% of reads lie within {spread} of each other.")
 }
 
 pub(super) fn longer_seeks(median: Latency, spread: Latency, correlation: f64) -> Reason {
-    Reason::new("longer seeks take longer", read_spread(median, spread))
-        .and(format!("Longer seeks take longer (rank correlation {correlation:.2})."))
+    Reason::new("latency grows with distance", read_spread(median, spread))
+        .and(format!("Latency grows with seek distance (rank correlation {correlation:.2})."))
 }
 
 pub(super) fn platter_turns(median: Latency, spread: Latency, cached: Latency) -> Reason {
@@ -116,7 +118,7 @@ pub(super) fn platter_turns(median: Latency, spread: Latency, cached: Latency) -
 }
 
 pub(super) fn network_reads(median: Latency, spread: Latency, log_deviation: f64) -> Reason {
-    Reason::new("latency as on a network", read_spread(median, spread)).and(format!(
+    Reason::new("network-like latency", read_spread(median, spread)).and(format!(
         "Even reads of one address vary as over a network (standard deviation of the log latency {log_deviation:.2})."
     ))
 }
@@ -137,7 +139,7 @@ fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) -> String {
 }
 
 pub(super) fn moved_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
-    disk.how("overwrites move blocks").and(rewritten_blocks(before, after, blocks))
+    disk.how("overwritten blocks moved").and(rewritten_blocks(before, after, blocks))
 }
 
 pub(super) fn kept_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
@@ -145,11 +147,11 @@ pub(super) fn kept_blocks(disk: Reason, before: Latency, after: Latency, blocks:
 }
 
 pub(super) fn unclear_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
-    disk.how("disk, perhaps shingled").and(rewritten_blocks(before, after, blocks)).decided_by(Remedy::Quiet)
+    disk.how("hard disk, SMR unclear").and(rewritten_blocks(before, after, blocks)).decided_by(Remedy::Quiet)
 }
 
 pub(super) fn shingles_untested() -> &'static str {
-    "Whether its tracks are shingled shows only after some blocks are overwritten."
+    "Whether it is shingled (SMR) shows only after some blocks are overwritten."
 }
 
 // Burst credits.
@@ -161,7 +163,7 @@ pub(super) fn long_reads_needed() -> Reason {
 
 pub(super) fn empty_bucket(level: Iops) -> Reason {
     let sentence = format!(
-        "Reads ran at {level} from the start and faster after a rest: there are burst credits, and none were left."
+        "Reads ran at {level} from the start and faster after idle time: there are burst credits, and none were left."
     );
     Reason::new("no credits at the start", sentence).decided_by(Remedy::Rest)
 }
@@ -173,7 +175,7 @@ pub(super) fn unsteady_bucket(highest: Iops, level: Iops) -> Reason {
 
 pub(super) fn earned_credits(credits: f64, level: Iops) -> Reason {
     Reason::new("no credits at the start", format!(
-        "{} reads were served above the lasting {level}, as many as the rests before had earned. A full bucket may hold more.",
+        "{} reads ran above the {level} baseline, as many as the idle time had earned; full credits may be more.",
         Number(credits.round())
     ))
     .decided_by(Remedy::Rest)
@@ -182,10 +184,7 @@ pub(super) fn earned_credits(credits: f64, level: Iops) -> Reason {
 pub(super) fn spent_credits(highest: Iops, credits: f64, level: Iops) -> Reason {
     Reason::new(
         "reads until the rate fell",
-        format!(
-            "Reads ran at {highest} until {} had been served above the lasting {level}.",
-            Number(credits.round())
-        ),
+        format!("Reads ran at {highest} for {} I/Os beyond the {level} baseline.", Number(credits.round())),
     )
 }
 
@@ -234,7 +233,7 @@ pub(super) fn poor_fit(windows: Reason) -> Reason {
 
 pub(super) fn fast_start() -> Reason {
     let sentence =
-        "The first addresses stay faster even among reads of all addresses, so they say nothing of a cache.";
+        "The first addresses stay faster even among reads of all addresses, so the cache size is unknown.";
     Reason::new("first addresses faster", sentence)
 }
 
@@ -246,7 +245,7 @@ pub(super) fn no_collisions() -> Reason {
 
 pub(super) fn collisions_everywhere() -> Reason {
     Reason::new(
-        "reads collide everywhere",
+        "one command at a time",
         "Reads collide with a pinned reader at every address: link or firmware take one command at a time, or there is one die.",
     )
 }
@@ -267,11 +266,21 @@ pub(super) fn depth_gain(reason: Reason, gain: Factor) -> Reason {
 
 // Compression.
 
+/// `write_ratio` is the time of writing zeros over that of random data.
 fn zeros_and_random(zeros: Latency, random: Latency, write_ratio: Share) -> String {
-    format!(
-        "Zeros are read in {zeros} and random data in {random}; zeros are written in {write_ratio} of the time."
-    )
+    let is_equal = (write_ratio.0 - 1.0).abs() < EQUAL_WITHIN;
+    let writes =
+        if is_equal { "equally fast".to_owned() } else { SpeedChange(1.0 / write_ratio.0).to_string() };
+    let (zeros, random) = (zeros.to_string(), random.to_string());
+    match (zeros == random, is_equal) {
+        (true, true) => format!("Zeros and random data read in {zeros} and write equally fast."),
+        (true, false) => format!("Zeros and random data read in {zeros}; zeros write {writes}."),
+        (false, _) => format!("Zeros read in {zeros}, random data in {random}; zeros write {writes}."),
+    }
 }
+
+/// A smaller difference between two times of writing is none to a reader. Chosen: timing varies by as much.
+const EQUAL_WITHIN: f64 = 0.02;
 
 pub(super) fn zeros_faster(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
     Reason::new("zeros are faster", zeros_and_random(zeros, random, write_ratio))
@@ -282,12 +291,14 @@ pub(super) fn zeros_no_faster(zeros: Latency, random: Latency, write_ratio: Shar
 }
 
 pub(super) fn zeros_unclear(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
-    Reason::new("reads, writes disagree", zeros_and_random(zeros, random, write_ratio))
+    Reason::new("reads and writes disagree", zeros_and_random(zeros, random, write_ratio))
         .decided_by(Remedy::Quiet)
 }
 
 pub(super) fn write_pairs(reason: Reason, pairs: usize, median: Share) -> Reason {
-    reason.and(format!("Over {pairs} pairs of writes zeros took {median} of the time (median)."))
+    reason.and(format!(
+        "Over {pairs} pairs of writes, zeros took {median} of the time of random data (median)."
+    ))
 }
 
 // Mapping unit.
@@ -344,7 +355,7 @@ pub(super) fn trim_unsupported() -> Reason {
 }
 
 pub(super) fn trim_of_volume() -> Reason {
-    let sentence = "The read latency of a network volume does not depend on what is stored.";
+    let sentence = "The read latency of a virtual disk does not depend on what is stored.";
     Reason::new("hidden from latency", sentence)
 }
 
@@ -385,6 +396,11 @@ pub(super) fn trim_ignored(trimmed: Latency, kept: Latency, seconds: u64) -> Rea
             "Even after {seconds} s of idle time, trimmed addresses are read in {trimmed} and kept ones in {kept}."
         ),
     )
+}
+
+/// Of a drive whose addresses may never have been written.
+pub(super) fn perhaps_empty() -> &'static str {
+    "Never-written addresses may be answered without reading flash, so an empty drive looks faster."
 }
 
 pub(super) fn trim_ignored_caveat() -> &'static str {
@@ -450,7 +466,7 @@ pub(super) fn recoveries(recovered: &[[f64; 2]]) -> Reason {
 }
 
 pub(super) fn unclear_recovery(recoveries: Reason) -> Reason {
-    recoveries.how("idle times do not bracket")
+    recoveries.how("recovery time unclear")
 }
 
 // Idle garbage collection.
@@ -459,7 +475,7 @@ pub(super) fn dies_at_work(short: Latency, long: Latency) -> Reason {
     Reason::new(
         "slower reads after idling",
         format!(
-            "Reads were as fast as usual after up to {short} of idle time, and met busy dies after {long} and more."
+            "Reads were as fast as usual after up to {short} of idle time, and waited for busy dies after {long} or more."
         ),
     )
 }
@@ -468,13 +484,16 @@ pub(super) fn head_at_work(short: Latency, long: Latency) -> Reason {
     Reason::new(
         "slower reads after idling",
         format!(
-            "Reads were as fast as usual after up to {short} of idle time, and found the head away after {long} and more."
+            "Reads were as fast as usual after up to {short} of idle time, and waited for a seek after {long} or more."
         ),
     )
 }
 
 pub(super) fn contradictory_idling(idling: Reason) -> Reason {
-    idling.how("idle tests contradict").and("Other idle times say otherwise.").decided_by(Remedy::Quiet)
+    idling
+        .how("idle tests contradict")
+        .and("Results for other idle times contradict each other.")
+        .decided_by(Remedy::Quiet)
 }
 
 pub(super) fn idle_without_effect(longest: Latency) -> Reason {
@@ -526,7 +545,7 @@ pub(super) fn unlocated_merges(sequential: Latency, random: Latency) -> Reason {
     let sentence = format!(
         "Synced writes take {sequential} sequentially and {random} at random, so something is merged; writes within one cluster were not measured."
     );
-    Reason::new("merges, but of what?", sentence)
+    Reason::new("merge type unknown", sentence)
 }
 
 /// Latencies of synced writes if some of them are merged.
@@ -570,7 +589,7 @@ pub(super) fn buffer_of_unknown_medium() -> Reason {
 }
 
 pub(super) fn buffer_of_volume() -> Reason {
-    Reason::new("burst credits decide", "What a network volume accepts at once depends on its burst credits.")
+    Reason::new("burst credits decide", "What a cloud volume accepts at once depends on its burst credits.")
 }
 
 pub(super) fn unsteady_bursts() -> Reason {
@@ -595,7 +614,7 @@ pub(super) fn disagreeing_flushes(before: Rate, after: Rate, intake: f64) -> Rea
     let Reason { evidence, .. } = burst_knee(before, after, intake);
     Reason { evidence: evidence.into_iter().take(1).collect(), ..Reason::default() }
         .how("flushes disagree")
-        .and("Flushes do not agree on how much of that was still waiting for the flash.")
+        .and("Flushes disagree on how much of that was still waiting for the flash.")
         .decided_by(Remedy::Quiet)
 }
 
@@ -610,7 +629,7 @@ pub(super) fn intake_during_merges(bytes: f64) -> Reason {
 }
 
 pub(super) fn irregular_intake(bytes: f64) -> Reason {
-    intake_during_merges(bytes).how("bursts disagree").and("The bursts do not agree on it.")
+    intake_during_merges(bytes).how("bursts disagree").and("The bursts disagree.")
 }
 
 pub(super) fn no_write_waited_for_head() -> Reason {
@@ -650,7 +669,7 @@ pub(super) fn rhythm(bytes: f64, autocorrelation: f64) -> Reason {
 }
 
 pub(super) fn weak_rhythm(rhythm: Reason) -> Reason {
-    rhythm.how("pauses too irregular").and("That rhythm is too weak or too slow to be sure of.")
+    rhythm.how("pauses too irregular").and("The pauses are too weak or too rare to be sure.")
 }
 
 pub(super) fn never_collected() -> Reason {
@@ -691,9 +710,7 @@ pub(super) fn gradual_collection(writes: &ScatteredWrites) -> Reason {
 }
 
 pub(super) fn uncertain_spare(writes: &ScatteredWrites) -> Reason {
-    scattered_writes(writes)
-        .how("too much is uncertain")
-        .and("Too much of that is uncertain to name a share.")
+    scattered_writes(writes).how("too uncertain").and("Too uncertain for a percentage.")
 }
 
 pub(super) fn kept_blocks_assumed() -> &'static str {
@@ -773,7 +790,7 @@ fn question(key: Key) -> &'static str {
     match key {
         Key::Medium => "Medium",
         Key::Mapping => "Mapping",
-        Key::MapPageBytes => "Map unit",
+        Key::MapPageBytes => "Mapping unit",
         Key::EraseUnitBytes => "Erase unit (superblock)",
         Key::WriteBufferBytes => "Write buffer",
         Key::SlcCacheBytes => "SLC cache",
@@ -795,7 +812,7 @@ fn word(key: Key, word: &'static str) -> &'static str {
     match (key, word) {
         (Key::Medium, "disk") => "hard disk",
         (Key::Medium, "shingled disk") => "shingled hard disk",
-        (Key::Medium, "virtual") => "virtual volume",
+        (Key::Medium, "virtual") => "virtual disk",
         (Key::Mapping, "page") => "page-mapped",
         (Key::Mapping, "block") => "block-mapped",
         (Key::Mapping, "hybrid") => "hybrid (log blocks)",
@@ -847,18 +864,26 @@ fn value(property: &Property) -> String {
     }
 }
 
-/// What a property is about; a mapping table that is not all in memory has a cache.
-fn question_of(property: &Property) -> &'static str {
+/// What a property is about; a mapping table that is not all in memory has a cache, and what buffers the writes of a
+/// disk is called one.
+fn question_of(property: &Property, is_disk: bool) -> &'static str {
     match (property.key, &property.state) {
         (Key::MapCacheBytes, State::Number { .. }) => "Mapping (FTL) cache",
+        (Key::WriteBufferBytes, _) if is_disk => "Write cache",
         (key, _) => question(key),
     }
 }
 
+/// Whether the medium was found to be a hard disk.
+pub(super) fn is_disk(properties: &[Property]) -> bool {
+    let medium = properties.iter().find(|property| property.key == Key::Medium);
+    medium.is_some_and(|medium| matches!(medium.state, State::Word("disk" | "shingled disk")))
+}
+
 /// The answer about a property, and what would decide it.
-pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
+pub(super) fn answer(property: &Property, is_disk: bool, action: Option<Action>) -> Answer {
     let Property { key, state, confidence, reason, caveats, .. } = property;
-    let question = question_of(property);
+    let question = question_of(property, is_disk);
     let answer = match *state {
         State::Undecided => Answer::unknown(id(*key), question, format!("unknown ({})", reason.how)),
         State::Number { value, low, high } => {
@@ -880,14 +905,16 @@ pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
 // Summary and first screen.
 
 /// A property in the summary; nothing for those that only add detail to another one.
-fn summary_words(property: &Property) -> Option<String> {
+fn summary_words(property: &Property, is_disk: bool) -> Option<String> {
     let value = value(property);
     Some(match (property.key, &property.state) {
         (_, State::Undecided) => return None,
         (Key::SlcSpeedAfterBytesPerS | Key::SlcRecoveryNs | Key::StripeBytes, _) => return None,
         (Key::Medium | Key::Mapping, _) => value,
-        (Key::MapPageBytes, _) => format!("{value} map unit"),
+        (Key::MapPageBytes, _) => format!("{value} mapping unit"),
         (Key::EraseUnitBytes, _) => format!("{value} erase unit"),
+        (Key::WriteBufferBytes, State::Absent) if is_disk => "no write cache".into(),
+        (Key::WriteBufferBytes, _) if is_disk => format!("{value} write cache"),
         (Key::WriteBufferBytes, State::Absent) => "no write buffer".into(),
         (Key::WriteBufferBytes, _) => format!("{value} write buffer"),
         (Key::SlcCacheBytes, State::Absent) => "no SLC cache".into(),
@@ -930,7 +957,11 @@ const SUMMARY_PROPERTIES_MAX: usize = 5;
 
 /// The result, in a sentence or two.
 pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_disturbed: bool) -> String {
-    let of = |key: &Key| properties.iter().find(|property| property.key == *key).and_then(summary_words);
+    let is_disk = is_disk(properties);
+    let of = |key: &Key| {
+        let property = properties.iter().find(|property| property.key == *key)?;
+        summary_words(property, is_disk)
+    };
     let words: Vec<String> = SUMMARY_ORDER.iter().filter_map(of).take(SUMMARY_PROPERTIES_MAX).collect();
     let known = properties.iter().filter(|property| property.is_known()).count();
     let words = capitalize(&words.join(", "));
@@ -952,6 +983,7 @@ pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_dist
 /// The table of properties, known ones first; `remarks` are ids of answers that get a line.
 pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overview {
     let mut table = OverviewTable::new(["property", "value", "range", "confidence", "how"]);
+    let is_disk = is_disk(properties);
     let (known, unknown): (Vec<&Property>, Vec<&Property>) =
         properties.iter().partition(|property| property.is_known());
     for property in known.into_iter().chain(unknown) {
@@ -966,22 +998,22 @@ pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overvie
         };
         let interval = if interval == shown { String::new() } else { interval };
         let confidence = if property.is_known() { Share(*confidence).to_string() } else { String::new() };
-        table.push([label(property), shown, interval, confidence, reason.how.clone()]);
+        table.push([label(property, is_disk), shown, interval, confidence, reason.how.clone()]);
     }
     Overview { lead: Lead::Summary, answers: remarks, table: Some(table), series: None }
 }
 
 /// The property as a row heading.
-fn label(property: &Property) -> String {
+fn label(property: &Property, is_disk: bool) -> String {
     let key = property.key;
     match key {
         // The column has no verb.
         Key::Trim if matches!(property.state, State::Word("immediate" | "idle")) => {
             "TRIM takes effect".into()
         }
-        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question_of(property).into(),
+        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question_of(property, is_disk).into(),
         _ => {
-            let mut letters = question_of(property).chars();
+            let mut letters = question_of(property, is_disk).chars();
             letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
         }
     }
@@ -1017,7 +1049,7 @@ pub(super) fn action_long_reads() -> Action {
 }
 
 pub(super) fn action_rest() -> Action {
-    Action::new("rest", "Leave the volume idle for some hours, then run this")
+    Action::new("rest", "Leave the drive idle for some hours, then run this")
 }
 
 /// For a drive that needs consent again.
@@ -1107,23 +1139,37 @@ mod tests {
 
     #[test]
     fn properties_are_answered_in_plain_words() {
-        let medium = answer(&flash(), None);
+        let medium = answer(&flash(), false, None);
         assert_eq!((&*medium.id, &*medium.question, &*medium.answer), ("medium", "Medium", "flash"));
         assert_eq!(medium.evidence, ["The median random read takes 139 µs, independent of seek distance."]);
-        let unit = answer(&unit(), None);
+        let unit = answer(&unit(), false, None);
         assert_eq!(unit.question, "Erase unit (superblock)");
         assert_eq!(unit.answer, "8 MiB (7.82–8.20)");
         assert_eq!(unit.evidence, ["Sequential overwrites pause every 8 MiB (autocorrelation 0.97)."]);
         assert_eq!(unit.caveats, ["This is 85% likely."]);
-        let none = answer(&Property::absent(Key::SlcCacheBytes, 0.97, filled_evenly(Rate(68.7e6))), None);
+        let none =
+            answer(&Property::absent(Key::SlcCacheBytes, 0.97, filled_evenly(Rate(68.7e6))), false, None);
         assert_eq!(none.answer, "none");
         assert_eq!(none.evidence, ["The empty drive filled at 68.7 MB/s throughout, without a write cliff."]);
     }
 
     #[test]
+    fn times_of_writing_are_said_as_speeds() {
+        let told = |zeros: f64, random: f64, ratio: f64| {
+            zeros_and_random(Latency(zeros), Latency(random), Share(ratio))
+        };
+        assert_eq!(told(182e3, 182e3, 1.0), "Zeros and random data read in 182 µs and write equally fast.");
+        assert_eq!(
+            told(167e3, 242e3, 0.4),
+            "Zeros read in 167 µs, random data in 242 µs; zeros write 2.50× as fast."
+        );
+        assert_eq!(told(182e3, 182e3, 1.25), "Zeros and random data read in 182 µs; zeros write 20% slower.");
+    }
+
+    #[test]
     fn the_unknown_says_what_would_decide_it() {
         let action = action_more_writes(true).command("likenew xray /mnt");
-        let unknown = answer(&cache(), Some(action));
+        let unknown = answer(&cache(), false, Some(action));
         assert_eq!((unknown.standing, &*unknown.answer), (Standing::Unknown, "unknown (needs more writes)"));
         assert_eq!(unknown.evidence, ["This test writes 80 GiB, and only 1 GiB may still be written."]);
         assert_eq!(unknown.actions[0].why, "Run without a limit on what is written");

@@ -74,7 +74,7 @@ fn bounds_are_divided_among_copies() {
         &[
             "size=196608",
             "offset_increment=256000",
-            "# 237568 bytes of the zone, less than an I/O a copy, are left out",
+            "# 237568 bytes at the end of the zone, less than an I/O per copy, are left out",
         ],
     );
 }

@@ -12,30 +12,31 @@ pub(super) const CAUTION: &str =
 
 /// One comment a line.
 pub(super) const COMPARISON: &str = "\
-The result stands beside our own runs with: likenew import fio RESULT.json
-Numbers may differ, because fio counts latency from when it prepares an I/O and we from when it is handed over (or was due);
-fio hands over I/Os one by one and we what is ready at once; and fio lays out a file that is missing or too short by
-writing it before the first job.";
+To compare the result with runs of likenew: likenew import fio RESULT.json
+Numbers may differ: fio counts latency from when it prepares an I/O, and likenew from when it is submitted (or was due);
+fio submits I/Os one by one, and likenew all that are ready; and fio lays out a missing or short file by writing it
+before the first job.";
 
 pub(super) const ENGINE: &str = "libaio where the system refuses io_uring, as some containers do";
 
 // ## On top of a job
 
 pub(super) const STRIDE_WRAPS: &str =
-    "at the end of the zone fio begins again where the next step leads, and we at its start";
+    "at the end of the zone fio continues where the next step leads, and likenew starts at its beginning";
 
 pub(super) const TRIMS_DEVICES: &str = "fio trims block devices only";
 
 pub(super) const SHARES_ROUNDED: &str = "fio knows whole percents: the shares of the lengths are rounded";
 
 pub(super) const ALIGNED_TO_SHORTEST: &str =
-    "fio aligns every random I/O to the shortest length, and we each to its own";
+    "fio aligns every random I/O to the shortest length, and likenew aligns each I/O to its own length";
 
 pub(super) fn zone_rest(bytes: u64) -> String {
-    format!("{bytes} bytes of the zone, less than an I/O a copy, are left out")
+    format!("{bytes} bytes at the end of the zone, less than an I/O per copy, are left out")
 }
 
-pub(super) const ZIPF: &str = "fio's generator comes near Zipf's law and scatters popular places its own way";
+pub(super) const ZIPF: &str =
+    "fio's generator only approximates Zipf's law, and puts popular addresses elsewhere";
 
 pub(super) const STAMPS: &str = "likenew's stamps are random data to fio, and what it reads is not checked";
 
@@ -51,6 +52,6 @@ pub(super) const BOUND_ROUNDED: &str =
     "the bound does not divide by the copies: fio may do up to one I/O a copy more";
 
 pub(super) const LATE_IOS: &str =
-    "an I/O that leaves late counts from when it left in fio, and from when it was due with us";
+    "fio counts a late I/O from when it was submitted, and likenew from when it was due";
 
 pub(super) const RATE_ROUNDED: &str = "fio takes whole IOPS: the rate is rounded";

@@ -128,7 +128,7 @@ fn what_fio_did_not_measure_is_not_known() {
     caveat(&imported, "not to measure latency");
     let (imported, segment) = one(sample!("no_percentiles.json"));
     assert!(segment.total().latency.count() == 0 && segment.total().latency_ns_sum > 0);
-    caveat(&imported, "the mean alone");
+    caveat(&imported, "only the mean");
     caveat(&one(sample!("no_total_latency.json")).0, "disable_lat");
 }
 
@@ -256,7 +256,7 @@ fn what_is_not_fios_json_is_refused_with_a_remedy() {
         ("[{\"jobs\": []}]", "a list"),
         (sample!("terse.txt"), "terse output); run fio with --output-format=json"),
         (sample!("normal.txt"), "for people); run fio"),
-        ("hello", "no line begins with a brace"),
+        ("hello", "it is not fio's JSON output; run fio"),
         ("{}", "\"fio version\": expected"),
         ("{\"fio version\": \"fio-3.33\"}", "jobs: expected a list of jobs"),
         ("{\"fio version\": \"fio-3.33\", \"jobs\": [], \"timestamp\": 1}", "at least one job"),

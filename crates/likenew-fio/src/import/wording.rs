@@ -2,6 +2,7 @@
 
 pub(super) mod expected;
 
+use likenew_core::system_error::reason_of;
 use serde_json::Value;
 
 use super::notes::{Note, Notes};
@@ -11,7 +12,7 @@ use super::notes::{Note, Notes};
 /// Everything that a reader has to know, the most important first. `unbuffered`: all jobs asked for direct I/O.
 pub(super) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
     let mut caveats = vec![
-        "measured by fio, not by likenew: nothing here says how steady it was over time, and no slowest I/O is known"
+        "measured by fio, not by likenew: its steadiness over time and its slowest I/O are unknown"
             .to_owned(),
     ];
     if notes.documents() > 1 {
@@ -42,21 +43,21 @@ fn names(jobs: &[String]) -> String {
 fn caveat(note: &Note) -> String {
     match note {
         Note::Failed(errno) => {
-            let error = std::io::Error::from_raw_os_error(*errno);
-            return format!("failed: {error}; fio does not say which I/O it was");
+            let error = reason_of(*errno);
+            return format!("failed: {error}; fio does not report which I/O");
         }
         Note::Unmapped(settings) => {
-            return format!("the workload shown leaves out what fio was told beyond it: {settings}");
+            return format!("these settings of fio are not shown in the workload: {settings}");
         }
         Note::Interpolated => {
             "percentiles between those that fio lists are interpolated; --output-format=json+ gives them exactly"
         }
         Note::CompletionOnly => {
-            "percentiles are of fio's completion latency, which leaves out handing over; lat_percentiles=1 gives them whole"
+            "percentiles are of fio's completion latency, which leaves out submission; lat_percentiles=1 includes it"
         }
-        Note::NoTotal => "latency is fio's completion latency, which leaves out handing over (disable_lat)",
+        Note::NoTotal => "latency is fio's completion latency, which leaves out submission (disable_lat)",
         Note::NoLatency => "fio was told not to measure latency",
-        Note::MeanOnly => "fio was told to give no percentiles; of its latency the mean alone is known",
+        Note::MeanOnly => "fio recorded no percentiles; only the mean latency is known",
         Note::Mixed => {
             "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
         }
@@ -81,8 +82,8 @@ fn caveat(note: &Note) -> String {
              no rate is known; leave out unified_rw_reporting"
         }
         Note::Instant => "took less than the millisecond that fio tells apart: no rate is known",
-        Note::Paced => "an I/O that left late counts from when it left, and not from when it was due as with us",
-        Note::Overlapping => "each copy walked the whole zone, where copies of ours divide it",
+        Note::Paced => "fio counts a late I/O from when it was submitted; likenew counts from when it was due",
+        Note::Overlapping => "each copy covered the whole zone; likenew divides it among copies",
     }
     .to_owned()
 }

@@ -20,7 +20,7 @@ use super::{Age, AgeOptions};
 use likenew_procedure_support::rerun::Rerun;
 
 /// Drop in percent below which a user notices nothing (our choice).
-const NOTICED_PERCENT: f64 = 10.0;
+pub(super) const NOTICED_PERCENT: f64 = 10.0;
 /// Ratio of the fastest pass to the slowest above which passes did not measure one level (our choice).
 const UNSTEADY_RATIO: f64 = 1.25;
 /// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
@@ -47,16 +47,34 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
             .map(|answer| with_background(answer, options, evidence, writes)),
         one("sequential_write", "Sequential write", sequential),
         one("application_score", "Application score", score)
-            .map(|answer| answer.with_evidence(wording::score_explained())),
-        reads(random_reads, sequential_reads),
+            .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::score_explained()), options)),
+        read("random_read", "Random read", random_reads, evidence),
+        read("sequential_read", "Sequential read", sequential_reads, evidence),
         rest(options, writes),
     ];
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
     let most_telling =
         [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
-    let summary =
-        most_telling.into_iter().find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
-    AgeAnswers { summary, answers }
+    // Reads that fell are a problem only where nothing else can have used the drive.
+    let reads = [("Random reads", random_reads), ("Sequential reads", sequential_reads)];
+    let reads = reads.into_iter().filter(|_| evidence.geometry.clock == Clock::Virtual);
+    let summary = most_telling
+        .into_iter()
+        .chain(reads)
+        .find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
+    AgeAnswers { summary: summary.or_else(|| kept(writes, is_alone)), answers }
+}
+
+/// The summary if random writes, which fall first, fell by little.
+fn kept(writes: &Comparison, is_alone: bool) -> Option<String> {
+    let drop = classify(&writes.fall(Phase::Used)?, is_alone);
+    wording::kept("random writes", transition(writes)?, drop, NOTICED_PERCENT)
+}
+
+/// Adds why a used drive looks faster where blocks were trimmed.
+fn with_trimmed_blocks(answer: Answer, options: &AgeOptions) -> Answer {
+    let looks_faster = options.trim && answer.standing == Standing::Info;
+    if looks_faster { answer.caveat(wording::trimmed_blocks_read_fast()) } else { answer }
 }
 
 /// The summary if a metric fell beyond doubt; otherwise the first answer makes it.
@@ -80,6 +98,7 @@ fn classify(fall: &Fall, is_alone: bool) -> Drop {
     match interval {
         Interval { low, .. } if low >= NOTICED_PERCENT && is_alone => Drop::Fell { percent, interval },
         Interval { low, .. } if low >= NOTICED_PERCENT => Drop::FellWithReads { percent, interval },
+        Interval { high, .. } if high < -NOTICED_PERCENT => Drop::Rose { percent },
         Interval { high, .. } if high <= NOTICED_PERCENT => Drop::Small { percent, interval },
         _ => Drop::Unclear { percent, interval },
     }
@@ -90,6 +109,13 @@ fn change(id: &str, question: &str, comparison: &Comparison, is_alone: bool) -> 
     let drop = classify(&fall, is_alone);
     let answer = wording::change(id, question, transition(comparison)?, drop, NOTICED_PERCENT);
     Some(with_estimate(answer, &fall))
+}
+
+/// Reads that fell are a problem of the drive where nothing else can have used it.
+fn read(id: &str, question: &str, comparison: &Comparison, evidence: &Evidence) -> Option<Answer> {
+    let answer = change(id, question, comparison, true)?;
+    let is_open = answer.standing == Standing::Problem && evidence.geometry.clock != Clock::Virtual;
+    Some(if is_open { Answer { standing: Standing::Info, ..answer } } else { answer })
 }
 
 fn with_estimate(answer: Answer, fall: &Fall) -> Answer {
@@ -118,27 +144,11 @@ fn unsteady(comparison: &Comparison) -> Option<String> {
     is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
 }
 
-/// Whether reads did not change; the one that fell further gives the number.
-fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
-    let falls = [random.fall(Phase::Used)?, sequential.fall(Phase::Used)?];
-    let [random_drop, sequential_drop] = falls.map(|fall| classify(&fall, true));
-    let answer = wording::reads(
-        (transition(random)?, random_drop),
-        (transition(sequential)?, sequential_drop),
-        NOTICED_PERCENT,
-    );
-    let worse = if falls[0].percent > falls[1].percent { falls[0] } else { falls[1] };
-    Some(with_estimate(answer, &worse))
-}
-
 /// Whether reads, which aging leaves alone, are unchanged and no faster either: then nothing else used the
 /// drive.
 fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     [random, sequential].into_iter().all(|comparison| {
-        comparison.fall(Phase::Used).is_some_and(|fall| match classify(&fall, true) {
-            Drop::Small { interval, .. } => interval.high >= -NOTICED_PERCENT,
-            _ => false,
-        })
+        comparison.fall(Phase::Used).is_some_and(|fall| matches!(classify(&fall, true), Drop::Small { .. }))
     })
 }
 
@@ -199,7 +209,7 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
             };
             let again = AgeOptions { passes, ..options.clone() };
             let again = Rerun::new(evidence, &options_text(&again), Age::new(again.clone()));
-            answer.action(wording::more_passes(&again, is_simulated))
+            answer.action(wording::more_passes(&again, options.passes == 1, is_simulated))
         }
         Standing::Problem if !is_simulated && answer.id == "random_write" => {
             wording::recondition(&evidence.plan).into_iter().fold(answer, Answer::action)

@@ -29,7 +29,10 @@ pub(super) const AGING_AXIS: &str = "written while aging";
 /// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 /// What a table shows where a change may be none.
-const NO_CHANGE: &str = "±";
+const UNCLEAR: &str = "unclear";
+/// … and where it is one that nobody notices, if any.
+const LITTLE: &str = "little or none";
+const UNCHANGED: &str = "unchanged";
 
 /// A metric before and after, in its unit: `bytes/s`, `ns` or `points`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +63,15 @@ fn value(unit: &str, value: f64) -> String {
     }
 }
 
+/// `slower` and `faster` of a rate, `lower` and `higher` of a score.
+fn worse(unit: &str) -> &'static str {
+    if unit == "points" { "lower" } else { "slower" }
+}
+
+fn better(unit: &str) -> &'static str {
+    if unit == "points" { "higher" } else { "faster" }
+}
+
 /// A drop in percent, as the share that was lost.
 fn lost(percent: f64) -> Share {
     Share(percent / 100.0)
@@ -80,6 +92,8 @@ pub(super) enum Drop {
     FellWithReads { percent: f64, interval: Interval },
     /// It fell by no more than what counts, if at all.
     Small { percent: f64, interval: Interval },
+    /// It rose by more than what counts, which use does not explain.
+    Rose { percent: f64 },
     /// It may have fallen by more than what counts or by less.
     Unclear { percent: f64, interval: Interval },
     /// Measured in one pass.
@@ -92,6 +106,7 @@ pub(super) fn change(id: &str, question: &str, values: Transition, drop: Drop, l
     match drop {
         Drop::Fell { .. } => Answer::problem(id, question, text),
         Drop::Small { .. } => Answer::good(id, question, text),
+        Drop::Rose { .. } => Answer::info(id, question, text),
         Drop::FellWithReads { .. } => Answer::unknown(id, question, text).caveat(
             "Reads changed as well, which aging does not affect, so another program may have used the drive. \
              Measure again while nothing else does.",
@@ -101,23 +116,27 @@ pub(super) fn change(id: &str, question: &str, values: Transition, drop: Drop, l
 }
 
 fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
+    let (worse, better) = (worse(values.unit), better(values.unit));
     let values = values.text();
     match drop {
-        Drop::Fell { percent, .. } => format!("{values}, {} slower", lost(percent)),
+        Drop::Fell { percent, .. } => format!("{values}, {} {worse}", lost(percent)),
         Drop::FellWithReads { percent, .. } => {
-            format!("{values}, {} slower, but reads changed too", lost(percent))
+            format!("{values}, {} {worse}, but reads changed too", lost(percent))
+        }
+        Drop::Rose { percent } => {
+            format!("{values}, {} {better}; use speeds up no drive, so these do not compare", lost(-percent))
         }
         Drop::Small { percent, interval } if interval.low > 0.0 => {
-            format!("{values}, {} slower, less than the {} that counts", lost(percent), lost(limit))
+            format!("{values}, {} {worse}; {} counts as a fall", lost(percent), lost(limit))
         }
         Drop::Small { percent, interval } if interval.high < 0.0 => {
-            format!("{values}, {} faster", lost(-percent))
+            format!("{values}, {} {better}", lost(-percent))
         }
-        Drop::Small { interval, .. } if interval.high < 0.5 => format!("{values}, unchanged"),
-        Drop::Small { interval, .. } => format!("{values}, at most {} slower", lost(interval.high)),
+        Drop::Small { interval, .. } if interval.high < UNDER_ONE => format!("{values}, unchanged"),
+        Drop::Small { interval, .. } => format!("{values}, at most {} {worse}", lost(interval.high)),
         Drop::Unclear { percent, interval } if interval.low > 0.0 => {
             format!(
-                "{values}, {} slower ({}), not surely by the {} that counts",
+                "{values}, {} {worse} ({}); may be less than the {} that counts",
                 lost(percent),
                 range(lost(interval.low), lost(interval.high)),
                 lost(limit)
@@ -127,6 +146,27 @@ fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
             format!("{values}; the change ({}) is too uncertain to call", slower_range(interval))
         }
         Drop::OnePass => format!("{values} in a single pass, so the change cannot be judged"),
+    }
+}
+
+/// A drop of less than this many percent is none to a reader; our choice.
+const UNDER_ONE: f64 = 1.0;
+
+/// The summary where nothing fell, from the metric that falls first; nothing where that is not known to be small.
+pub(super) fn kept(subject: &str, values: Transition, drop: Drop, limit: f64) -> Option<String> {
+    let (values, worse) = (values.text(), worse(values.unit));
+    match drop {
+        Drop::Small { interval, .. } if interval.high < UNDER_ONE => {
+            Some(format!("No slowdown: {subject} {values} (under 1%)."))
+        }
+        Drop::Small { percent, interval } if interval.low > 0.0 => {
+            let (percent, limit) = (lost(percent), lost(limit));
+            Some(format!("Little change: {subject} {values} ({percent} {worse}; {limit} counts as a fall)."))
+        }
+        Drop::Small { interval, .. } => {
+            Some(format!("Little change: {subject} {values} (at most {} {worse}).", lost(interval.high)))
+        }
+        _ => None,
     }
 }
 
@@ -140,22 +180,9 @@ pub(super) fn score_explained() -> &'static str {
     "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score."
 }
 
-/// Reads, which aging leaves alone: random and sequential.
-pub(super) fn reads(random: (Transition, Drop), sequential: (Transition, Drop), limit: f64) -> Answer {
-    let (id, question) = ("reads", "Reads");
-    let text = format!(
-        "random {}; sequential {}",
-        change_text(random.0, random.1, limit),
-        change_text(sequential.0, sequential.1, limit)
-    );
-    let drops = [random.1, sequential.1];
-    if drops.iter().any(|drop| matches!(drop, Drop::Fell { .. } | Drop::FellWithReads { .. })) {
-        Answer::info(id, question, text)
-    } else if drops.iter().any(|drop| matches!(drop, Drop::Unclear { .. } | Drop::OnePass)) {
-        Answer::unknown(id, question, text)
-    } else {
-        Answer::good(id, question, text)
-    }
+/// Blocks that were trimmed before the used drive was measured.
+pub(super) fn trimmed_blocks_read_fast() -> &'static str {
+    "Blocks that were trimmed are read without flash, which makes a used drive look faster."
 }
 
 /// Random writes after a rest: the drops before and after it, in percent of the speed when new.
@@ -168,7 +195,7 @@ pub(super) fn rest(rest: Nanos, used: f64, rested: f64, drop: Drop) -> Answer {
             question,
             format!("{rest} of idle time restored random writes: {left} below new, {used} before"),
         ),
-        Drop::Small { .. } => Answer::good(
+        Drop::Small { .. } | Drop::Rose { .. } => Answer::good(
             id,
             question,
             format!("{rest} of idle time restored random writes: as fast as new, {used} below before"),
@@ -225,15 +252,17 @@ pub(super) fn was_not_new(state: &str) -> String {
 }
 
 pub(super) fn earlier_use_is_unknown() -> &'static str {
-    "\"New\" is the drive as it was found. Its earlier use is unknown; a drive that was slow already slows less."
+    "\"New\" is the drive as it was found. Its earlier use is unknown; an already slow drive slows down less."
 }
 
 /// Measures again, with all other options of the run.
-pub(super) fn more_passes(again: &Rerun, is_simulated: bool) -> Action {
-    let why = if is_simulated {
-        "Narrow the interval with more passes"
-    } else {
-        "Narrow the interval with more passes, best after the drive was erased or trimmed"
+/// `is_one_pass`: there is no interval yet that could be narrowed.
+pub(super) fn more_passes(again: &Rerun, is_one_pass: bool, is_simulated: bool) -> Action {
+    let why = match (is_one_pass, is_simulated) {
+        (true, true) => "Measure how much results vary",
+        (true, false) => "Measure how much results vary, best after the drive was erased or trimmed",
+        (false, true) => "Narrow the interval with more passes",
+        (false, false) => "Narrow the interval with more passes, best after the drive was erased or trimmed",
     };
     again.action("more_passes", why)
 }
@@ -256,19 +285,26 @@ pub(super) struct TableRow {
     pub(super) share: Option<f64>,
 }
 
-pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_rest: bool) -> OverviewTable {
-    let headings = ["metric", "new", "used", "change", "after rest"];
+/// `limit` is the drop that counts, in percent. Only rates and scores have a bar, and only where the change is known.
+pub(super) fn table(rows: &[TableRow], has_rest: bool, limit: f64) -> OverviewTable {
+    let is_one_pass = rows.iter().all(|row| row.interval.is_none());
+    let change = if is_one_pass { "change (one pass)" } else { "change" };
+    let headings = ["metric", "new", "used", change, "after rest"];
     let columns = if has_rest { headings.len() } else { headings.len() - 1 };
     let mut table = OverviewTable::new(headings.into_iter().take(columns));
     for row in rows {
         let cell =
             |metric: Option<f64>| metric.map_or_else(|| MISSING.to_owned(), |metric| value(row.unit, metric));
         let change = match (row.new, row.used) {
-            (Some(new), Some(used)) if new > 0.0 => change_cell(row.unit, used / new, row.interval),
+            // A maximum is a single I/O, whose change says nothing.
+            (Some(new), Some(used)) if new > 0.0 && row.test != LATENCY_MAX => {
+                change_cell(row.unit, used / new, row.interval, limit)
+            }
             _ => MISSING.to_owned(),
         };
+        let has_bar = row.unit != "ns" && change != UNCLEAR;
         let cells = [metric_name(row.test), cell(row.new), cell(row.used), change, cell(row.rested)];
-        table.push_with_share(cells.into_iter().take(columns), row.share);
+        table.push_with_share(cells.into_iter().take(columns), row.share.filter(|_| has_bar));
     }
     table
 }
@@ -279,15 +315,20 @@ fn metric_name(test: &str) -> String {
     capitalize(if is_operation { &test[..test.len() - 1] } else { test })
 }
 
-/// `34% slower`, `5.81× as long`, and `±` where the interval includes no change.
-fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>) -> String {
-    if drop.is_some_and(|interval| interval.contains(0.0)) || (ratio - 1.0).abs() < 0.005 {
-        return NO_CHANGE.into();
+/// `34% slower`, `5.81× as long`, and no number where the interval includes no change.
+fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> String {
+    if (ratio - 1.0).abs() < 0.005 && drop.is_none_or(|of| of.low > -limit && of.high < limit) {
+        return UNCHANGED.into();
+    }
+    match drop {
+        Some(of) if of.contains(0.0) && of.low > -limit && of.high < limit => return LITTLE.into(),
+        Some(of) if of.contains(0.0) => return UNCLEAR.into(),
+        _ => {}
     }
     match unit {
         "ns" => TimeChange(ratio).to_string(),
-        "points" if ratio < 1.0 => format!("{} lower", Share(1.0 - ratio)),
-        "points" => format!("{} higher", Share(ratio - 1.0)),
+        "points" if ratio < 1.0 => format!("{} {}", Share(1.0 - ratio), worse(unit)),
+        "points" => format!("{} {}", Share(ratio - 1.0), better(unit)),
         _ => SpeedChange(ratio).to_string(),
     }
 }
@@ -377,32 +418,73 @@ mod tests {
             ),
             (
                 Drop::Unclear { percent, interval: of(5.0, 63.0) },
-                "68.8 → 45.4 MB/s, 34% slower (5–63%), not surely by the 10% that counts",
+                "68.8 → 45.4 MB/s, 34% slower (5–63%); may be less than the 10% that counts",
             ),
             (
                 Drop::Small { percent: 5.0, interval: of(3.0, 7.0) },
-                "68.8 → 45.4 MB/s, 5% slower, less than the 10% that counts",
+                "68.8 → 45.4 MB/s, 5% slower; 10% counts as a fall",
             ),
             (Drop::Small { percent: 1.0, interval: of(-2.0, 4.0) }, "68.8 → 45.4 MB/s, at most 4% slower"),
-            (Drop::Small { percent: -20.0, interval: of(-22.0, -18.0) }, "68.8 → 45.4 MB/s, 20% faster"),
+            (Drop::Small { percent: -5.0, interval: of(-6.0, -4.0) }, "68.8 → 45.4 MB/s, 5% faster"),
+            (
+                Drop::Rose { percent: -47.0 },
+                "68.8 → 45.4 MB/s, 47% faster; use speeds up no drive, so these do not compare",
+            ),
             (Drop::OnePass, "68.8 → 45.4 MB/s in a single pass, so the change cannot be judged"),
         ] {
             assert_eq!(text(drop), expected);
         }
+        let score = Transition { unit: "points", new: 33.6, used: 30.0 };
+        assert_eq!(
+            change_text(score, Drop::Fell { percent: 11.0, interval: of(10.5, 12.0) }, 10.0),
+            "33.6 → 30.0 points, 11% lower"
+        );
+        let small = |low, high| Drop::Small { percent: 3.0, interval: of(low, high) };
+        let kept = |drop| kept("random writes", WRITES, drop, 10.0);
+        assert_eq!(
+            kept(small(-1.0, 0.65)).unwrap(),
+            "No slowdown: random writes 68.8 → 45.4 MB/s (under 1%)."
+        );
+        assert_eq!(
+            kept(small(2.0, 4.0)).unwrap(),
+            "Little change: random writes 68.8 → 45.4 MB/s (3% slower; 10% counts as a fall)."
+        );
+        assert_eq!(kept(Drop::OnePass), None);
         assert_eq!(fell("Random writes", WRITES, 34.0), "Random writes fell 34%: 68.8 → 45.4 MB/s.");
     }
 
     #[test]
     fn changes_in_the_table_say_how_much_and_no_more_than_is_known() {
         let of = |low, high| Some(Interval { low, high });
-        assert_eq!(change_cell("bytes/s", 0.66, of(30.0, 38.0)), "34% slower");
-        assert_eq!(change_cell("ns", 5.81, None), "5.81× as long");
-        assert_eq!(change_cell("ns", 1.12, None), "12% longer");
-        assert_eq!(change_cell("bytes/s", 1.2, None), "20% faster");
-        assert_eq!(change_cell("points", 0.59, None), "41% lower");
-        assert_eq!(change_cell("bytes/s", 0.97, of(-1.0, 7.0)), "±");
+        let cell = |unit, ratio, drop| change_cell(unit, ratio, drop, 10.0);
+        assert_eq!(cell("bytes/s", 0.66, of(30.0, 38.0)), "34% slower");
+        assert_eq!(cell("ns", 5.81, None), "5.81× as long");
+        assert_eq!(cell("ns", 1.12, None), "12% longer");
+        assert_eq!(cell("bytes/s", 1.2, None), "20% faster");
+        assert_eq!(cell("points", 0.59, None), "41% lower");
+        assert_eq!(cell("bytes/s", 0.97, of(-1.0, 7.0)), "little or none");
+        assert_eq!(cell("bytes/s", 0.66, of(-1.0, 69.0)), "unclear");
+        assert_eq!(cell("bytes/s", 0.999, None), "unchanged");
         assert_eq!(metric_name("random writes"), "Random write");
         assert_eq!(metric_name("random write latency, p99"), "Random write latency, p99");
+    }
+
+    #[test]
+    fn a_maximum_has_neither_change_nor_bar() {
+        let row = |test, unit, used| TableRow {
+            test,
+            unit,
+            new: Some(564e3),
+            used: Some(used),
+            rested: None,
+            interval: None,
+            share: Some(0.5),
+        };
+        let rows = [row(LATENCY_MAX, "ns", 128e6), row("random writes", "bytes/s", 282e3)];
+        let table = table(&rows, false, 10.0);
+        assert_eq!(table.headings[3], "change (one pass)");
+        assert_eq!((table.rows[0].cells[3].as_str(), table.rows[0].share), ("–", None));
+        assert_eq!((table.rows[1].cells[3].as_str(), table.rows[1].share), ("50% slower", Some(0.5)));
     }
 
     #[test]

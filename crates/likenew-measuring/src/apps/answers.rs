@@ -238,8 +238,12 @@ pub(super) fn finish(findings: &mut Findings) {
     if findings.summary.is_empty() {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
     }
-    // That one pass was played is in the summary.
-    let rest = findings.answers.iter().skip(1).filter(|answer| !wording::is_about_one_pass(answer));
+    // That one pass was played is in the summary, and so is what idle time restores, where that is known.
+    let is_said = |answer: &&Answer| {
+        let is_recovery = wording::is_about_recovery(answer) && answer.standing != Standing::Unknown;
+        is_recovery || wording::is_about_one_pass(answer)
+    };
+    let rest = findings.answers.iter().skip(1).filter(|answer| !is_said(answer));
     findings.overview.answers = rest.map(|answer| answer.id.clone()).collect();
 }
 

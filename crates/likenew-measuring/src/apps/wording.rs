@@ -167,7 +167,7 @@ pub(super) fn summary_of_score(overall: Overall) -> String {
     let Overall { rate, access_time, passes, .. } = overall;
     let one_pass = if passes == 1 { " (one pass)" } else { "" };
     format!(
-        "Application score {}{one_pass}: {rate}, mean access time {access_time}. Compare only with scores by Likenew.",
+        "Application score {}{one_pass}: {rate}, mean access time {access_time}. Comparable only with other Likenew scores.",
         overall.points()
     )
 }
@@ -281,7 +281,10 @@ pub(super) fn summary_of_writing(
         format!("Constant writing costs {lost} of the application score: {} → {points}.", digits(best));
     match recovered {
         Some((share, true)) => format!("{first} Idle time restores it to {share} of its best."),
-        Some((share, false)) => format!("{first} After idle time it has {share} of its best."),
+        Some((share, false)) => {
+            let points = points_with_range(best * share.0, None);
+            format!("{first} Idle time does not restore it ({points}, {share} of best).")
+        }
         None => first,
     }
 }
@@ -333,6 +336,11 @@ pub(super) fn recovery_unclear(left: Share, range: Option<ShareRange>) -> Answer
     Answer::unknown("idle_recovery", "Idle recovery", answer)
 }
 
+/// Whether an answer is about what idle time restores.
+pub(super) fn is_about_recovery(answer: &Answer) -> bool {
+    answer.id == "idle_recovery"
+}
+
 pub(super) fn no_recovery_phase() -> Answer {
     Answer::unknown("idle_recovery", "Idle recovery", "no phase after idle time was measured")
 }
@@ -381,12 +389,11 @@ pub(super) const RECOVERED_STAGE: &str = "after idle time";
 
 /// Each stage with a bar for its share of the best score.
 pub(super) fn stages_table(rows: &[StageRow], best: f64) -> OverviewTable {
-    let mut table = OverviewTable::new(["", "score", "of best"]);
+    let mut table = OverviewTable::new(["", "score"]);
     for StageRow { name, score } in rows {
         let share = score.map(|score| score / best);
         let text = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
-        let cells =
-            [(*name).to_owned(), text(score.map(digits)), text(share.map(|share| Share(share).to_string()))];
+        let cells = [(*name).to_owned(), text(score.map(digits))];
         table.push_with_share(cells, share);
     }
     table
@@ -416,7 +423,7 @@ mod tests {
         assert_eq!(
             summary_of_score(OVERALL),
             "Application score 1,230 (1,200–1,270) points: 254 MB/s, mean access time 118 µs. \
-             Compare only with scores by Likenew."
+             Comparable only with other Likenew scores."
         );
         assert_eq!(
             summary_of_lost_speed(Share(0.34), Some(OVERALL)),

@@ -14,7 +14,7 @@ use likenew_procedure_support::wording::{capitalize, count};
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How fast is it, in the familiar table of sequential and random tests?";
-pub(super) const WRITES: &str = "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files";
+pub(super) const WRITES: &str = "writes the tested span once first, so that reads meet data, then at most once in each pass of a write test; in a folder only to temporary files";
 
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
@@ -87,10 +87,11 @@ pub(super) fn passes_disagree(
 ) -> Answer {
     let tests = count(of as u64, "test");
     let answer = format!(
-        "passes of {unsteady} of {tests} differ by more than {limit}; {worst} varies most, {}",
+        "passes of {unsteady} of {tests} differ by more than {limit}; single passes of {worst} ran at {}",
         range(slowest, fastest)
     );
     Answer::unknown("repeatability", "Repeatability", answer)
+        .with_evidence("Ranges in the table are 95% intervals of the mean.")
 }
 
 pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) -> String {
@@ -193,9 +194,9 @@ mod tests {
         let worst = ("RND4K Q1T1 write", Rate(40e6), Rate(100e6));
         assert_eq!(
             passes_disagree(1, 8, Share(0.25), worst).answer,
-            "passes of 1 of 8 tests differ by more than 25%; RND4K Q1T1 write varies most, 40.0–100 MB/s"
+            "passes of 1 of 8 tests differ by more than 25%; single passes of RND4K Q1T1 write ran at 40.0–100 MB/s"
         );
-        assert_eq!(passes_agree(Share(0.0321)).answer, "passes of each test agree within 3.21%");
+        assert_eq!(passes_agree(Share(0.0321)).answer, "passes of each test agree within 3.2%");
         let least = ("SEQ1M Q1T1 write", Share(0.12));
         assert_eq!(
             passes_cut_short(2, 4, Nanos::from_secs(5), Size(1 << 30), least).answer,

@@ -30,10 +30,22 @@ pub(super) fn summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Op
     let is_of_ram = |of: &MeasuredLevel<'_>| matches!(ram_share(of), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
     let (read, write) = (of(Level::Direct, Op::Read)?, of(Level::Direct, Op::Write)?);
     let (repeated, buffered) = (of(Level::Second, Op::Read)?, of(Level::Buffered, Op::Write)?);
-    let is_clear =
-        [read, write].into_iter().all(is_of_drive) && [repeated, buffered].into_iter().all(is_of_ram);
+    // Reads from memory that are slower than the drive waited for something else, such as I/Os that failed.
+    let is_faster = repeated.speed() > read.speed();
+    let is_clear = is_faster
+        && [read, write].into_iter().all(is_of_drive)
+        && [repeated, buffered].into_iter().all(is_of_ram);
     let rate = |of: &MeasuredLevel<'_>| Rate(of.speed());
     is_clear.then(|| wording::summary(pattern, [rate(read), rate(write)], [rate(repeated), rate(buffered)]))
+}
+
+/// The direct speeds alone, of the first pattern: all that is known where I/Os failed, as those that go through memory
+/// waited for them.
+pub(super) fn direct_summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Option<String> {
+    let pattern = options.tests.first()?.pattern;
+    let rate = |op| measured.level(pattern, Level::Direct, op).map(|of| Rate(of.speed()));
+    let speeds = [Op::Read, Op::Write].into_iter().filter_map(|op| Some((op, rate(op)?)));
+    wording::direct_summary(pattern, &speeds.collect::<Vec<_>>())
 }
 
 /// Reads and writes of each pattern, then whether direct I/O is direct; if it is not, that comes first,

@@ -37,6 +37,15 @@ impl Level {
             [self as usize]
     }
 
+    /// The way of its I/Os, as the first screen names it.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::First => "buffered, 1st read",
+            Self::Second => "buffered, 2nd read",
+            level => level.name(),
+        }
+    }
+
     pub(super) fn access(self) -> Access {
         match self {
             Self::Null => Access::Null,

@@ -67,10 +67,14 @@ pub(super) struct Speeds {
 }
 
 impl Speeds {
-    /// `8,000 MB/s, 40.0× direct reads (200 MB/s)`.
+    /// `8,000 MB/s, 40.0× direct reads (200 MB/s)`, `495 MB/s, 6% slower than direct reads (528 MB/s)`.
     fn text(self, nearer_name: &str) -> String {
         let Self { rate, nearer } = self;
         match nearer {
+            Some(nearer) if rate.0 < nearer.0 => {
+                let slower = Share(1.0 - rate.0 / nearer.0);
+                format!("{rate}, {slower} slower than {nearer_name} ({nearer})")
+            }
             Some(nearer) => format!("{rate}, {} {nearer_name} ({nearer})", Factor(rate.0 / nearer.0)),
             None => rate.to_string(),
         }
@@ -80,7 +84,7 @@ impl Speeds {
 /// Reads of data that was just read, through the page cache.
 pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("direct reads");
-    let id = format!("{pattern}_repeated_read");
+    let id = format!("{pattern}{REPEATED_READ}");
     let question = format!("Repeated {pattern} read");
     match (ram, ram.text()) {
         (RamShare::Clear(..), Some(share)) => {
@@ -99,7 +103,7 @@ pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> 
 /// Writes through the page cache, without a flush.
 pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("flushed writes");
-    let id = format!("{pattern}_buffered_write");
+    let id = format!("{pattern}{BUFFERED_WRITE}");
     let question = format!("Buffered {pattern} write");
     match (ram, ram.text()) {
         (RamShare::Clear(..), Some(share)) => {
@@ -120,17 +124,17 @@ pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) ->
 /// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
 pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) -> Answer {
     let share = ram.text().unwrap_or_else(|| MISSING.into());
-    let answer = format!("reaches the drive; RAM had at most {share}, in {name}");
-    Answer::good("direct_io", "Direct I/O", answer)
+    Answer::good(DIRECT_IO, "Direct I/O", "bypasses RAM")
+        .with_evidence(format!("RAM had at most {share}, in {name}."))
 }
 
 /// Direct I/O that something above the drive answered.
 pub(super) fn direct_misses_drive(name: &str, ram: RamShare) -> Answer {
     let share = ram.text().unwrap_or_else(|| MISSING.into());
     let answer = format!("{share} of {name} never reached the drive, so these are not its speeds");
-    Answer::unknown("direct_io", "Direct I/O", answer).caveat(
+    Answer::unknown(DIRECT_IO, "Direct I/O", answer).caveat(
         "The file system may ignore O_DIRECT or compress, or the file may have holes. \
-         No number of this run is surely the drive's own.",
+         Some of these numbers may be RAM's.",
     )
 }
 
@@ -141,7 +145,7 @@ pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
         (_, Some(share)) => format!("{share} of {name} came from RAM, too uncertain to call"),
         (_, None) => "whether it reaches the drive was not counted".into(),
     };
-    Answer::unknown("direct_io", "Direct I/O", answer)
+    Answer::unknown(DIRECT_IO, "Direct I/O", answer)
 }
 
 pub(super) fn nothing_counts() -> &'static str {
@@ -178,16 +182,42 @@ pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
 pub(super) fn summary(pattern: Pattern, drive: [Rate; 2], ram: [Rate; 2]) -> String {
     let ([read, write], [repeated, buffered]) = (drive, ram);
     format!(
-        "The drive itself: {read} {pattern} read, {write} write. Repeated reads ({repeated}) and unflushed writes \
-         ({buffered}) come from RAM."
+        "Direct I/O: {read} {pattern} read, {write} write. Repeated reads are served from RAM ({repeated}); unflushed \
+         writes only reach RAM ({buffered})."
     )
 }
+
+/// `speeds`: those of direct I/O, which are all that is known of a drive that failed I/Os.
+pub(super) fn direct_summary(pattern: Pattern, speeds: &[(Op, Rate)]) -> Option<String> {
+    match speeds {
+        [] => None,
+        [(op, rate)] => Some(format!("Direct I/O: {rate} {pattern} {op}.")),
+        [(op, rate), rest @ ..] => {
+            let rest: Vec<String> = rest.iter().map(|(op, rate)| format!("{rate} {op}")).collect();
+            Some(format!("Direct I/O: {rate} {pattern} {op}, {}.", rest.join(", ")))
+        }
+    }
+}
+
+/// Of a run that measured everything once.
+pub(super) fn summary_of_one_pass() -> &'static str {
+    "One pass only, so how much results vary is unknown."
+}
+
+/// Whether an answer is about the share of RAM in a speed.
+pub(super) fn is_about_ram(answer: &Answer) -> bool {
+    answer.id == DIRECT_IO || answer.id.ends_with(REPEATED_READ) || answer.id.ends_with(BUFFERED_WRITE)
+}
+
+const DIRECT_IO: &str = "direct_io";
+const REPEATED_READ: &str = "_repeated_read";
+const BUFFERED_WRITE: &str = "_buffered_write";
 
 /// A row of the first screen.
 pub(super) struct TableRow {
     pub(super) pattern: Pattern,
     pub(super) op: Op,
-    pub(super) level: &'static str,
+    pub(super) path: &'static str,
     pub(super) rate: Rate,
     pub(super) interval: Option<Interval>,
     /// Share of 1 that came from memory or stayed there.
@@ -195,7 +225,7 @@ pub(super) struct TableRow {
 }
 
 pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "level", "speed", "RAM"]);
+    let mut table = OverviewTable::new(["test", "path", "speed", "from RAM"]);
     for row in rows {
         let rate = match row.interval {
             Some(Interval { low, high }) => with_range(row.rate, Rate(low), Rate(high)),
@@ -203,7 +233,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
         };
         let ram = row.ram.map_or_else(|| MISSING.to_owned(), |share| Share(share).to_string());
         let test = capitalize(&line_name(row.pattern, row.op));
-        table.push([test, row.level.to_owned(), rate, ram]);
+        table.push([test, row.path.to_owned(), rate, ram]);
     }
     table
 }
@@ -225,8 +255,18 @@ mod tests {
         let text = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(
             summary(Pattern::Sequential, [Rate(271e6), Rate(67.5e6)], [Rate(8e9), Rate(7e9)]),
-            "The drive itself: 271 MB/s sequential read, 67.5 MB/s write. Repeated reads (8,000 MB/s) and unflushed writes \
-             (7,000 MB/s) come from RAM."
+            "Direct I/O: 271 MB/s sequential read, 67.5 MB/s write. Repeated reads are served from RAM (8,000 MB/s); \
+             unflushed writes only reach RAM (7,000 MB/s)."
+        );
+        assert_eq!(
+            direct_summary(Pattern::Sequential, &[(Op::Read, Rate(88.3e6)), (Op::Write, Rate(140e6))])
+                .unwrap(),
+            "Direct I/O: 88.3 MB/s sequential read, 140 MB/s write."
+        );
+        let slower = Speeds { rate: Rate(495e6), nearer: Some(Rate(550e6)) };
+        assert_eq!(
+            text(repeated_read(Pattern::Sequential, clear(0.0, 0.0, 0.0), slower)),
+            "Repeated sequential read: 0% from RAM, at 495 MB/s, 10% slower than direct reads (550 MB/s)."
         );
         assert_eq!(
             text(repeated_read(Pattern::Sequential, clear(1.0, 1.0, 1.0), SPEEDS)),
@@ -248,7 +288,7 @@ mod tests {
         );
         assert_eq!(
             text(direct_reaches_drive("sequential reads", clear(0.0, 0.001, 0.002))),
-            "Direct I/O: reaches the drive; RAM had at most 0.1% (0–0.2), in sequential reads."
+            "Direct I/O: bypasses RAM."
         );
         assert_eq!(
             text(direct_misses_drive("random reads", clear(0.9, 0.95, 1.0))),
@@ -265,7 +305,7 @@ mod tests {
         let row = TableRow {
             pattern: Pattern::Sequential,
             op: Op::Read,
-            level: "second buffered",
+            path: "buffered, 2nd read",
             rate: Rate(8e9),
             interval: Some(Interval { low: 7.9e9, high: 8.1e9 }),
             ram: Some(1.0),
@@ -273,7 +313,7 @@ mod tests {
         let table = table([row].into_iter());
         assert_eq!(
             table.rows[0].cells,
-            ["Sequential read", "second buffered", "8,000 MB/s (7,900–8,100)", "100%"]
+            ["Sequential read", "buffered, 2nd read", "8,000 MB/s (7,900–8,100)", "100%"]
         );
     }
 }

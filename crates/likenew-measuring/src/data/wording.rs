@@ -62,7 +62,7 @@ impl Subject {
         format!("{} {}", self.test.pattern, self.op)
     }
 
-    fn id(self) -> String {
+    pub(super) fn id(self) -> String {
         format!("{}_{}", self.test.pattern, self.op)
     }
 
@@ -179,9 +179,7 @@ pub(super) fn measured_once() -> &'static str {
 }
 
 pub(super) fn file_system_compresses(file_system: &str) -> String {
-    format!(
-        "{file_system} can compress by itself. In a folder without its compression, only the drive's part remains."
-    )
+    format!("{file_system} may compress; test a folder without compression to see the drive alone.")
 }
 
 pub(super) fn random_data_costs_time() -> &'static str {
@@ -224,17 +222,18 @@ pub(super) struct FileKind<'a> {
 /// The kinds that hold most bytes.
 pub(super) fn largest_kinds(kinds: &[FileKind<'_>]) -> String {
     let text = |kind: &FileKind<'_>| match kind.compresses_to {
-        Some(to) => format!("{} ({} of the bytes, to {to})", kind.name, kind.share),
+        Some(to) => format!("{} ({} of the bytes, compresses to {to})", kind.name, kind.share),
         None => format!("{} ({} of the bytes, not read)", kind.name, kind.share),
     };
+    if let [FileKind { name, share: Share(1.0..), compresses_to: Some(to) }] = kinds {
+        return format!("All of it is {name}, which compresses to {to} of its size.");
+    }
     let kinds: Vec<String> = kinds.iter().map(text).collect();
-    format!("Most bytes are {}.", list(&kinds))
+    format!("The largest kinds are {}.", list(&kinds))
 }
 
 pub(super) fn zip_comparison(zipped: Share) -> String {
-    format!(
-        "That is for 4 KiB at a time, as a drive compresses; zip, which sees more at once, reaches {zipped}."
-    )
+    format!("In 4 KiB blocks, as drives compress; zip reaches {zipped}.")
 }
 
 pub(super) fn files_sampled(sampled: Size, all: Size, files: u64) -> String {
@@ -269,7 +268,7 @@ pub(super) fn zeros_speed(rate: Rate) -> String {
 }
 
 pub(super) fn of_rated(rated: Rate, share: Share) -> String {
-    format!("Rated are {rated}; this is {share} of that.")
+    format!("The rated speed is {rated}; this is {share} of it.")
 }
 
 /// The summary of a test in which it matters.
@@ -291,16 +290,30 @@ pub(super) fn summary_of_indifference(within: Share) -> String {
     format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
-/// The summary where some tests are decided and others are open, of which `open` is the first.
-pub(super) fn summary_of_part(decided: &[Subject], open: &Answer) -> String {
-    let ops: Vec<Op> = decided.iter().map(|subject| subject.op).collect();
-    let has_both_patterns = decided.len() > 1 && ops.iter().all(|op| *op == ops[0]);
-    let names = if has_both_patterns {
-        format!("{}s", ops[0])
-    } else {
-        list(&decided.iter().map(|subject| format!("{}s", subject.name())).collect::<Vec<_>>())
-    };
-    format!("{} do not depend on compressibility. {}: {}.", capitalize(&names), open.question, open.answer)
+/// The summary where some tests are decided and others are open.
+pub(super) fn summary_of_part(decided: &[Subject], open: &[Subject]) -> String {
+    let (decided, open) = (plurals(decided), plurals(open));
+    format!("{} do not depend on compressibility; {open} varied too much to tell.", capitalize(&decided))
+}
+
+/// `reads` of both patterns, otherwise `random reads and sequential writes`.
+fn plurals(subjects: &[Subject]) -> String {
+    let ops: Vec<Op> = subjects.iter().map(|subject| subject.op).collect();
+    let has_both_patterns = subjects.len() > 1 && ops.iter().all(|op| *op == ops[0]);
+    if has_both_patterns {
+        return format!("{}s", ops[0]);
+    }
+    list(&subjects.iter().map(|subject| format!("{}s", subject.name())).collect::<Vec<_>>())
+}
+
+/// The summary where all of several tests are open.
+pub(super) fn summary_of_nothing_decided() -> &'static str {
+    "Passes vary too much to tell whether compressibility changes the speed."
+}
+
+/// The same after a single pass.
+pub(super) fn summary_of_one_pass() -> &'static str {
+    "One pass cannot tell whether compressibility changes the speed."
 }
 
 /// The summary about files, if their content matters.
@@ -386,11 +399,9 @@ mod tests {
         );
         let reads = [Pattern::Sequential, Pattern::Random]
             .map(|pattern| Subject { test: Test { pattern, ..WRITE.test }, op: Op::Read });
-        let open = ratio_unclear(WRITE, ends_of(55.8, 56.4));
         assert_eq!(
-            summary_of_part(&reads, &open),
-            "Reads do not depend on compressibility. Sequential write: zeros 55.8 MB/s, random data 56.4 MB/s; passes \
-             vary too much to compare them."
+            summary_of_part(&reads, &[WRITE]),
+            "Reads do not depend on compressibility; sequential writes varied too much to tell."
         );
         assert_eq!(
             summary_of_indifference(Share(0.012)),
@@ -427,8 +438,10 @@ mod tests {
         ];
         assert_eq!(
             largest_kinds(&kinds),
-            "Most bytes are video (75% of the bytes, to 100%) and text (25% of the bytes, not read)."
+            "The largest kinds are video (75% of the bytes, compresses to 100%) and text (25% of the bytes, not read)."
         );
+        let all = [FileKind { name: "video", share: Share(1.0), compresses_to: Some(Share(0.99)) }];
+        assert_eq!(largest_kinds(&all), "All of it is video, which compresses to 99% of its size.");
     }
 
     #[test]

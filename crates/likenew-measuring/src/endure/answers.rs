@@ -34,6 +34,15 @@ pub(super) struct Coverage {
     pub(super) written: u64,
 }
 
+impl Coverage {
+    /// Fills of the area that are written until every address has been written once: a loop writes its file more than
+    /// once. Nothing before the first loop has ended.
+    fn fills_per_round(&self) -> Option<f64> {
+        let rounds = self.loops as f64 / self.places as f64;
+        (rounds > 0.0).then(|| self.written as f64 / self.area as f64 / rounds)
+    }
+}
+
 /// The answers for the tests of one operation.
 pub(super) fn loop_answers(
     of: &LoopTest,
@@ -97,7 +106,7 @@ fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
 /// Where the levels change. `area` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
 fn knees(op: Mix, levels: &[&Level<'_>], area: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
-    if let Some(answer) = first_knee(op, levels, &knees) {
+    if let Some(answer) = main_knee(op, levels, &knees) {
         return knees.iter().map(|knee| wording::knee(knee, area)).fold(answer, Answer::with_evidence);
     }
     let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
@@ -120,21 +129,21 @@ fn most(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// The first fall, or the first change where none falls; nothing without a change.
-fn first_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
-    let cliffs = knees.iter().filter(|knee| knee.is_fall());
-    let cliff = cliffs.min_by_key(|knee| knee.at_bytes);
-    let knee = cliff.or_else(|| knees.iter().min_by_key(|knee| knee.at_bytes))?;
-    let peak = levels.iter().find(|level| level.test_series.test == knee.test).map(|level| level.peak);
-    Some(wording::first_knee(op, knee, peak.unwrap_or(knee.before_bytes_per_s), knees.len()))
+/// The deepest fall, or the first rise where none falls; nothing without a change.
+fn main_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
+    let cliffs = levels.iter().filter_map(|level| level.cliff());
+    if let Some(cliff) = cliffs.min_by(|a, b| a.share().total_cmp(&b.share())) {
+        return Some(wording::deepest_cliff(op, &cliff, knees.len()));
+    }
+    let rise = knees.iter().min_by_key(|knee| knee.at_bytes)?;
+    Some(wording::first_rise(op, rise, knees.len()))
 }
 
 /// Whether the speeds are steady at the end.
 fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let written = coverage.written as f64 / coverage.area as f64;
-        let answer = wording::too_few_fills(op, fills, written);
+        let answer = wording::too_few_fills(op, fills, coverage.fills_per_round());
         let uncovered = coverage.loops < coverage.places;
         let sentence = uncovered.then(|| wording::area_not_covered(coverage.loops, coverage.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
@@ -164,7 +173,9 @@ pub(super) fn snia_answers(
 ) -> Vec<Answer> {
     let written =
         level.and_then(|(level, _)| level.test_series.passes.last()).map(|pass| Size(pass.written_after));
-    let mut answers: Vec<Answer> = result(of.test, results, written).into_iter().collect();
+    let rounds = phases.iter().map(|phase| phase.rounds.len()).max().unwrap_or(0);
+    let result = result(of, results, written, rounds);
+    let mut answers: Vec<Answer> = result.into_iter().map(|answer| of.with_rerun(answer, evidence)).collect();
     if let Some((level, area)) = level {
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
@@ -192,8 +203,10 @@ fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
     (share < 0.995).then(|| wording::active_range(Share(share), Size(area)))
 }
 
-/// The metrics that the test is made for; `written`: in all, of a test that is about what was written.
-fn result(test: SniaTest, results: &[Results<'_>], written: Option<Size>) -> Option<Answer> {
+/// The metrics that the test is made for; `written`: in all, of a test that is about what was written; `rounds`: of its
+/// longest phase.
+fn result(of: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usize) -> Option<Answer> {
+    let test = of.test;
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
     };
@@ -232,7 +245,9 @@ fn result(test: SniaTest, results: &[Results<'_>], written: Option<Size>) -> Opt
         SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
     };
     let all_steady = results.iter().all(|result| result.is_steady);
-    let answer = wording::result(&outcomes, all_steady, written, main.rounds());
+    // A saturation is about the way, not about its end.
+    let is_open = !all_steady && written.is_none() && of.options.is_shorter_than_specified(test);
+    let answer = wording::result(&outcomes, all_steady, written, (main.rounds(), rounds), is_open);
     Some(match main.metric(metric) {
         (mean, Some(interval)) => answer.estimate(mean, interval.low.max(0.0), interval.high, unit),
         _ => answer,

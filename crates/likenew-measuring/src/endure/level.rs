@@ -2,6 +2,7 @@
 
 use likenew_core::findings::Mark;
 use likenew_core::quantity::{Rate, Share};
+use likenew_stats::change_points::LEAST_CHANGE;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
 use serde::Serialize;
@@ -23,6 +24,25 @@ pub(super) struct Level<'a> {
     pub(super) steady_from: Option<u64>,
     pub(super) peak: f64,
     pub(super) last: f64,
+}
+
+/// The fall of a test from its fastest loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cliff<'a> {
+    pub(super) test: &'a str,
+    /// Bytes written when it begins.
+    pub(super) at_bytes: u64,
+    /// Bytes a second of the fastest loop …
+    pub(super) peak: f64,
+    /// … and of what is left after the fall.
+    pub(super) low: f64,
+}
+
+impl Cliff<'_> {
+    /// What is left of the peak, in 0..1.
+    pub(super) fn share(&self) -> f64 {
+        (self.low / self.peak).min(1.0)
+    }
 }
 
 #[derive(Serialize)]
@@ -94,6 +114,18 @@ impl<'a> Level<'a> {
         self.steady.filter(|_| self.peak > 0.0).map(|(mean, _)| mean / self.peak)
     }
 
+    /// How far it falls, if it does: to its end, or to its deepest level where it recovers from that.
+    pub(super) fn cliff(&self) -> Option<Cliff<'_>> {
+        let falls = self.knees.iter().filter(|knee| knee.is_fall());
+        let deepest = falls.min_by(|a, b| a.after_bytes_per_s.total_cmp(&b.after_bytes_per_s))?;
+        let end = self.steady.map_or(self.last, |(mean, _)| mean);
+        let has_recovered = end > deepest.before_bytes_per_s * (1.0 - LEAST_CHANGE);
+        let low = if has_recovered { deepest.after_bytes_per_s } else { end };
+        // Where it falls step by step, it begins with the first of them.
+        let first = self.knees.iter().filter(|knee| knee.is_fall()).min_by_key(|knee| knee.at_bytes)?;
+        Some(Cliff { test: &self.test_series.test, at_bytes: first.at_bytes, peak: self.peak, low })
+    }
+
     /// Its steady speed, or its last one.
     pub(super) fn sentence(&self) -> String {
         let (test, peak) = (&self.test_series.test, Rate(self.peak));
@@ -122,4 +154,39 @@ impl<'a> Level<'a> {
 /// A knee as a mark in a picture.
 pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
     Mark { x: knee.at_bytes as f64, label: wording::knee_mark(knee) }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::{DataClass, Op};
+    use likenew_core::mix::Mix;
+
+    use super::*;
+
+    fn knee(at_bytes: u64, before: f64, after: f64) -> KneeRow {
+        KneeRow::between("file", at_bytes, before, after)
+    }
+
+    fn level<'a>(test_series: &'a TestSeries<'a>, knees: Vec<KneeRow>, last: f64) -> Level<'a> {
+        let steadiness = Steadiness::from_rounds(&[]);
+        Level { test_series, knees, steadiness, rounds: 0, steady: None, steady_from: None, peak: 70e6, last }
+    }
+
+    #[test]
+    fn a_cliff_reaches_from_the_peak_to_the_end_unless_the_speed_recovers() {
+        let test_series = TestSeries {
+            test: "file".into(),
+            op: Mix::Only(Op::Write),
+            data: DataClass::Random,
+            passes: Vec::new(),
+            period: 1,
+        };
+        let knees = vec![knee(4 << 30, 67e6, 51e6), knee(5 << 30, 51e6, 31e6)];
+        let falls = level(&test_series, knees.clone(), 28e6);
+        assert_eq!(falls.cliff(), Some(Cliff { test: "file", at_bytes: 4 << 30, peak: 70e6, low: 28e6 }));
+        assert!((falls.cliff().unwrap().share() - 0.4).abs() < 1e-9);
+        let recovers = level(&test_series, [knees, vec![knee(6 << 30, 31e6, 69e6)]].concat(), 69e6);
+        assert_eq!(recovers.cliff().unwrap().low, 31e6);
+        assert_eq!(level(&test_series, vec![knee(1, 30e6, 60e6)], 60e6).cliff(), None);
+    }
 }

@@ -18,7 +18,7 @@ use super::level::{Level, Rounds, knee_mark};
 use super::loop_test::{LoopTest, Part};
 use super::test_series::{KneeRow, Pass, TestSeries};
 use super::wording;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
@@ -72,6 +72,7 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
         first.caveats.extend(loop_caveats(of, evidence));
     }
     findings.answers.extend(refusals(&evidence.segments));
+    spare_failing_drive(&mut findings.answers, evidence);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();

@@ -1,6 +1,7 @@
 //! Runs a test of SNIA's specification: prepares the drive, then round after round until a window is steady.
 
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
@@ -12,8 +13,10 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::steady_state::{ROUNDS, Window};
 
-use super::snia_plan::{AREA_UNIT, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest, TrackedMetric};
-use super::wording;
+use likenew_procedure_support::rerun::Rerun;
+
+use super::snia_plan::{AREA_UNIT, PREPARE_FILLS, Phase, Point, ROUND, SniaOptions, SniaTest, TrackedMetric};
+use super::{Endure, wording};
 
 /// The procedure of one test.
 pub(super) struct Snia {
@@ -71,6 +74,17 @@ impl Snia {
             }
         }
         round_segments
+    }
+
+    /// Adds the test as it is specified to an answer that a shorter one left open.
+    pub(super) fn with_rerun(&self, answer: Answer, evidence: &Evidence) -> Answer {
+        if answer.standing != Standing::Unknown {
+            return answer;
+        }
+        let again = SniaOptions { round: ROUND, rounds: None, ..self.options.clone() };
+        let text = again.arguments(self.test);
+        let again = Rerun::new(evidence, &text, Endure::new(self.test.with_options(again)));
+        answer.action(wording::full_rounds(&again))
     }
 
     /// Writes the area once sequentially.

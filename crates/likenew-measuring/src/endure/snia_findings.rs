@@ -18,7 +18,7 @@ use super::snia_plan::{SniaTest, read_percent};
 use super::snia_results::Results;
 use super::test_series::{Pass, TestSeries};
 use super::wording;
-use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::answer_as_summary;
 
@@ -50,6 +50,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     ));
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
     findings.answers.extend(refusals(&evidence.segments));
+    spare_failing_drive(&mut findings.answers, evidence);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     add_overview(&mut findings, of, &results);

@@ -4,14 +4,14 @@
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::quantity::Size;
-use likenew_core::units::{Nanos, duration_text, exact_duration, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_stats::steady_state::ROUNDS_MAX;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::wording::out_of_range;
 
-use super::wording;
+use super::{EndureOptions, wording};
 
 /// The settings of a test of the specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,6 +131,29 @@ impl SniaOptions {
         Ok(())
     }
 
+    /// Whether the specification has more rounds, or longer ones.
+    pub(super) fn is_shorter_than_specified(&self, test: SniaTest) -> bool {
+        self.round < ROUND || self.rounds.is_some_and(|rounds| rounds < test.rounds_max())
+    }
+
+    /// The options of the command line that differ from its defaults.
+    pub(super) fn arguments(&self, test: SniaTest) -> String {
+        let usual = Self::default();
+        let mut arguments = vec![format!("--test {}", test.name())];
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        add(self.area.is_some(), "area", exact_size(self.area.unwrap_or_default()));
+        add(self.round != usual.round, "round", exact_duration(self.round));
+        add(self.rounds.is_some(), "rounds", self.rounds.unwrap_or_default().to_string());
+        add(self.depth != usual.depth, "depth", self.depth.to_string());
+        add(self.threads != usual.threads, "threads", self.threads.to_string());
+        add(self.data != usual.data, "data", self.data.to_string());
+        arguments.join(" ")
+    }
+
     /// Where the settings deviate from the specification, in sentences.
     pub(super) fn deviations(&self, test: SniaTest, block: u32) -> Vec<String> {
         let mut sentences = Vec::new();
@@ -151,6 +174,26 @@ impl SniaOptions {
 }
 
 impl SniaTest {
+    /// As the command line names it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "snia-iops",
+            Self::Throughput => "snia-throughput",
+            Self::Latency => "snia-latency",
+            Self::WriteSaturation => "snia-wsat",
+        }
+    }
+
+    /// The settings of this test.
+    pub(super) fn with_options(self, options: SniaOptions) -> EndureOptions {
+        match self {
+            Self::Iops => EndureOptions::SniaIops(options),
+            Self::Throughput => EndureOptions::SniaThroughput(options),
+            Self::Latency => EndureOptions::SniaLatency(options),
+            Self::WriteSaturation => EndureOptions::SniaWsat(options),
+        }
+    }
+
     fn rounds_max(self) -> u32 {
         if self == Self::WriteSaturation { SATURATION_ROUNDS_MAX } else { ROUNDS_MAX as u32 }
     }
@@ -254,6 +297,15 @@ mod tests {
         let tracked_metrics: Vec<String> =
             phases[0].tracked_metrics.iter().map(|(at, _)| message(*at)).collect();
         assert_eq!(tracked_metrics, ["RND4K Q32T4 write", "RND64K Q32T4 mix:65", "RND1M Q32T4 read"]);
+    }
+
+    #[test]
+    fn arguments_are_those_that_differ() {
+        let options = SniaOptions { area: Some(1 << 30), depth: 8, ..SniaOptions::default() };
+        assert_eq!(options.arguments(SniaTest::Iops), "--test snia-iops --area 1GiB --depth 8");
+        assert!(!options.is_shorter_than_specified(SniaTest::Iops));
+        let short = SniaOptions { rounds: Some(6), ..options };
+        assert!(short.is_shorter_than_specified(SniaTest::Iops));
     }
 
     #[test]

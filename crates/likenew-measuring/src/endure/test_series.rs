@@ -98,6 +98,26 @@ impl TestSeries<'_> {
 }
 
 impl KneeRow {
+    /// A change of the writes of a test, at a known place.
+    #[cfg(test)]
+    pub(super) fn between(
+        test: &str,
+        at_bytes: u64,
+        before_bytes_per_s: f64,
+        after_bytes_per_s: f64,
+    ) -> Self {
+        Self {
+            test: test.into(),
+            op: "write".into(),
+            data: "random".into(),
+            at_bytes,
+            at_bytes_low: at_bytes,
+            at_bytes_high: at_bytes,
+            before_bytes_per_s,
+            after_bytes_per_s,
+        }
+    }
+
     /// Whether it is slower from there on.
     pub(super) fn is_fall(&self) -> bool {
         self.after_bytes_per_s < self.before_bytes_per_s

@@ -10,8 +10,9 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count};
+use likenew_procedure_support::wording::{capitalize, count, number_of};
 
+use super::level::Cliff;
 use super::test_series::KneeRow;
 
 // What it is for, and what it writes
@@ -72,8 +73,7 @@ pub(super) fn steady_share(of: &Remainder<'_>) -> Answer {
     let answer = format!("{steady}, {share} of peak ({peak}) in the worst test, {test}");
     if *is_problem {
         return Answer::problem(id, question, answer).with_evidence(
-            "Garbage collection costs reads about half of their speed, not more. Look for heat, read retries \
-             of old data, or a slower link.",
+            "Garbage collection halves reads at most; look for heat, old data or a slow link.",
         );
     }
     Answer::info(id, question, answer)
@@ -92,28 +92,28 @@ pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) -> String {
     format!("{test}: {last} at the end, not steady; its peak was {peak}.")
 }
 
-/// The first of `number` changes of level, and how much of its peak the test has left after it.
-pub(super) fn first_knee(op: Mix, knee: &KneeRow, peak: f64, number: usize) -> Answer {
-    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
-    let what = format!("{} {}", knee.test, operations(op));
-    let answer = if knee.is_fall() {
-        let share = Share((after.0 / peak).min(1.0));
-        format!("{what} fall from {} to {after} ({share} of peak)", number_of(before))
-    } else {
-        format!("{what} rise from {} to {after}", number_of(before))
-    };
-    let name =
-        if knee.is_fall() { format!("{} cliff", op_name(op)) } else { format!("{} speed", op_name(op)) };
-    let answer = Answer::info(knees_id(op), format!("{name} after {}", Size(knee.at_bytes)), answer);
-    match number {
-        1 => answer,
-        _ => answer.with_evidence(format!("The level changes {number} times in all tests together.")),
-    }
+/// The deepest of the falls; `number`: of all changes of level.
+pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>, number: usize) -> Answer {
+    let (peak, low) = (number_of(Rate(cliff.peak)), Rate(cliff.low));
+    let (test, share) = (cliff.test, Share(cliff.share()));
+    let answer = format!("{test} {} fall from {peak} to {low} ({share} of peak)", operations(op));
+    let question = format!("{} cliff after {}", op_name(op), Size(cliff.at_bytes));
+    changes_in_all(Answer::info(knees_id(op), question, answer), number)
 }
 
-/// A rate without its unit, before another one with it.
-fn number_of(rate: Rate) -> String {
-    rate.to_string().trim_end_matches(" MB/s").to_owned()
+/// The first of the rises, of a run without a fall.
+pub(super) fn first_rise(op: Mix, knee: &KneeRow, number: usize) -> Answer {
+    let (before, after) = (number_of(Rate(knee.before_bytes_per_s)), Rate(knee.after_bytes_per_s));
+    let answer = format!("{} {} rise from {before} to {after}", knee.test, operations(op));
+    let question = format!("{} speed after {}", op_name(op), Size(knee.at_bytes));
+    changes_in_all(Answer::info(knees_id(op), question, answer), number)
+}
+
+fn changes_in_all(answer: Answer, number: usize) -> Answer {
+    match number {
+        1 => answer,
+        _ => answer.with_evidence(format!("Speed changes {number} times in all tests together.")),
+    }
 }
 
 /// `writes`, `reads`, `mixes of 70% reads`.
@@ -156,7 +156,7 @@ pub(super) fn no_knee(
 pub(super) fn too_few_for_knees(op: Mix, passes: usize, needed: usize) -> Answer {
     let answer = format!("each test ran {}, too few to tell a cliff from chance", times(passes));
     Answer::unknown(knees_id(op), knees_question(op), answer)
-        .with_evidence(format!("It takes {}.", times(needed)))
+        .with_evidence(format!("A cliff shows in {needed} or more runs of each test."))
 }
 
 fn times(number: usize) -> String {
@@ -195,20 +195,21 @@ pub(super) fn not_steady(op: Mix, unsteady: usize, of: usize) -> Answer {
         .caveat("Levels of these tests are means of the last fill and may still change.")
 }
 
-/// `fills`: those that count; `written`: what the run wrote in all, in times the area.
-pub(super) fn too_few_fills(op: Mix, fills: usize, written: f64) -> Answer {
+/// `fills`: those that count; `fills_per_round`: that it takes until every address has been written, if known.
+pub(super) fn too_few_fills(op: Mix, fills: usize, fills_per_round: Option<f64>) -> Answer {
     let answer = format!(
-        "unknown; the area has to be written once all over and then {ROUNDS} more times; this run wrote {written:.1} \
-         fills in all"
+        "unknown; it takes {ROUNDS} fills after every address has been written once, and this run had {fills} of them"
     );
-    Answer::unknown(steady_state_id(op), steady_state_question(op), answer).with_evidence(format!(
-        "{fills} of these {ROUNDS} fills were measured: those that began after every address was written once."
-    ))
+    let answer = Answer::unknown(steady_state_id(op), steady_state_question(op), answer);
+    let reason = fills_per_round.map(|fills| {
+        format!("Each loop writes its file more than once, so reaching every address takes {fills:.1} fills.")
+    });
+    reason.into_iter().fold(answer, Answer::with_evidence)
 }
 
 pub(super) fn area_not_covered(loops: usize, places: usize) -> String {
     format!(
-        "Files were written at {loops} of {places} places; the drive uses what was never written as spare area."
+        "Only {loops} of {places} file slots have been written; the drive still uses the rest as spare area."
     )
 }
 
@@ -321,17 +322,34 @@ impl Outcome {
     }
 }
 
-/// `written`: in all, of a test that is about what was written.
-pub(super) fn result(outcomes: &[Outcome], is_steady: bool, written: Option<Size>, rounds: usize) -> Answer {
+/// `written`: in all, of a test that is about what was written; `rounds`: those that the numbers are means of, of
+/// `of_rounds` that ran; `is_open`: whether longer or more rounds could show a steady state.
+pub(super) fn result(
+    outcomes: &[Outcome],
+    is_steady: bool,
+    written: Option<Size>,
+    (rounds, of_rounds): (usize, usize),
+    is_open: bool,
+) -> Answer {
     let texts: Vec<String> = outcomes.iter().map(Outcome::text).collect();
     let question = match (is_steady, written) {
         (true, _) => "At steady state".to_owned(),
         (false, Some(written)) => format!("Not steady after {written}"),
-        (false, None) => "At the end, not steady".to_owned(),
+        (false, None) => format!("No steady state after {}", count(of_rounds as u64, "round")),
     };
     let rounds = count(rounds as u64, "round");
-    Answer::info("result", question, texts.join("; "))
-        .with_evidence(format!("These are means of the last {rounds}."))
+    let answer = texts.join("; ");
+    let answer = if is_open {
+        Answer::unknown("result", question, answer)
+    } else {
+        Answer::info("result", question, answer)
+    };
+    answer.with_evidence(format!("These are means of the last {rounds}."))
+}
+
+/// The tests of a specification with as many and as long rounds as it has, which decide what shorter ones do not.
+pub(super) fn full_rounds(again: &Rerun) -> Action {
+    again.action("full_rounds", "Run as many rounds, each as long, as SNIA specifies")
 }
 
 pub(super) fn active_range(share: Share, area: Size) -> String {
@@ -351,7 +369,7 @@ pub(super) fn was_not_purged() -> &'static str {
 }
 
 pub(super) fn files_were_not_deleted() -> &'static str {
-    "This target ignores TRIM, so files were not deleted but overwritten when their turn came again."
+    "This target ignores TRIM, so files were overwritten instead of deleted."
 }
 
 pub(super) fn deletions_may_not_reach_drive() -> &'static str {
@@ -402,7 +420,7 @@ pub(super) fn level_table<'a>(rows: impl Iterator<Item = LevelCells<'a>>) -> Ove
             None => "no",
         };
         let share = (row.peak > 0.0).then(|| (end / row.peak).min(1.0));
-        let name = format!("{} {}", row.test, row.op);
+        let name = tracked_rate(row.test, row.op);
         let cells =
             [name, Rate(row.peak).to_string(), Rate(end).to_string(), steady.into(), row.cliffs.to_string()];
         table.push_with_share(cells, share);
@@ -422,19 +440,34 @@ pub(super) struct PointCells {
 }
 
 pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "IOPS", "rate", "mean", "p99.999", "max"]);
+    let rows: Vec<PointCells> = rows.collect();
+    // Few I/Os have no such quantile.
+    let has_tail = rows.iter().any(|row| row.p99999_ns.is_some());
+    let mut headings = vec!["test", "IOPS", "rate", "mean"];
+    headings.extend(has_tail.then_some("p99.999"));
+    headings.push("max");
+    let mut table = OverviewTable::new(headings);
     for row in rows {
-        let tail = row.p99999_ns.map_or_else(|| MISSING.to_owned(), |tail| Nanos(tail).to_string());
-        table.push([
-            format!("{} {}", row.test, row.op),
+        let mut cells = vec![
+            tracked_rate(&row.test, row.op),
             digits(row.iops),
             Rate(row.bytes_per_s).to_string(),
             Latency(row.mean_ns).to_string(),
-            tail,
-            Nanos(row.max_ns).to_string(),
-        ]);
+        ];
+        let tail = || row.p99999_ns.map_or_else(|| MISSING.to_owned(), |tail| Nanos(tail).to_string());
+        cells.extend(has_tail.then(tail));
+        cells.push(Nanos(row.max_ns).to_string());
+        table.push(cells);
     }
     table
+}
+
+/// `write`, `95% read`: an operation in a table.
+fn operation(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => op.name().into(),
+        Mix::Reads(percent) => format!("{percent}% read"),
+    }
 }
 
 pub(super) fn test_title(test: &str) -> String {
@@ -448,11 +481,11 @@ pub(super) const CONVERGENCE_AXIS: &str = "relative to mean";
 pub(super) const IOPS_TITLE: &str = "IOPS by block size and mix";
 
 pub(super) fn tracked_latency(test: &str, op: Mix) -> String {
-    format!("{test} {op} latency")
+    format!("{test} {} latency", operation(op))
 }
 
 pub(super) fn tracked_rate(test: &str, op: Mix) -> String {
-    format!("{test} {op}")
+    format!("{test} {}", operation(op))
 }
 
 pub(super) fn unknown_extent(text: &str) -> String {
@@ -524,14 +557,19 @@ mod tests {
             answer_as_summary(&no_knee(WRITE, 6, Size(3 << 30), rates, shares, false)),
             "Write speed: 64.2–67.2 MB/s at the end, 91–96% of the fastest loop; no write cliff in 3 GiB."
         );
+        let cliff = Cliff { test: "file", at_bytes: 4 << 30, peak: 69.7e6, low: 28.8e6 };
+        assert_eq!(
+            answer_as_summary(&deepest_cliff(WRITE, &cliff, 1)),
+            "Write cliff after 4 GiB: file writes fall from 69.7 to 28.8 MB/s (41% of peak)."
+        );
         assert_eq!(
             answer_as_summary(&steady_from(WRITE, Size(7 << 30), 7.04)),
             "Write steady state: reached after 7 GiB written (7.0 fills)."
         );
         assert_eq!(
-            answer_as_summary(&too_few_fills(WRITE, 2, 3.02)),
-            "Write steady state: unknown; the area has to be written once all over and then 5 more times; this run wrote \
-             3.0 fills in all."
+            answer_as_summary(&too_few_fills(WRITE, 2, Some(6.39))),
+            "Write steady state: unknown; it takes 5 fills after every address has been written once, and this run \
+             had 2 of them."
         );
         assert_eq!(
             saturation_ended(124, SaturationEnd::FourFills),
@@ -546,12 +584,16 @@ mod tests {
             Outcome::Iops { op: WRITE, iops: Iops(4_940.0) },
         ];
         assert_eq!(
-            answer_as_summary(&result(&outcomes, true, None, 5)),
+            answer_as_summary(&result(&outcomes, true, None, (5, 5), false)),
             "At steady state: 4K random read 35,100 IOPS; 4K random write 4,940 IOPS."
         );
         assert_eq!(
-            answer_as_summary(&result(&outcomes[1..], false, Some(Size(9 << 28)), 5)),
+            answer_as_summary(&result(&outcomes[1..], false, Some(Size(9 << 28)), (5, 55), false)),
             "Not steady after 2.25 GiB: 4K random write 4,940 IOPS."
+        );
+        assert_eq!(
+            answer_as_summary(&result(&outcomes[1..], false, None, (5, 6), true)),
+            "No steady state after 6 rounds: 4K random write 4,940 IOPS."
         );
         assert_eq!(
             answer_as_summary(&rounds_are_steady(Some(Size(1 << 20)), 5)),

@@ -6,7 +6,7 @@ use likenew_core::quantity::Rate;
 use likenew_stats::bimodality::{Modality, bimodality};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
 use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
-use likenew_stats::summary::{mean, median, minimum, quantile};
+use likenew_stats::summary::{maximum, mean, median, minimum, quantile};
 
 use super::Fill;
 use super::wording::{self, Scatter, Subject};
@@ -36,15 +36,14 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
         low: rate(quantile(speeds, 0.05)),
         high: rate(quantile(speeds, 0.95)),
         slowest: rate(minimum(speeds)),
+        fastest: rate(maximum(speeds)),
     };
     let answer =
         form(speeds, subject, fill, evidence, &scatter).with_evidence(wording::scatter(unit, &scatter));
     // Neighboring files depend on each other, so the interval is that of the mean of such a series.
     match level_interval(speeds) {
         Some(interval) => answer.estimate(of(mean(speeds)), interval.low.max(0.0), interval.high, "bytes/s"),
-        None if window_interval(speeds, CONFIDENCE_95).is_some() => {
-            answer.caveat(wording::NO_INTERVAL_OF_A_SLOPE)
-        }
+        None if window_interval(speeds, CONFIDENCE_95).is_some() => answer,
         None => answer.caveat(wording::no_interval(unit, speeds.len())),
     }
 }
@@ -60,7 +59,9 @@ fn form(speeds: &[f64], subject: Subject, fill: &Fill, evidence: &Evidence, scat
         (Modality::One, _) => wording::uneven(subject, unit, typical, scatter.low, scatter.high),
         (Modality::Undecided, _) => {
             let answer = wording::too_few(subject, unit, typical, speeds.len());
-            answer.action(wording::more_parts(unit, &fill.more_parts(evidence)))
+            let more =
+                fill.more_parts(evidence).map(|(number, again)| wording::more_parts(unit, number, &again));
+            more.into_iter().fold(answer, Answer::action)
         }
     }
 }

@@ -122,18 +122,23 @@ pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> A
         wording::never_settled(Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
     } else {
         wording::not_settled(Rate(*first), Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
-            .action(wording::until_steady(&fill.with_passes(evidence, Repeat::UntilSteady)))
+            .action(wording::until_steady(&fill.until_steady(passes, evidence)))
     };
     answer.with_evidence(wording::pass_speeds(speeds))
 }
 
+/// From this many gigabytes on, that there was no stall bounds how many there can be. Chosen: of less, the bound is so
+/// high that it says nothing.
+const BOUND_FROM_GIGABYTES: f64 = 10.0;
+
 /// The stalls of a pass.
-pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
+pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence: &Evidence) -> Answer {
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let Interval { low, high } = total.count_interval;
     if total.count == 0 {
-        return wording::no_stall(least, high / gigabytes);
+        let bound = (gigabytes >= BOUND_FROM_GIGABYTES).then_some(high / gigabytes);
+        return wording::no_stall(least, bound);
     }
     let (longest, at) = pass
         .parts
@@ -151,5 +156,5 @@ pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
         longest_in: at,
         longest_at: Size(longest.position),
     };
-    wording::stalled(unit, &stalled)
+    wording::find_cause(evidence).into_iter().fold(wording::stalled(unit, &stalled), Answer::action)
 }

@@ -3,6 +3,7 @@
 use likenew_core::answer::{Action, Answer};
 use likenew_core::drive::Kind;
 use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, SpeedChange, digits, range, with_range};
 use likenew_core::units::{Nanos, exact_size};
@@ -10,7 +11,7 @@ use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{count, recondition_command};
+use likenew_procedure_support::wording::{command, count, number_of, recondition_command};
 
 use super::part::Unit;
 
@@ -70,7 +71,7 @@ pub(super) fn even(subject: Subject, unit: Unit, typical: Rate) -> Answer {
 
 pub(super) fn uneven(subject: Subject, unit: Unit, typical: Rate, low: Rate, high: Rate) -> Answer {
     let range = range(low, high);
-    subject.info(format!("uneven, {typical} in the median {}, {range} in nine of ten", unit.noun()))
+    subject.info(format!("{typical} (median {noun}; 90% of {noun}s {range})", noun = unit.noun()))
 }
 
 /// Too few speeds to tell one level from two.
@@ -80,12 +81,10 @@ pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize
     Answer::unknown(subject.id(), subject.question(), text)
 }
 
-pub(super) fn more_parts(unit: Unit, again: &Rerun) -> Action {
-    let why = match unit {
-        Unit::File => "Write enough files to tell one speed from two",
-        Unit::Part => "Measure enough parts to tell one speed from two",
-    };
-    again.action("more_parts", why)
+/// `number`: of files or parts.
+pub(super) fn more_parts(unit: Unit, number: u32, again: &Rerun) -> Action {
+    let parts = count(number.into(), unit.noun());
+    again.action("more_parts", &format!("Write {parts}, enough to tell one speed from two"))
 }
 
 /// `falls evenly`, and without the adverb where no line goes through both ends.
@@ -103,7 +102,12 @@ pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
 
 /// `first` and `last`: medians of the first and the last tenth.
 pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) -> Answer {
-    let text = format!("{} from {first} at the start to {last} at the end", course("rises", is_even));
+    let text = match subject {
+        Subject::Writes => format!("slow at first; rises from {} to {last}", number_of(first)),
+        Subject::FirstPass | Subject::Reads => {
+            format!("{} from {first} at the start to {last} at the end", course("rises", is_even))
+        }
+    };
     let answer = subject.problem(text);
     answer.with_evidence(match subject {
         Subject::Reads => {
@@ -117,9 +121,9 @@ pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
 
 /// Whether writing has restored the speed is open after one pass over a drive that got faster meanwhile.
 pub(super) fn effect_is_open(again: &Rerun) -> Answer {
-    let text = "unknown after one pass; a second one shows what writing it once has restored";
+    let text = "unknown; a second pass shows whether writing once restored it";
     Answer::unknown("settled", "Speed after rewriting", text)
-        .action(again.action("second_pass", "Write it twice: is the speed back?"))
+        .action(again.action("second_pass", "Write it twice"))
 }
 
 /// Restores what use has slowed down; nothing for a target that it cannot restore.
@@ -128,19 +132,25 @@ pub(super) fn recondition(evidence: &Evidence) -> Option<Action> {
     Some(Action::new("recondition", "Restore the write speed, gentlest step first").command(line))
 }
 
+/// Looks for the cause; nothing for a plan that leaves its target open.
+pub(super) fn find_cause(evidence: &Evidence) -> Option<Action> {
+    let line = command(&Plan { procedure: "check".into(), ..evidence.plan.clone() }, "")?;
+    Some(Action::new("check", "Find out why it stalls").command(line))
+}
+
 pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answer {
     let (low, high) = (Rate(levels.low), Rate(levels.high));
     let noun = unit.noun();
-    let text = format!("{} of {noun}s at {low}, the rest at {high}", Share(levels.share_low));
+    let text = format!("two speeds: {} of {noun}s at {low}, the rest at {high}", Share(levels.share_low));
     let order = if levels.runs.is_clustered() {
         "Slow ones follow one another, so whole regions of the drive are slow."
     } else {
-        "Slow and fast ones alternate without order."
+        "Slow and fast ones are mixed."
     };
     let shares = levels.share_low_interval;
     let factor = Factor(levels.high / levels.low);
     let answer = subject.problem(text).with_evidence(order).with_evidence(format!(
-        "Fast {noun}s are {factor} as fast as slow ones; {} of all are slow (95% interval).",
+        "Fast {noun}s are {factor} as fast as slow ones, which are {} of all.",
         range(Share(shares.low), Share(shares.high))
     ));
     let level = |name: &str, interval: Interval| {
@@ -158,18 +168,23 @@ pub(super) struct Scatter {
     pub(super) low: Rate,
     pub(super) high: Rate,
     pub(super) slowest: Rate,
+    pub(super) fastest: Rate,
 }
 
 pub(super) fn scatter(unit: Unit, of: &Scatter) -> String {
-    let Scatter { number, median, low, high, slowest } = of;
+    let Scatter { number, median, low, high, slowest, fastest } = of;
+    if fastest.0 <= median.0 * (1.0 + ALIKE) && slowest.0 >= median.0 * (1.0 - ALIKE) {
+        return format!("All {} are within 1% of {median}.", count(*number as u64, unit.noun()));
+    }
     format!(
-        "The median of {} is {median}; nine in ten run at {}, the slowest at {slowest}.",
+        "The median of {} is {median}; 90% of them run at {}, the slowest at {slowest}.",
         count(*number as u64, unit.noun()),
         range(low, high)
     )
 }
 
-pub(super) const NO_INTERVAL_OF_A_SLOPE: &str = "A mean of speeds that rise or fall has no interval.";
+/// Speeds that differ by less than this share are alike to a reader; our choice.
+const ALIKE: f64 = 0.01;
 
 pub(super) fn no_interval(unit: Unit, number: usize) -> String {
     format!("{} are too few for an interval.", count(number as u64, unit.noun()))
@@ -199,8 +214,7 @@ pub(super) fn settled(of: &Settled) -> Answer {
 /// Open, as another pass may change it again; `limit`: the change that would not count.
 pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
     let change = SpeedChange(last.0 / first.0);
-    let from = first.to_string();
-    let from = from.trim_end_matches(" MB/s");
+    let from = number_of(first);
     let text = format!(
         "{change} after {passes} passes ({from} → {last}); another pass would show whether that is the end"
     );
@@ -229,11 +243,12 @@ pub(super) fn pass_speeds(speeds: &[f64]) -> String {
     format!("The passes ran at {} MB/s.", speeds.join(", "))
 }
 
-pub(super) fn no_stall(least: Nanos, per_gigabyte_most: f64) -> Answer {
-    Answer::good("stalls", "Stalls", format!("no write took {least} or more")).with_evidence(format!(
-        "There are fewer than {} stalls per GB (95% confidence).",
-        digits(per_gigabyte_most)
-    ))
+/// `per_gigabyte_most`: how many there can be nevertheless, where enough was written to say so.
+pub(super) fn no_stall(least: Nanos, per_gigabyte_most: Option<f64>) -> Answer {
+    let answer = Answer::good("stalls", "Stalls", format!("no write took {least} or more"));
+    let bound = per_gigabyte_most
+        .map(|most| format!("There are fewer than {} stalls per GB (95% confidence).", digits(most)));
+    bound.into_iter().fold(answer, Answer::with_evidence)
 }
 
 /// Stalls of all writes.
@@ -251,11 +266,11 @@ pub(super) struct Stalled {
 }
 
 pub(super) fn stalled(unit: Unit, of: &Stalled) -> Answer {
-    let (number, total, longest) = (count(of.number, "stall"), of.total, of.longest);
+    let (number, total, longest) = (Number(of.number as f64), of.total, of.longest);
     let text = if of.may_be_more {
-        format!("at least {number}, {total} in all, the longest {longest}")
+        format!("at least {number} ({total} in total, the longest {longest})")
     } else {
-        format!("{number}, {total} in all, the longest {longest}")
+        format!("{number} ({total} in total, the longest {longest})")
     };
     let Interval { low, high } = of.per_gigabyte_interval;
     Answer::problem("stalls", "Stalls", text)
@@ -302,8 +317,13 @@ pub(super) struct TableRow {
 pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
     let headings = ["pass", "mean", &format!("slowest {}", unit.noun()), "stalls", "max latency"];
     let mut table = OverviewTable::new(headings);
-    let fastest = rows.iter().filter_map(|row| row.mean).fold(0.0, f64::max);
+    // Writes and reads are measured against the fastest of their own kind.
+    let fastest = |is_read: bool| {
+        let alike = rows.iter().filter(|row| row.pass.is_none() == is_read);
+        alike.filter_map(|row| row.mean).fold(0.0, f64::max)
+    };
     for row in rows {
+        let fastest = fastest(row.pass.is_none());
         let pass = row.pass.map_or_else(|| "read back".to_owned(), |pass| format!("write {pass}"));
         let mean = match (row.mean, row.interval) {
             (Some(mean), Some(Interval { low, high })) => with_range(Rate(mean), Rate(low), Rate(high)),
@@ -311,7 +331,8 @@ pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
             (None, _) => MISSING.to_owned(),
         };
         let slowest = row.slowest.map_or_else(|| MISSING.to_owned(), |speed| Rate(speed).to_string());
-        let share = row.mean.filter(|_| fastest > 0.0).map(|mean| mean / fastest);
+        let is_compared = row.pass.is_some() && fastest > 0.0;
+        let share = row.mean.filter(|_| is_compared).map(|mean| mean / fastest);
         table.push_with_share([pass, mean, slowest, row.stalls.to_string(), row.max.to_string()], share);
     }
     table
@@ -401,7 +422,7 @@ mod tests {
         );
         assert_eq!(
             rises(writes, Rate(18e6), Rate(36e6), false).answer,
-            "rises from 18.0 MB/s at the start to 36.0 MB/s at the end"
+            "slow at first; rises from 18.0 to 36.0 MB/s"
         );
         assert_eq!(
             too_few(writes, file, Rate(75e6), 5).answer,
@@ -429,11 +450,12 @@ mod tests {
             longest_at: Size(32 << 20),
         };
         let answer = stalled(Unit::File, &of);
-        assert_eq!(answer.answer, "2 stalls, 900 ms in all, the longest 700 ms");
+        assert_eq!(answer.answer, "2 (900 ms in total, the longest 700 ms)");
         assert_eq!(
             answer.evidence,
             ["There were 1.50 (0.200–5.40) stalls per GB.", "The longest was in file 8 at offset 32 MiB."]
         );
-        assert_eq!(no_stall(Nanos::from_millis(100), 0.46).answer, "no write took 100 ms or more");
+        assert_eq!(no_stall(Nanos::from_millis(100), None).answer, "no write took 100 ms or more");
+        assert_eq!(no_stall(Nanos::from_millis(100), None).evidence, [""; 0]);
     }
 }

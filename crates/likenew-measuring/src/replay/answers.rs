@@ -40,7 +40,9 @@ impl ReplayInput<'_> {
     /// Adds summary, answers and overview.
     pub(super) fn put(&self, findings: &mut Findings) {
         let (answer, times) = self.comparison();
-        findings.summary = match times.filter(|_| answer.standing == Standing::Info) {
+        // A difference that one pass shows is said, too, and that it was one.
+        let has_difference = answer.standing == Standing::Info || wording::is_of_one_pass(&answer);
+        findings.summary = match times.filter(|_| has_difference) {
             Some(times) => wording::summary_of_difference(self.measure(), times),
             None => answer_as_summary(&answer),
         };
@@ -111,7 +113,10 @@ impl ReplayInput<'_> {
             None => (times.saved, times.saved, MARGIN),
         };
         if low > margin || (high < -margin && !self.is_slow_by_lateness()) {
-            wording::differs(measure, times)
+            if times.interval.is_some() {
+                return wording::differs(measure, times);
+            }
+            wording::with_more_passes(wording::differs_once(measure, times), &self.rerun(PASSES_FEW))
         } else if high < -margin {
             wording::replay_was_late(measure, times)
         } else if times.interval.is_none() {

@@ -129,9 +129,22 @@ pub(super) fn differs(measure: Measure, times: Times) -> Answer {
     Answer::info(measure.id(), measure.question(), answer)
 }
 
+/// A difference in a single pass.
+pub(super) fn differs_once(measure: Measure, times: Times) -> Answer {
+    let answer = format!("{} {IN_ONE_PASS}: {}", times.compared(), times.arrow());
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+/// Whether an answer is a difference in a single pass.
+pub(super) fn is_of_one_pass(answer: &Answer) -> bool {
+    answer.answer.contains(IN_ONE_PASS)
+}
+
+const IN_ONE_PASS: &str = "recorded in a single pass";
+
 /// `margin`: the difference that one pass cannot tell from none.
 pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) -> Answer {
-    let answer = format!("{}; one pass cannot tell less than {margin} from no change", times.arrow());
+    let answer = format!("{}; differences below {margin} need more passes", times.arrow());
     Answer::unknown(measure.id(), measure.question(), answer)
 }
 
@@ -147,7 +160,7 @@ pub(super) fn within_noise(measure: Measure, times: Times) -> Answer {
 
 /// A drive that looks slower because the replay itself was late.
 pub(super) fn replay_was_late(measure: Measure, times: Times) -> Answer {
-    let answer = format!("{}; the replay was late, and on time the drive may be no slower", times.arrow());
+    let answer = format!("{}; the replay fell behind, so the drive may be faster than this", times.arrow());
     Answer::unknown(measure.id(), measure.question(), answer)
 }
 
@@ -168,10 +181,11 @@ pub(super) fn nothing_measured(measure: Measure) -> Answer {
 
 pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
     let (change, arrow) = (times.change(), times.arrow());
+    let once = if times.interval.is_none() { " (one replay)" } else { "" };
     match measure {
-        Measure::Waiting => format!("Programs would wait {change} on this drive: {arrow} over the trace."),
+        Measure::Waiting => format!("Programs would wait {change} on this drive: {arrow}{once}."),
         Measure::Busy => {
-            format!("As fast as it goes, this drive is busy {} recorded: {arrow}.", times.compared())
+            format!("Replayed as fast as possible, the drive is busy {change}: {arrow}{once}.")
         }
     }
 }
@@ -259,10 +273,10 @@ pub(super) fn on_time(late: Nanos, share: Share) -> Answer {
 }
 
 pub(super) fn late(late: Nanos, share: Share) -> Answer {
-    let answer = format!("the replay itself was late, by {share} of all waiting");
+    let answer = format!("the replay program fell behind by {share} of the waiting time");
     Answer::unknown("replay_timing", "Replay timing", answer)
         .with_evidence(format!("99% of I/Os left at most {late} late."))
-        .caveat("Other programs may have used the processor. The replay needs one for itself.")
+        .caveat("Close other programs: the replay needs a CPU core of its own.")
 }
 
 fn own_lateness(share: Share) -> String {
@@ -291,7 +305,7 @@ pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> Ov
         "I/Os".into(),
         format!("{name}, recorded"),
         "here".into(),
-        "here / recorded".into(),
+        "change".into(),
     ];
     let mut table = OverviewTable::new(headings);
     for WaitRow { name, ios, recorded, here, ratio } in rows {
@@ -301,9 +315,9 @@ pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> Ov
             Number(ios as f64).to_string(),
             text(recorded.map(|time| time.to_string())),
             here.to_string(),
-            text(ratio.map(|ratio| Share(ratio).to_string())),
+            text(ratio.map(|ratio| change(1.0 - ratio))),
         ];
-        table.push_with_share(cells, ratio.map(|ratio| ratio.min(1.0)));
+        table.push(cells);
     }
     table
 }
@@ -327,15 +341,15 @@ mod tests {
     fn summaries_name_the_change() {
         assert_eq!(
             summary_of_difference(Measure::Waiting, times(25.0, Some((0.7, 0.8)))),
-            "Programs would wait 75% (70–80) less on this drive: 100 ms → 25.0 ms over the trace."
+            "Programs would wait 75% (70–80) less on this drive: 100 ms → 25.0 ms."
         );
         assert_eq!(
             summary_of_difference(Measure::Waiting, times(112.0, None)),
-            "Programs would wait 12% more on this drive: 100 ms → 112 ms over the trace."
+            "Programs would wait 12% more on this drive: 100 ms → 112 ms (one replay)."
         );
         assert_eq!(
             summary_of_difference(Measure::Busy, times(300.0, None)),
-            "As fast as it goes, this drive is busy 3.00× as long as recorded: 100 ms → 300 ms."
+            "Replayed as fast as possible, the drive is busy 3.00× as long: 100 ms → 300 ms (one replay)."
         );
     }
 
@@ -348,7 +362,7 @@ mod tests {
         );
         assert_eq!(
             text(within_margin(Measure::Waiting, times(98.0, None), Share(0.05))),
-            "Waiting time: 100 ms → 98.0 ms; one pass cannot tell less than 5% from no change."
+            "Waiting time: 100 ms → 98.0 ms; differences below 5% need more passes."
         );
         assert_eq!(
             text(within_noise(Measure::Waiting, times(98.0, Some((-0.35, 0.4))))),
@@ -356,7 +370,7 @@ mod tests {
         );
         assert_eq!(
             text(late(Nanos::from_millis(2), Share(0.12))),
-            "Replay timing: the replay itself was late, by 12% of all waiting."
+            "Replay timing: the replay program fell behind by 12% of the waiting time."
         );
         assert_eq!(
             busy_times(Latency(25e6), Latency(100e6), Some(0.75)),
@@ -365,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_ends_with_what_is_left_of_the_wait() {
+    fn a_row_ends_with_the_change_of_the_wait() {
         let row = WaitRow {
             name: "make".into(),
             ios: 12_345,
@@ -374,6 +388,6 @@ mod tests {
             ratio: Some(0.25),
         };
         let table = table([row].into_iter(), Measure::Waiting);
-        assert_eq!(table.rows[0].cells, ["make", "12,345", "100 ms", "25.0 ms", "25%"]);
+        assert_eq!(table.rows[0].cells, ["make", "12,345", "100 ms", "25.0 ms", "75% less"]);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
@@ -93,6 +94,16 @@ impl<'a> Curve<'a> {
         Self { points, failures, floor, latency_limit, span }
     }
 
+    /// Bytes of all points.
+    pub(super) fn bytes(&self) -> u64 {
+        self.points.iter().map(|point| point.segment.total().bytes).sum()
+    }
+
+    /// What of the addresses was measured, in 0..1.
+    pub(super) fn share(&self) -> f64 {
+        self.bytes() as f64 / self.span as f64
+    }
+
     pub(super) fn speeds(&self) -> Vec<f64> {
         self.points.iter().map(|point| point.bytes_per_s).collect()
     }
@@ -123,18 +134,30 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Bytes a second from the end of the first I/O on, which includes the seek; `None` if the segment failed.
+/// Bytes a second while the queue was full; `None` if the segment failed.
+///
+/// The first I/O includes the seek, and when it ends, the drive has done a part of the others in flight. So time is
+/// taken between two ends of I/Os with as many others in flight, of which the drive has done as much on average: from
+/// the first end to the last one before the queue begins to empty. Where there are too few for that, or too many to be
+/// samples, of which that part is small, it is taken to the end.
 pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     let whole = segment.bytes_per_s()?;
-    let bytes = segment.total().bytes;
-    let after_first = segment
-        .samples
-        .first()
-        .map(|first| (bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done)));
-    match after_first {
-        Some((bytes, span)) if bytes > 0 && span > Nanos::ZERO => Some(bytes as f64 / span.as_secs_f64()),
-        _ => Some(whole),
-    }
+    let mut samples: Vec<&Sample> = segment.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.done);
+    let Some((first, later)) = samples.split_first() else { return Some(whole) };
+    let total = segment.total();
+    // Ends come in rounds, one for each place of the queue; within a round they may be uneven.
+    let depth = segment.workload.depth().max(1) as usize;
+    let full = later.len().saturating_sub(depth - 1);
+    let full = &later[..full - full % depth];
+    let (bytes, span) = match full.last() {
+        Some(last) if samples.len() as u64 == total.ios => {
+            (full.iter().map(|sample| sample.bytes()).sum(), last.done.since(first.done))
+        }
+        _ => (total.bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done)),
+    };
+    let is_known = bytes > 0 && span > Nanos::ZERO;
+    Some(if is_known { bytes as f64 / span.as_secs_f64() } else { whole })
 }
 
 /// The expected speed of each point: from a fit to the whole curve if it explains it, otherwise from its
@@ -173,6 +196,16 @@ fn floor(shares: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::access_pattern::AccessPattern;
+    use likenew_core::io::{DataClass, Op, Outcome};
+    use likenew_core::mix::Mix;
+    use likenew_core::recorder::Stop;
+    use likenew_core::region::Region;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::tally::Tally;
+    use likenew_core::until::Until;
+    use likenew_core::workload::{Stream, Workload};
+
     use super::*;
 
     #[test]
@@ -197,6 +230,55 @@ mod tests {
         let floor = floor(&shares).unwrap();
         let slow: Vec<usize> = (0..60).filter(|index| shares[*index] < floor).collect();
         assert_eq!(slow, [45]);
+    }
+
+    /// Reads of 1 MiB at QD2 that end at these milliseconds, over a link that carries one in 4 ms.
+    fn reads(ends_ms: &[u64], kept: usize) -> Segment {
+        let stream = Stream::closed(
+            Mix::Only(Op::Read),
+            1 << 20,
+            AccessPattern::Sequential(Region::bytes(0..1 << 30)),
+            2,
+            DataClass::Random,
+        );
+        let workload = Workload::new("point", Until::bytes((ends_ms.len() as u64) << 20), vec![stream]);
+        let recorder = vec![SegmentRecorder::default()];
+        let mut segment = SegmentRecorder::join(recorder, &workload, Stop::Reached);
+        let sample = |(index, end): (usize, &u64)| Sample {
+            offset: (index as u64) << 20,
+            length: 1 << 20,
+            done: Nanos::from_millis(*end),
+            stream: 0,
+            op: Op::Read,
+            outcome: Outcome::Done,
+            due: Nanos::ZERO,
+            sent: Nanos::ZERO,
+        };
+        segment.samples = ends_ms.iter().enumerate().take(kept).map(sample).collect();
+        segment.ended_at = Nanos::from_millis(*ends_ms.last().unwrap());
+        let (ios, bytes) = (ends_ms.len() as u64, (ends_ms.len() as u64) << 20);
+        segment.tallies.push(Tally { ios, bytes, ..Tally::new(0, Op::Read) });
+        segment
+    }
+
+    #[test]
+    fn a_point_is_never_faster_than_the_link() {
+        // Two share the link, so that half of the next one is done whenever one ends.
+        let shared = reads(&[12, 16, 20, 24, 28, 32, 36, 38], 8);
+        let link = f64::from(1 << 20) / 4e-3;
+        let rate = transfer_rate(&shared).unwrap();
+        assert!((rate / link - 1.0).abs() < 1e-9, "{rate} of {link}");
+        // They end in pairs, soon after one another.
+        for ends in [&[12, 14, 20, 22, 28, 30, 36, 38][..], &[12, 14, 20, 22, 28, 30, 36]] {
+            let paired = transfer_rate(&reads(ends, 8)).unwrap();
+            assert!((paired / link - 1.0).abs() < 1e-9, "{paired} of {link}");
+        }
+        // One after the other: each takes the time of one.
+        let alone = transfer_rate(&reads(&[10, 14, 18, 22, 26], 5)).unwrap();
+        assert!((alone / link - 1.0).abs() < 1e-9, "{alone} of {link}");
+        // Few samples of a long piece.
+        let long = transfer_rate(&reads(&[10, 14, 18, 22, 26], 1)).unwrap();
+        assert!((long / link - 1.0).abs() < 1e-9, "{long} of {link}");
     }
 
     #[test]

@@ -10,11 +10,11 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
-use super::Actions;
 use super::curve::{Curve, Point, transfer_rate};
 use super::retest_name;
 use super::surface_options::SurfaceOptions;
 use super::wording::{self, RegionText};
+use super::{Actions, NEARLY_ALL};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
@@ -93,8 +93,10 @@ pub(super) enum Finding {
     /// The drive refused to read or write it.
     Unreadable,
     /// Slow once, and as fast as its neighbors after that.
+    #[serde(rename = "slow once")]
     Hiccup,
     /// Slow, and not measured again, or with different results.
+    #[serde(rename = "not confirmed")]
     Undecided,
 }
 
@@ -117,6 +119,8 @@ pub(super) struct SlowRegions {
     pub(super) places: Vec<SlowRegion>,
     floor: Option<f64>,
     points: usize,
+    /// What of the addresses was measured, in 0..1.
+    share: f64,
     /// The slowest point that is not a suspect, as a share of its expected speed.
     least: f64,
 }
@@ -139,7 +143,7 @@ impl SlowRegions {
         places.sort_by_key(|place| place.from_bytes);
         let stands = curve.points.iter().filter(|point| places.iter().all(|of| of.point != point.number));
         let least = stands.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
-        Self { places, floor: curve.floor, points: curve.points.len(), least }
+        Self { places, floor: curve.floor, points: curve.points.len(), share: curve.share(), least }
     }
 
     /// The numbers of their points.
@@ -161,6 +165,8 @@ impl SlowRegions {
         let slow = self.of(Finding::Slow);
         if let Some(first) = slow.first() {
             let mut answer = name(wording::slow_every_time(slow.len(), &first.text()), &slow);
+            answer = answer.action(wording::replace_slow_drive(actions.read_smart.is_some()));
+            answer = actions.read_smart.iter().cloned().fold(answer, Answer::action);
             if slow.len() as f64 > MANY * self.points as f64 {
                 answer = answer.caveat(wording::SCATTERED_DATA);
             }
@@ -199,7 +205,10 @@ impl SlowRegions {
                 actions.larger_points.iter().cloned().fold(wording::too_noisy(), Answer::action)
             }
             Some(floor) if has_errors => wording::no_slow_region_without_errors(Share(floor)),
-            Some(floor) => wording::no_slow_region(Share(self.least), Share(floor)),
+            Some(floor) => {
+                let gaps = (self.share < NEARLY_ALL).then_some((self.points, Share(self.share)));
+                wording::no_slow_region(gaps, Share(self.least), Share(floor))
+            }
         }
     }
 }

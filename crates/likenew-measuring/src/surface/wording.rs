@@ -1,5 +1,7 @@
 //! The sentences of surface.
 
+use std::ops::Range;
+
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
@@ -11,7 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, command, count};
+use likenew_procedure_support::wording::{capitalize, command, count, number_of};
 
 // What it is for, and what it writes
 
@@ -56,7 +58,7 @@ pub(super) struct CurveSpeeds {
 
 impl CurveSpeeds {
     fn text(&self) -> String {
-        format!("{} on average ({} along the addresses)", self.mean, range(self.slowest, self.fastest))
+        format!("{} on average ({} across the drive)", self.mean, range(self.slowest, self.fastest))
     }
 }
 
@@ -139,16 +141,17 @@ fn slow_regions_answer(text: String, first: &RegionText, regions: usize) -> Stri
 pub(super) fn slow_every_time(regions: usize, first: &RegionText) -> Answer {
     let verb = if regions == 1 { "is" } else { "are" };
     let text = format!("{} {verb} slow every time", count(regions as u64, "region"));
-    Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions)).action(
-        Action::new(
-            "rewrite_regions",
-            format!(
-                "Back up, then read SMART (sudo smartctl -a /dev/sdX); rewriting {} at {} lets the drive remap it, and \
-                 destroys what is there",
-                first.bytes, first.from
-            ),
-        ),
-    )
+    Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
+}
+
+/// `has_smart`: whether the drive can be asked for its health.
+pub(super) fn replace_slow_drive(has_smart: bool) -> Action {
+    let why = if has_smart {
+        "Back up; replace the drive if it reports pending sectors (attribute 197) or media errors"
+    } else {
+        "Back up; replace the drive if these regions stay slow"
+    };
+    Action::new("back_up", why)
 }
 
 pub(super) const SCATTERED_DATA: &str = "So many regions at once are scattered data rather than a bad medium, as in the \
@@ -178,11 +181,19 @@ pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
     )
 }
 
-/// `least`: the slowest point over its expected speed; `limit`: the share below which a point is slow.
-pub(super) fn no_slow_region(least: Share, limit: Share) -> Answer {
-    let answer = format!("none; the slowest point reaches {least} of the speed expected there");
-    Answer::good("slow_regions", "Slow regions", answer)
-        .with_evidence(format!("A region counts as slow below {limit}."))
+/// `gaps`: of a run that left addresses out, its points and their share; `least`: the slowest point over its expected
+/// speed; `limit`: the share below which a point is slow.
+pub(super) fn no_slow_region(gaps: Option<(usize, Share)>, least: Share, limit: Share) -> Answer {
+    let answer = match gaps {
+        Some((points, share)) => {
+            let points = count(points as u64, "point");
+            format!("none at {points}, {share} of the addresses; --whole measures all")
+        }
+        None => "none".to_owned(),
+    };
+    Answer::good("slow_regions", "Slow regions", answer).with_evidence(format!(
+        "The slowest point reaches {least} of the speed expected there; a region counts as slow below {limit}."
+    ))
 }
 
 /// Where I/Os failed, which is said elsewhere.
@@ -224,15 +235,16 @@ pub(super) fn ends_are_alike(rate: Rate) -> Answer {
 
 /// `ratio`: the start over the end.
 pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
-    let answer = format!("{first} at the start, {last} at the end ({} slower)", Share(1.0 - 1.0 / ratio));
+    let slower = Share(1.0 - 1.0 / ratio);
+    let answer =
+        format!("{} → {last}, {slower} slower; normal for a hard disk, not for flash", number_of(first));
     Answer::info(ENDS_ID, ENDS, answer)
 }
 
 /// The same of a hard disk, which is built so.
 pub(super) fn disk_falls(first: Rate, last: Rate) -> Answer {
-    let first = first.to_string();
-    let first = first.trim_end_matches(" MB/s");
-    Answer::info(ENDS_ID, ENDS, format!("{first} → {last}, normal for a hard disk"))
+    let answer = format!("{} → {last}, normal for a hard disk", number_of(first));
+    Answer::info(ENDS_ID, ENDS, answer)
 }
 
 pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) -> Answer {
@@ -254,14 +266,14 @@ pub(super) fn is_about_ends(answer: &Answer) -> bool {
 
 pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Interval) -> Answer {
     let difference = change_range(SpeedChange(ratio.low), SpeedChange(ratio.high));
-    let answer = format!("{first} vs {last}; the start may be {difference}, too uncertain to call");
-    Answer::unknown(ENDS_ID, ENDS, answer)
+    let answer = format!("{} vs {last}; no clear difference", number_of(first));
+    Answer::unknown(ENDS_ID, ENDS, answer).with_evidence(format!("The start may be {difference}."))
 }
 
 pub(super) const DISKS_FALL: &str =
     "Hard disks are built like this: the outer tracks come first and hold more data.";
 pub(super) const FLASH_SHOULD_NOT_FALL: &str =
-    "Flash has no reason to do this: if it is flash, another program may have used it, or it ran hot.";
+    "On flash, another program or heat may have slowed it down meanwhile.";
 
 /// `ratio`: the first zone over the last.
 pub(super) fn several_zones(zones: usize, ratio: f64) -> String {
@@ -283,7 +295,7 @@ pub(super) fn check_old_data(plan: &Plan) -> Option<Action> {
 }
 
 pub(super) fn access_grows_with_distance(mean: Latency) -> Answer {
-    access(format!("{mean} on average, longer over longer distances, as with moving heads"))
+    access(format!("{mean} on average, longer over longer distances, as on any hard disk"))
 }
 
 pub(super) fn access_ignores_distance(mean: Latency) -> Answer {
@@ -334,10 +346,10 @@ pub(super) fn rotation(rpm: f64, usual: Option<f64>, average_seek: Latency, full
 }
 
 pub(super) fn rotation_is_open(kept: usize, of: usize, kurtosis: f64, width: Latency) -> Answer {
-    Answer::unknown("rotation", "Rotation", "not visible: access times scatter differently than rotation makes them")
+    Answer::unknown("rotation", "Rotation", "not visible in the access times")
         .with_evidence(format!(
-            "Waiting for a rotation makes a uniform band above the seek curve, with a kurtosis of 1.8. Here {} of {} accesses \
-             have {kurtosis:.2} and a width of {width}.",
+            "Waiting for a rotation makes a uniform band above the seek curve. Here {} of {} accesses make none: their \
+             width is {width}, their kurtosis {kurtosis:.2} instead of 1.8.",
             Number(kept as f64),
             Number(of as f64)
         ))
@@ -348,7 +360,7 @@ pub(super) fn band_of_one_turn(turn: Latency) -> String {
 }
 
 pub(super) fn accesses_left_out(far: usize, of: usize) -> String {
-    format!("{far} of {of} accesses are far from that band and were left out of this fit, not of the means.")
+    format!("{far} of {of} accesses are far from that band and were left out of the fit.")
 }
 
 pub(super) fn usual_speed(rpm: f64) -> String {
@@ -361,15 +373,20 @@ pub(super) const SEEKS_INCLUDE_COMMAND: &str =
 /// `times`: over the fastest point.
 pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) -> Answer {
     let op = operation(op);
-    let answer = format!("{rate} for the same {bytes} again and again, {} the fastest point", Factor(times));
-    Answer::info(format!("cached_{op}"), format!("Cached {op}"), answer)
+    let answer = format!("{rate} for the same {bytes} repeatedly, {} the fastest point", Factor(times));
+    Answer::info(format!("cached_{op}"), cache_question(op), answer)
 }
 
 /// A burst that is no faster than the medium.
 pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) -> Answer {
     let op = operation(op);
-    let answer = format!("none: the same {bytes} again and again is no faster ({rate})");
-    Answer::info(format!("cached_{op}"), format!("Cached {op}"), answer)
+    let answer = format!("none (the same {bytes} repeatedly: {rate})");
+    Answer::info(format!("cached_{op}"), cache_question(op), answer)
+}
+
+/// `Read cache`.
+fn cache_question(op: &str) -> String {
+    format!("{} cache", capitalize(op))
 }
 
 pub(super) const BURST_IS_CACHE: &str = "This is what the drive's cache and its link deliver.";
@@ -378,9 +395,9 @@ pub(super) const BURST_ONCE: &str = "It was measured once.";
 
 // Names of workloads and metrics
 
-/// With its address, by which the owner finds it.
-pub(super) fn point_name(point: usize, start: u64) -> String {
-    format!("point {point} at {}", Size(start))
+/// `8 MiB at 301 GiB`, by which the owner finds it.
+pub(super) fn point_name(range: &Range<u64>) -> String {
+    format!("{} at {}", Size(range.end - range.start), Size(range.start))
 }
 
 pub(super) fn retest_name(point: usize, round: u32) -> String {
@@ -402,7 +419,7 @@ mod tests {
         let speeds = CurveSpeeds { mean: Rate(91.2e6), slowest: Rate(57e6), fastest: Rate(114e6) };
         assert_eq!(
             summary(READ, &speeds, Some(Latency(12.34e6))),
-            "Sequential read 91.2 MB/s on average (57.0–114 MB/s along the addresses); a random access takes 12.3 ms."
+            "Sequential read 91.2 MB/s on average (57.0–114 MB/s across the drive); a random access takes 12.3 ms."
         );
         assert_eq!(
             speed(READ, &speeds, 100, Size(640 << 30)).evidence,
@@ -435,8 +452,14 @@ mod tests {
             "8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s, slowest I/O 212 ms; measured again: 11.8 MB/s."
         );
         assert_eq!(
-            summary(no_slow_region(Share(0.97), Share(0.8))),
-            "Slow regions: none; the slowest point reaches 97% of the speed expected there."
+            summary(no_slow_region(Some((100, Share(0.125))), Share(0.97), Share(0.8))),
+            "Slow regions: none at 100 points, 12% of the addresses; --whole measures all."
+        );
+        let whole = no_slow_region(None, Share(0.97), Share(0.8));
+        assert_eq!(summary(whole.clone()), "Slow regions: none.");
+        assert_eq!(
+            whole.evidence,
+            ["The slowest point reaches 97% of the speed expected there; a region counts as slow below 80%."]
         );
         assert_eq!(summary(too_few_points(4)), "Slow regions: 4 points are too few to find one.");
     }
@@ -446,7 +469,7 @@ mod tests {
         let summary = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(
             summary(speed_falls(Rate(114e6), Rate(57e6), 2.0)),
-            "Start vs end: 114 MB/s at the start, 57.0 MB/s at the end (50% slower)."
+            "Start vs end: 114 → 57.0 MB/s, 50% slower; normal for a hard disk, not for flash."
         );
         assert_eq!(
             summary(start_is_slower(Rate(150e6), Rate(250e6), 0.6)),
@@ -454,7 +477,7 @@ mod tests {
         );
         assert_eq!(
             summary(ends_are_open(Rate(250e6), Rate(249e6), Interval { low: 0.93, high: 1.08 })),
-            "Start vs end: 250 MB/s vs 249 MB/s; the start may be 7% slower to 8% faster, too uncertain to call."
+            "Start vs end: 250 vs 249 MB/s; no clear difference."
         );
         assert_eq!(
             summary(access_ignores_distance(Latency(139e3))),
@@ -470,7 +493,7 @@ mod tests {
         );
         assert_eq!(
             summary(no_burst(READ, Size(256 << 10), Rate(81.5e6))),
-            "Cached read: none: the same 256 KiB again and again is no faster (81.5 MB/s)."
+            "Read cache: none (the same 256 KiB repeatedly: 81.5 MB/s)."
         );
         assert_eq!(
             summary(disk_falls(Rate(117e6), Rate(63.5e6))),
@@ -482,7 +505,7 @@ mod tests {
         );
         assert_eq!(
             summary(burst(READ, Size(256 << 10), Rate(287e6), 2.514)),
-            "Cached read: 287 MB/s for the same 256 KiB again and again, 2.51× the fastest point."
+            "Read cache: 287 MB/s for the same 256 KiB repeatedly, 2.51× the fastest point."
         );
     }
 }

@@ -19,8 +19,23 @@ pub(super) fn sufficient(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answe
     groups.filter_map(|group| sufficient_block(&group, more_passes)).collect()
 }
 
+/// The smallest and the largest block, in bytes, that may be the smallest at 90% of the peak rate; `None` for a single
+/// block.
+pub(super) fn enough_range(group: &[&MeasuredCell<'_>]) -> Option<(u64, u64)> {
+    let best = best_by_block(group);
+    let peak = fastest(&best)?;
+    // Whether each block is below: the peak itself is not, whatever the scatter of its passes.
+    let is_below = |one: &MeasuredCell<'_>| {
+        if one.cell == peak.cell { Some(false) } else { one.ratio_to(peak, CONFIDENCE_95)?.is_below(ENOUGH) }
+    };
+    let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
+    let lowest = best.iter().find(|one| is_below(one) != Some(true)).map_or(size(peak), |one| size(one));
+    let highest = best.iter().find(|one| is_below(one) == Some(false)).map_or(size(peak), |one| size(one));
+    (best.len() > 1).then_some((lowest, highest))
+}
+
 /// The fastest cell of the smallest block that reaches 90% of the peak rate; `None` for a single block.
-pub(super) fn first_enough<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
+fn first_enough<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
     let best = best_by_block(group);
     let peak = fastest(&best)?;
     let first = best.iter().find(|one| one.speed() >= ENOUGH * peak.speed())?;
@@ -34,19 +49,16 @@ fn fastest<'b, 'a>(cells: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a
 fn sufficient_block(group: &[&MeasuredCell<'_>], more_passes: &Action) -> Option<Answer> {
     let best = best_by_block(group);
     let (first, peak) = (first_enough(group)?, fastest(&best)?);
-    // Whether each block is below: the peak itself is not, whatever the scatter of its passes.
-    let is_below = |one: &MeasuredCell<'_>| {
-        if one.cell == peak.cell { Some(false) } else { one.ratio_to(peak, CONFIDENCE_95)?.is_below(ENOUGH) }
-    };
+    let (lowest, highest) = enough_range(group)?;
     let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
-    let lowest = best.iter().find(|one| is_below(one) != Some(true)).map_or(size(peak), |one| size(one));
-    let highest = best.iter().find(|one| is_below(one) == Some(false)).map_or(size(peak), |one| size(one));
     let (form, op, peak_rate) = (first.cell.form, first.cell.op, Rate(peak.speed()));
     let answer = if lowest == highest {
         wording::enough_block(form, op, Share(ENOUGH), Rate(first.speed()), peak_rate)
     } else {
         let range = (Size(lowest), Size(highest));
-        wording::enough_block_is_open(form, op, Share(ENOUGH), range, peak_rate).action(more_passes.clone())
+        let is_one_pass = best.iter().all(|one| one.segments.len() < 2);
+        wording::enough_block_is_open(form, op, Share(ENOUGH), range, peak_rate, is_one_pass)
+            .action(more_passes.clone())
     };
     let mut answer = answer
         .estimate(size(first) as f64, lowest as f64, highest as f64, "bytes")

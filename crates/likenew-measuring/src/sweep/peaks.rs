@@ -6,7 +6,7 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Iops, Rate, Size, digits};
 use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 
-use super::blocks::first_enough;
+use super::blocks::enough_range;
 use super::results::{Matrix, MeasuredCell};
 use super::wording::{self, Peak, TableRow};
 
@@ -27,6 +27,7 @@ impl<'b, 'a> PeakCells<'b, 'a> {
         Peak {
             op,
             rate: Rate(self.fastest.speed()),
+            interval: self.fastest.interval,
             fastest: self.fastest.cell.form,
             iops: Iops(self.busiest.iops()),
             busiest: self.busiest.cell.form,
@@ -86,7 +87,7 @@ pub(super) fn table(matrix: &Matrix<'_>) -> OverviewTable {
     let groups = matrix.groups().into_iter().filter(|group| group[0].cell.data == hardest);
     let row = |group: Vec<&MeasuredCell<'_>>| {
         let cell = group[0].cell;
-        let enough = first_enough(&group).map(|first| Size(u64::from(first.cell.form.block)));
+        let enough = enough_range(&group).map(|(low, high)| (Size(low), Size(high)));
         let peak = PeakCells::from_cells(&group)?.values(cell.op);
         Some(TableRow { peak, pattern: cell.form.pattern, enough_block: enough })
     };

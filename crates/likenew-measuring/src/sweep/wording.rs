@@ -5,7 +5,8 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{
-    Factor, Iops, Number, Rate, Share, Size, SpeedChange, digits, range, with_change_range, with_range,
+    Factor, Iops, Number, Rate, Share, Size, SpeedChange, change_range, digits, range, with_change_range,
+    with_range,
 };
 
 use likenew_procedure_support::pattern::Pattern;
@@ -139,13 +140,15 @@ fn queue_depths(depths: &[u32]) -> String {
 pub(super) struct Peak {
     pub(super) op: Mix,
     pub(super) rate: Rate,
+    /// Of the rate; `None` of a single pass.
+    pub(super) interval: Option<Interval>,
     pub(super) fastest: Form,
     pub(super) iops: Iops,
     pub(super) busiest: Form,
 }
 
 pub(super) fn peak(peak: &Peak) -> Answer {
-    let Peak { op, rate, fastest, iops, busiest } = *peak;
+    let Peak { op, rate, fastest, iops, busiest, .. } = *peak;
     let answer = format!("{rate} ({}); {iops} ({})", place(fastest), place(busiest));
     Answer::info(format!("peak_{}", operation_id(op)), format!("Peak {} speed", operation(op)), answer)
 }
@@ -158,12 +161,23 @@ pub(super) fn summary(peaks: &[Peak]) -> String {
 /// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with the place that it was
 /// reached at.
 fn peak_summary(peak: &Peak) -> String {
-    let Peak { op, rate, fastest, iops, busiest } = *peak;
-    let op = operation(op);
+    let Peak { op, fastest, iops, busiest, .. } = *peak;
+    let (op, rate) = (operation(op), peak_rate(peak));
     if fastest == busiest {
         return format!("peak {op} {rate} and {iops} ({})", place(fastest));
     }
     format!("peak {op} {rate} ({}) and {iops} ({}, QD{})", place(fastest), block(busiest), busiest.depth)
+}
+
+/// `33.7 MB/s (24.1–43.3)`, and without the range where it is narrower than what matters.
+fn peak_rate(peak: &Peak) -> String {
+    let half = peak.interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
+    match peak.interval {
+        Some(Interval { low, high }) if half > DIFFERENCE * peak.rate.0 => {
+            with_range(peak.rate, Rate(low.max(0.0)), Rate(high))
+        }
+        _ => peak.rate.to_string(),
+    }
 }
 
 pub(super) const MEASURED_ONCE: &str =
@@ -176,8 +190,7 @@ pub(super) fn iops_interval(low: &str, high: &str) -> String {
 /// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
 pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
     format!(
-        "{equal} of the other {others} combinations are as fast within their intervals; {} need the least in flight \
-         ({rate}).",
+        "{equal} of the other {others} combinations are as fast within their intervals; {} are enough for it ({rate}).",
         cell_name(least)
     )
 }
@@ -198,10 +211,11 @@ pub(super) fn enough_block_is_open(
     enough: Share,
     (low, high): (Size, Size),
     peak: Rate,
+    is_one_pass: bool,
 ) -> Answer {
-    let answer = format!(
-        "the smallest block at {enough} of the peak ({peak}) is between {low} and {high}; the passes vary too much to say which"
-    );
+    let reason =
+        if is_one_pass { "one pass cannot tell which" } else { "the passes vary too much to say which" };
+    let answer = format!("{enough} of the peak ({peak}) from {} on; {reason}", range(low, high));
     Answer::unknown("enough_block", block_question(first.pattern, op), answer)
 }
 
@@ -370,7 +384,7 @@ pub(super) fn queue_was_full(cells: usize) -> Answer {
 
 pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) -> String {
     format!(
-        "In {few} of them the end of a pass takes more than {} of the queue; a longer --time and more --bytes shorten it.",
+        "In {few} of them the queue empties for more than {} of the pass; use a longer --time and more --bytes.",
         Share(1.0 - mostly.0)
     )
 }
@@ -492,6 +506,12 @@ impl DriftText {
         let Interval { low, high } = self.interval;
         with_change_range(SpeedChange(self.ratio), SpeedChange(low), SpeedChange(high))
     }
+
+    /// `41% slower to 15% faster`.
+    fn range(&self) -> String {
+        let Interval { low, high } = self.interval;
+        change_range(SpeedChange(low), SpeedChange(high))
+    }
 }
 
 pub(super) fn drive_stayed_the_same() -> Answer {
@@ -509,11 +529,7 @@ pub(super) fn drive_changed(worst: &DriftText) -> Answer {
 }
 
 pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
-    let answer = format!(
-        "{} were {} in the last round than in the first; too uncertain to call",
-        operations(worst.op),
-        worst.change()
-    );
+    let answer = format!("unclear; first to last round, {} {}", operations(worst.op), worst.range());
     Answer::unknown("drift", "Drift", answer)
 }
 
@@ -563,7 +579,14 @@ pub(super) fn left_out(reason: &str) -> String {
 pub(super) struct TableRow {
     pub(super) peak: Peak,
     pub(super) pattern: Pattern,
-    pub(super) enough_block: Option<Size>,
+    /// The smallest and the largest that it may be.
+    pub(super) enough_block: Option<(Size, Size)>,
+}
+
+/// `16 KiB`, `4–64 KiB?`.
+fn enough_cell((low, high): (Size, Size)) -> String {
+    let mark = if low == high { "" } else { "?" };
+    format!("{}{mark}", range(low, high))
 }
 
 pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
@@ -577,7 +600,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
             at(peak.fastest),
             digits(peak.iops.0),
             at(peak.busiest),
-            enough_block.map_or_else(|| MISSING.to_owned(), |size| size.to_string()),
+            enough_block.map_or_else(|| MISSING.to_owned(), enough_cell),
         ]);
     }
     table
@@ -623,7 +646,9 @@ mod tests {
 
     #[test]
     fn peaks_say_where_they_are() {
-        let read = Peak { op: READ, rate: Rate(493e6), fastest: LARGE, iops: Iops(57_600.0), busiest: SMALL };
+        let interval = Some(Interval { low: 490e6, high: 496e6 });
+        let (rate, iops) = (Rate(493e6), Iops(57_600.0));
+        let read = Peak { op: READ, rate, interval, fastest: LARGE, iops, busiest: SMALL };
         assert_eq!(
             text(&peak(&read)),
             "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
@@ -636,6 +661,8 @@ mod tests {
             summary(&[Peak { busiest: LARGE, ..read }]),
             "Peak read 493 MB/s and 57,600 IOPS (1 MiB sequential, QD4)."
         );
+        let wide = Peak { interval: Some(Interval { low: 400e6, high: 586e6 }), busiest: LARGE, ..read };
+        assert_eq!(summary(&[wide]), "Peak read 493 MB/s (400–586) and 57,600 IOPS (1 MiB sequential, QD4).");
         assert_eq!(
             text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
             "Block size, sequential read: 1 MiB reaches 90% of the peak (456 MB/s of 488 MB/s)."
@@ -653,6 +680,21 @@ mod tests {
             text(&depth_does_not_help(SMALL, READ, at(1, 20_000.0), at(32, 20_100.0))),
             "Queue depth for reads: 4 KiB random reads gain nothing from a deeper queue: 20,000 IOPS at QD1, 20,100 at QD32."
         );
+    }
+
+    #[test]
+    fn one_pass_is_not_blamed_for_varying() {
+        let open = |is_one_pass| {
+            let range = (Size(4 << 10), Size(64 << 10));
+            text(&enough_block_is_open(LARGE, READ, Share(0.9), range, Rate(279e6), is_one_pass))
+        };
+        assert_eq!(
+            open(true),
+            "Block size, sequential read: 90% of the peak (279 MB/s) from 4–64 KiB on; one pass cannot tell which."
+        );
+        assert!(open(false).contains("vary too much"), "{}", open(false));
+        assert_eq!(enough_cell((Size(4 << 10), Size(64 << 10))), "4–64 KiB?");
+        assert_eq!(enough_cell((Size(16 << 10), Size(16 << 10))), "16 KiB");
     }
 
     #[test]
@@ -705,6 +747,11 @@ mod tests {
         assert_eq!(
             text(&drive_changed(&drift)),
             "Drift: reads were 12% slower (10–14%) in the last round than in the first."
+        );
+        let wide = DriftText { interval: Interval { low: 0.59, high: 1.15 }, ..drift };
+        assert_eq!(
+            text(&drift_is_open(&wide)),
+            "Drift: unclear; first to last round, reads 41% slower to 15% faster."
         );
         assert_eq!(
             queue_exceeds_span(Size(8 << 20), &[16, 32], Size(64 << 20)),

@@ -171,7 +171,7 @@ fn refusals_have_the_number_that_the_protocol_says_and_the_connection_lives() {
         let data = ask(&mut rig, &mut client, c::READ, 0, 0, size as u32, &[]).data;
         assert!(data == [bytes(4096, 5), bytes(CAPACITY - 4096, 0)].concat(), "nothing else was written");
         let notes = rig.server.notes();
-        assert!(notes.len() == 5 && notes[4].ends_with("(nothing more is noted of it)"), "{notes:?}");
+        assert!(notes.len() == 5 && notes[4].ends_with("(further lines suppressed)"), "{notes:?}");
     }
 }
 

@@ -216,7 +216,7 @@ fn fall_steadiness_and_recovery_are_told_apart() {
 
     let stays = phases(|name| if slow(name) || name.starts_with("recover") { 50e6 } else { 100e6 });
     assert_eq!(standing(&stays, "idle_recovery"), Some(Standing::Info));
-    assert!(stays.summary.contains("After idle time it has 50%"), "{}", stays.summary);
+    assert!(stays.summary.contains("Idle time does not restore it"), "{}", stays.summary);
 
     let falling = phases(|name| match name.split(' ').nth(1).filter(|_| name.starts_with("steady")) {
         Some(number) => 100e6 / (1.0 + number.trim_end_matches(':').parse::<f64>().unwrap()),

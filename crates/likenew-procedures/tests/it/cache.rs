@@ -83,8 +83,8 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
     assert!(read.answer.contains("40.0× direct reads"), "{}", read.answer);
     assert_eq!(
         findings.summary,
-        "The drive itself: 200 MB/s sequential read, 200 MB/s write. Repeated reads (8,000 MB/s) and unflushed \
-         writes (8,000 MB/s) come from RAM."
+        "Direct I/O: 200 MB/s sequential read, 200 MB/s write. Repeated reads are served from RAM (8,000 MB/s); \
+         unflushed writes only reach RAM (8,000 MB/s)."
     );
     assert!(findings.overview.answers.is_empty(), "the table says the rest");
     assert_eq!(findings.overview.table.as_ref().unwrap().rows.len(), 6, "null levels are left out");

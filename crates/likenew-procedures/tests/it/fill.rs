@@ -84,7 +84,7 @@ fn a_pause_is_found_with_its_file_and_place() {
         bytes_per_s: 75e6,
         pause: if file == 7 { pause } else { Nanos::ZERO },
     });
-    assert_eq!(standing(&findings, "stalls", "1 stall,"), Some(Standing::Problem));
+    assert_eq!(standing(&findings, "stalls", "1 ("), Some(Standing::Problem));
     let stall = &findings.tables["stalls"][0];
     assert_eq!(stall["file"], 8);
     // The four writes in flight when the pause began have all waited; the first of them gives the address.

@@ -15,9 +15,11 @@ use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Offset;
 use likenew_core::recorder::Recorder;
 use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::segment::Segment;
+use likenew_core::system_error;
 use likenew_core::target::{Geometry, Target};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
@@ -402,11 +404,11 @@ fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<Str
     let Some(segment) = evidence.segments.iter().find(|segment| failed(segment, refusal.op)) else {
         return faults;
     };
-    let error = io::Error::from_raw_os_error(refusal.errno).to_string();
+    let error = system_error::reason_of(refusal.errno);
     let names_error = |sentence: &String| {
         sentence.contains(&error)
             && sentence.contains(refusal.op.name())
-            && sentence.contains(&format!("offset {}", segment.refused_ios[0].offset))
+            && sentence.contains(&format!("offset {}", Offset(segment.refused_ios[0].offset)))
     };
     let is_reported = findings.answers.iter().any(|answer| {
         answer.id == "not_measured"

@@ -185,7 +185,7 @@ fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_reported() {
     assert_eq!(answer(&findings, "write_cluster"), None);
     assert_answer(&findings, "random_write_model", Standing::Info, "access time + length/throughput,");
     assert_answer(&findings, "random_read_depth_model", Standing::Info, "8 requests at once");
-    assert_answer(&findings, "steadiness", Standing::Good, "repeated measurements differ by");
+    assert_answer(&findings, "steadiness", Standing::Good, "repeats differ by");
     assert!(findings.answers.iter().all(|answer| !answer.id.contains("zones")), "{:#?}", findings.answers);
     let table = findings.overview.table.as_ref().unwrap();
     assert_eq!(table.rows.len(), 4, "{table:?}");

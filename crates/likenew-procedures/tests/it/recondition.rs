@@ -62,7 +62,7 @@ fn an_objection_removes_a_step() {
     assert!(reason(step_plan, "trim").starts_with("possible; not run"));
     assert!(
         reason(step_plan, "discard-unused")
-            .contains("confirm that the 3 GiB outside of partitions holds nothing")
+            .contains("the 3 GiB outside of partitions may hold data")
     );
     let plan = &findings.answers[0];
     assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite, rewrite"));

@@ -7,8 +7,8 @@ use std::fmt::Display;
 pub(crate) const MOUNT_TRACEFS: &str = "mount the kernel's tracing file system";
 pub(crate) const WRITE_TRACE: &str = "write the trace";
 pub(crate) const READ_TRACE_BUFFERS: &str = "read the buffers of a tracing instance";
-pub(crate) const WAIT_FOR_INSTANCES: &str = "wait for other programs that make tracing instances";
-pub(crate) const MAKE_INSTANCE: &str = "make a tracing instance";
+pub(crate) const WAIT_FOR_INSTANCES: &str = "wait for other programs that create tracing instances";
+pub(crate) const MAKE_INSTANCE: &str = "create a tracing instance";
 pub(crate) const OPEN_TRACE_BUFFERS: &str = "open the buffers of a tracing instance";
 pub(crate) const CHANGE_DIRECT_IO: &str = "change between direct and buffered I/O";
 pub(crate) const OPEN_SCRATCH: &str = "open the scratch folder";
@@ -16,8 +16,8 @@ pub(crate) const DELETE_TEMPORARY_FILES: &str = "delete temporary files";
 pub(crate) const SYNC_FILE_SYSTEM: &str = "sync the file system";
 pub(crate) const FLUSH: &str = "flush written data";
 pub(crate) const DROP_CACHE: &str = "drop written data from the page cache";
-pub(crate) const ASK_DEVICE_SIZE: &str = "ask for the size of a device";
-pub(crate) const LOOK_AT_OPENED: &str = "look at the opened file";
+pub(crate) const ASK_DEVICE_SIZE: &str = "read the size of a device";
+pub(crate) const LOOK_AT_OPENED: &str = "examine the opened file";
 pub(crate) const LIST_DEVICES: &str = "list the block devices in /sys/block";
 pub(crate) const SET_UP_IO_URING: &str = "set up io_uring (or use --engine posix)";
 pub(crate) const CONTINUE_IO_URING: &str = "continue with io_uring (or use --engine posix)";
@@ -39,7 +39,7 @@ pub(crate) fn search(path: impl Display) -> String {
 }
 
 pub(crate) fn make(path: impl Display) -> String {
-    format!("make {path}")
+    format!("create {path}")
 }
 
 pub(crate) fn open_path(path: impl Display) -> String {
@@ -79,7 +79,7 @@ pub(crate) fn remove_folder(path: impl Display) -> String {
 }
 
 pub(crate) fn look_at_marker(path: impl Display) -> String {
-    format!("look at the marker in {path}")
+    format!("examine the marker in {path}")
 }
 
 pub(crate) fn read_marker(path: impl Display) -> String {
@@ -91,15 +91,15 @@ pub(crate) fn find_drive(path: impl Display) -> String {
 }
 
 pub(crate) fn ask_size(path: impl Display) -> String {
-    format!("ask for the size of {path}")
+    format!("read the size of {path}")
 }
 
 pub(crate) fn ask_free_space(path: impl Display) -> String {
-    format!("ask for the free space of {path}")
+    format!("read the free space of {path}")
 }
 
 pub(crate) fn ask_place(path: impl Display) -> String {
-    format!("ask where {path} lies")
+    format!("find where {path} lies")
 }
 
 pub(crate) fn ask_namespace(path: impl Display) -> String {
@@ -123,13 +123,13 @@ pub(crate) fn format(path: impl Display) -> String {
 }
 
 pub(crate) fn look_at(path: impl Display) -> String {
-    format!("look at {path}")
+    format!("examine {path}")
 }
 
 // Verb phrases of `not_possible`, which puts "could not" before them and a path behind them.
 
 pub(crate) const READ: &str = "read";
-pub(crate) const LOOK_AT: &str = "look at";
+pub(crate) const LOOK_AT: &str = "examine";
 pub(crate) const OPEN_FILE_IN: &str = "open a file in";
 pub(crate) const OPEN_FOR_WRITING: &str = "open for writing";
 pub(crate) const CREATE_SCRATCH_IN: &str = "create a scratch folder in";
@@ -140,7 +140,7 @@ pub(crate) const OPEN: &str = "open";
 pub(crate) const REMOVE_TEMPORARY: &str = "remove the temporary file";
 pub(crate) const REMOVE_FOLDER: &str = "remove the folder";
 pub(crate) const WRITE_MARKER_IN: &str = "write a marker in";
-pub(crate) const ASK_BACKING_FILE: &str = "ask for the backing file of";
+pub(crate) const ASK_BACKING_FILE: &str = "find the backing file of";
 pub(crate) const WRITE_TO: &str = "write to";
 pub(crate) const SEARCH: &str = "search";
 pub(crate) const READ_MARKER_IN: &str = "read the marker in";
@@ -153,7 +153,7 @@ pub(crate) fn with_path(action: &str, path: impl Display) -> String {
 // ## Whole sentences of `not_possible`
 
 pub(crate) fn does_not_exist(path: impl Display) -> String {
-    format!("{path} does not exist: check the spelling, or create it first")
+    format!("{path} does not exist; check the spelling, or create it first")
 }
 
 pub(crate) fn read_only_file_system(action: &str, path: impl Display) -> String {
@@ -175,7 +175,7 @@ pub(crate) fn no_space_left(action: &str, path: impl Display) -> String {
 }
 
 pub(crate) fn circular_link(path: impl Display) -> String {
-    format!("{path} is a symbolic link that leads in a circle: give the path that it is meant for")
+    format!("{path} is a symbolic link that leads in a circle; give the path that it is meant for")
 }
 
 pub(crate) fn too_many_files(action: &str, path: impl Display) -> String {

@@ -16,7 +16,7 @@ pub(crate) fn not_changed(path: impl Display, reason: &str) -> String {
 }
 
 pub(crate) fn not_its_id(typed: &str, kind: &str, id: &str) -> String {
-    format!("\"{typed}\" is not its {kind}, which is \"{id}\"; if this is the right drive, give that")
+    format!("\"{typed}\" does not match; its {kind} is \"{id}\"")
 }
 
 pub(crate) fn kind_unknown(reason: &io::Error) -> String {
@@ -53,7 +53,7 @@ pub(crate) const WRITE_PROTECTED: &str =
     "it is write-protected; look for a switch on it, or use blockdev --setrw";
 
 pub(crate) fn partition_place_unknown(partition: &str) -> String {
-    format!("it is not known where {partition} is on it; start again")
+    format!("the position of {partition} on it is unknown; start again")
 }
 
 pub(crate) const FOLDER: &str = "a folder";

@@ -4,11 +4,10 @@ use std::fmt::Display;
 
 // ## Whole refusals
 
-pub(crate) const FORMAT_WITHOUT_ERASE: &str =
-    "a format without an erase (0) promises nothing; use 1 (user data) or 2 (key)";
+pub(crate) const FORMAT_WITHOUT_ERASE: &str = "erase 0 may leave data readable; use 1 (user data) or 2 (key)";
 
 pub(crate) fn not_an_erase(number: u8) -> String {
-    format!("{number} is not a kind of erase: use 1 (user data) or 2 (key)")
+    format!("{number} is not a kind of erase; use 1 (user data) or 2 (key)")
 }
 
 pub(crate) fn not_formatted(path: &str, reason: &str) -> String {
@@ -16,7 +15,7 @@ pub(crate) fn not_formatted(path: &str, reason: &str) -> String {
 }
 
 pub(crate) fn not_a_block_device(path: impl Display) -> String {
-    format!("{path} is not a block device: give a drive or partition")
+    format!("{path} is not a block device; give a drive or partition")
 }
 
 pub(crate) fn no_discards(path: &str) -> String {
@@ -60,7 +59,7 @@ pub(crate) const INVALID_FIELD: &str =
 pub(crate) const INTERNAL_ERROR: &str = "internal error of the drive; disconnect its power for a minute, \
     and check its health before trying again";
 pub(crate) const COMMAND_SEQUENCE: &str = "it expects another command first (command sequence); power it \
-    off and on, and try again; else discard the whole device";
+    off and on, and try again; otherwise discard the whole device";
 pub(crate) const LOCKED_BY_SECURITY: &str = "it is locked, or its security is in use: remove the drive's \
     password in the firmware settings first";
 pub(crate) const SANITIZING: &str =
@@ -68,8 +67,8 @@ pub(crate) const SANITIZING: &str =
 pub(crate) const NAMESPACE_WRITE_PROTECTED: &str =
     "the namespace is write-protected; remove that first (nvme set-feature, 84h)";
 pub(crate) const FORMATTING: &str = "a format is already running; wait until it has finished";
-pub(crate) const FORMAT_REFUSED: &str = "it refuses the format, though it is the one in use: its firmware \
-    may not support this kind of erase; try the other kind, or discard the whole device";
+pub(crate) const FORMAT_REFUSED: &str = "it refuses to format with its current LBA format: its firmware may \
+    not support this kind of erase; try the other kind, or discard the whole device";
 pub(crate) const FLASH_READ_ONLY: &str = "part of its flash is marked as read-only; check its health";
 pub(crate) const ACCESS_DENIED: &str = "access denied: a password or a lock is set; remove that first";
 pub(crate) const VENDOR_STATUS: &str = "the code is vendor-specific; look it up in the drive's manual, and \
@@ -114,7 +113,7 @@ pub(crate) const USB_BRIDGE: &str =
 pub(crate) const CONNECT_DIRECTLY: &str = "connect it to SATA or an M.2 slot";
 pub(crate) const NO_SUCH_COMMANDS: &str = "it does not support such commands";
 pub(crate) const DISCARD_OR_OVERWRITE: &str = "discard it, or overwrite it instead";
-pub(crate) const LOCK_UNKNOWN: &str = "it is not known whether it is locked";
+pub(crate) const LOCK_UNKNOWN: &str = "whether it is locked is unknown";
 pub(crate) const ROOT_ON_SATA: &str = "run it as root, with the drive on SATA";
 pub(crate) const LOCKED: &str = "it is locked by a password";
 pub(crate) const UNLOCK: &str = "unlock it with that password (hdparm --security-unlock)";
@@ -145,15 +144,15 @@ pub(crate) fn known_problem(reason: &str, source: &str) -> String {
 }
 
 pub(crate) fn temperature_unknown(reason: Option<&str>) -> String {
-    not_known("its temperature is not known", reason)
+    not_known("its temperature is unknown", reason)
 }
 
 pub(crate) fn health_unknown(reason: Option<&str>) -> String {
-    not_known("its health is not known", reason)
+    not_known("its health is unknown", reason)
 }
 
 pub(crate) fn model_unknown(reason: Option<&str>) -> String {
-    not_known("its model is not known", reason)
+    not_known("its model is unknown", reason)
 }
 
 fn not_known(sentence: &str, reason: Option<&str>) -> String {
@@ -183,9 +182,9 @@ pub(crate) fn format_plan(
     metadata_bytes: u16,
 ) -> String {
     let metadata =
-        if metadata_bytes > 0 { format!(" and {metadata_bytes} of metadata") } else { String::new() };
+        if metadata_bytes > 0 { format!(" and {metadata_bytes} B of metadata") } else { String::new() };
     format!(
-        "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} bytes{metadata}) as it is"
+        "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} B{metadata}), unchanged"
     )
 }
 

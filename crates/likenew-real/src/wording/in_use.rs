@@ -6,10 +6,7 @@ use std::io;
 // ## Clauses: who uses these bytes, and what to do
 
 pub(crate) fn unknown_use(reason: &str) -> String {
-    format!(
-        "it is not known whether it is in use, because {reason}; mount /proc and /sys first, or run it as \
-         root"
-    )
+    format!("whether it is in use is unknown: {reason}; mount /proc and /sys first, or run it as root")
 }
 
 pub(crate) fn held(subject: &str) -> String {
@@ -75,15 +72,15 @@ pub(crate) fn loop_attached_to_same_bytes(device: &str, name: &str) -> String {
 /// Its backing file is the target, or below it.
 pub(crate) fn loop_backing_unknown(device: &str) -> String {
     format!(
-        "the backing file of {device} cannot be determined; run it as root where losetup -l shows that, or \
-         detach the loop device first"
+        "the backing file of {device} cannot be determined; run as root outside the container, or \
+         detach the loop device"
     )
 }
 
 pub(crate) fn loop_may_share(device: &str) -> String {
     format!(
-        "the backing file of {device} cannot be determined and may share these bytes; run it as root where \
-         losetup -l shows that, or detach the loop device first"
+        "the backing file of {device} cannot be determined and may share these bytes; run as root outside \
+         the container, or detach the loop device"
     )
 }
 

@@ -24,7 +24,7 @@ pub(crate) const IMMUTABLE: &str = "it is immutable; allow changes first (chattr
 pub(crate) const APPEND_ONLY: &str = "it is append-only; allow changes first (chattr -a)";
 pub(crate) const VERITY: &str = "fs-verity protects it from any change";
 pub(crate) const COMPRESSED: &str =
-    "its file system compresses it, so rewritten data changes in place and length; copy it instead";
+    "its file system compresses it, so rewriting would move it; copy it instead";
 pub(crate) const RUNNING_OR_SWAP: &str = "it is a running program or swap; stop that first";
 pub(crate) const ACCESS_TIME_NEEDS_OWNER: &str =
     "only its owner and root may do this without changing its access time";

@@ -123,7 +123,7 @@ pub(crate) const PAGE_CACHE: &str = "the file system refuses direct I/O, so ever
     page cache: these numbers may be those of memory";
 pub(crate) const HAS_HOLES: &str =
     "this file has holes or is compressed: reads of holes do not reach the drive";
-pub(crate) const NO_IO: &str = "nothing was read or written: these are the limits of the instrument";
+pub(crate) const NO_IO: &str = "nothing was read or written: these are the limits of Likenew itself";
 pub(crate) const FILE_SYSTEM_UNKNOWN: &str =
     "the file system is unknown: /proc is missing or does not list it";
 pub(crate) const MEMORY: &str = "this is memory, not a drive";

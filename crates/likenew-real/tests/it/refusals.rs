@@ -35,7 +35,7 @@ fn what_is_no_drive_is_named() {
         (at("pipe"), ["a pipe (FIFO)", "give a folder"]),
         ("/dev/null".into(), ["a character device", "give a folder"]),
         (at("missing"), ["does not exist", "spelling"]),
-        (at("short/below"), ["short/below", "look at"]),
+        (at("short/below"), ["short/below", "examine"]),
     ] {
         match open(&path, Options::default()) {
             Err(lab_error) => says(&lab_error.to_string(), &words),

@@ -154,7 +154,10 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
     run("blockdev", &["--setrw", disk.name()]).unwrap();
     let space = UnusedSpace::at(disk.path()).unwrap();
     for wrong in ["", "disk.img", &format!("{} ", space.id.text)] {
-        says(&refusal(UnusedConsent::take(&space, &typed(wrong, &[]))), &["is not its backing file"]);
+        says(
+            &refusal(UnusedConsent::take(&space, &typed(wrong, &[]))),
+            &["does not match; its backing file is"],
+        );
     }
     {
         let other = File::open(disk.path()).unwrap();

@@ -137,7 +137,7 @@ fn a_write_that_fails_is_made_up_for() {
     let mut file = Vec::new();
     let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
     assert!(matches!(error, RefreshError::Write { offset, .. } if offset == 3 * CHUNK), "{error}");
-    assert!(error.to_string().contains("go on when the drive takes writes again"), "{error}");
+    assert!(error.to_string().contains("resume when the drive takes writes again"), "{error}");
     // Still so: the same again.
     let again =
         InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap_err();

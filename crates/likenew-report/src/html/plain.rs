@@ -127,7 +127,8 @@ fn whole_action(action: &Action) -> Markup {
 }
 
 fn whole_answer(answer: &Answer) -> Markup {
-    let is_short = answer.estimate.is_none()
+    let interval = wording::interval(answer);
+    let is_short = interval.is_none()
         && answer.evidence.is_empty()
         && answer.caveats.is_empty()
         && answer.actions.is_empty();
@@ -135,7 +136,7 @@ fn whole_answer(answer: &Answer) -> Markup {
         @if is_short { p { (mark(answer.standing)) (wording::answer(answer)) } } @else {
             details {
                 summary { (mark(answer.standing)) (wording::answer(answer)) }
-                @if let Some(estimate) = &answer.estimate { p { (wording::estimate(estimate)) } }
+                @if let Some(interval) = &interval { p { (interval) } }
                 @for sentence in &answer.evidence { p { (clean(sentence)) } }
                 @for sentence in &answer.caveats { p { (wording::caveat(sentence)) } }
                 @for action in &answer.actions { (whole_action(action)) }

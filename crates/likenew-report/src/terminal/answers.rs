@@ -37,11 +37,8 @@ impl Page {
     pub(super) fn whole_answer(&self, answer: &Answer) -> Vec<String> {
         let mut lines = self.marked(answer.standing, &wording::answer(answer), 0, usize::MAX);
         let blank = " ".repeat(INDENT);
-        // Most answers give their number and its interval already.
-        if let Some(estimate) = answer.estimate.as_ref().map(wording::estimate)
-            && !answer.answer.contains(&estimate)
-        {
-            lines.extend(self.wrap(&estimate, &blank, INDENT));
+        if let Some(interval) = wording::interval(answer) {
+            lines.extend(self.wrap(&interval, &blank, INDENT));
         }
         for sentence in &answer.evidence {
             lines.extend(self.wrap(&clean(sentence), &blank, INDENT));
@@ -91,7 +88,7 @@ fn first(at: usize, line: String, mark: &str, painted: &str) -> String {
 
 /// A command in lines that fit, all but the last with a backslash at the end, so that it can be pasted into a
 /// shell. Breaks only at spaces outside of quotes.
-fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
+pub(super) fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = vec![" ".repeat(indent)];
     for word in shell_words(command) {
         let line = lines.last_mut().expect("there is a first line");

@@ -9,17 +9,15 @@ use likenew_core::overview::{Lead, OverviewTable};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
+use super::answers::shell_lines;
 use crate::compare::{Group, Picture};
 use crate::document::Document;
 use crate::unit::clean;
 use crate::wording;
 
-/// From this many columns on a screen has fewer lines, because fewer lines are wrapped.
-const WIDE_FROM: usize = 100;
-/// Lines of a wide screen: a terminal of 80 by 25 with its prompt.
-const LINES_WIDE: usize = 24;
-/// Lines of a narrower one.
-const LINES_NARROW: usize = 30;
+/// Lines of a screen, the same at every width, so that a wider terminal never shows less. Chosen: most windows show as
+/// many.
+const LINES_MAX: usize = 30;
 /// Lines of a headline.
 const HEADLINE_MAX: usize = 6;
 /// Lines of each headline if there are several below each other.
@@ -30,10 +28,10 @@ const ANSWERS_MAX: usize = 8;
 const ANSWER_MAX: usize = 2;
 /// Lines of remarks below a table that comes first: it often says the same.
 const REMARKS_MAX: usize = 4;
-/// Rows of a table below its headings for which actions leave room.
+/// Rows of a table of several documents for which headlines leave room.
 const ROWS_MIN: usize = 4;
-/// The same for a table that comes first.
-const LEADING_ROWS_MIN: usize = 12;
+/// Lines of actions that a long table leaves room for: a heading, a command, its effect, and how many are left out.
+const ACTION_LINES_MIN: usize = 5;
 /// Most actions.
 const ACTIONS_MAX: usize = 4;
 /// Most lines about an action, below its command.
@@ -54,7 +52,7 @@ impl Page {
             [only] => self.screen_of_one(&only.document, details_command),
             _ => self.screen_of_several(group, details_command),
         };
-        lines.truncate(self.lines_max());
+        lines.truncate(LINES_MAX);
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
@@ -76,20 +74,17 @@ impl Page {
         text
     }
 
-    fn lines_max(&self) -> usize {
-        if self.width >= WIDE_FROM { LINES_WIDE } else { LINES_NARROW }
-    }
-
     fn screen_of_one(&self, document: &Document, details_command: Option<&str>) -> Vec<String> {
         let table = document.overview.table.as_ref().filter(|table| !table.rows.is_empty());
         let table_first = document.overview.lead == Lead::Table && table.is_some();
         let head = if table_first { self.remarks(document) } else { self.head(document, table.is_none()) };
         let last = self.last_line(details_command, wording::cost(document).as_deref());
-        let mut room = self.lines_max().saturating_sub(section(&head) + last.len());
+        let mut room = LINES_MAX.saturating_sub(section(&head) + last.len());
 
-        let rows_min = if table_first { LEADING_ROWS_MIN } else { ROWS_MIN };
-        let table_min = table.map_or(0, |table| 2 + table.rows.len().min(rows_min));
-        let actions = self.actions(document, room.saturating_sub(table_min));
+        // Rows come before all actions but the first, and the plot takes what is left.
+        let table_lines = table.map_or(0, |table| self.overview_table(table, LINES_MAX).len() + 1);
+        let for_actions = room.saturating_sub(table_lines).max(ACTION_LINES_MIN.min(room));
+        let actions = self.actions(document, for_actions);
         room = room.saturating_sub(section(&actions));
         let table = table.map_or_else(Vec::new, |table| self.table_within(table, room));
         room = room.saturating_sub(section(&table));
@@ -237,6 +232,8 @@ impl Page {
         self.picture_within(&picture, lines_max)
     }
 
+    /// The command that shows the rest, and what the run cost. A command that does not fit keeps all of its words, in
+    /// lines that can be pasted, and the cost follows on a line of its own.
     fn last_line(&self, details_command: Option<&str>, cost: Option<&str>) -> Vec<String> {
         let command = details_command.map(clean);
         let Some(text) = wording::last_line(command.as_deref(), cost) else { return Vec::new() };
@@ -244,7 +241,20 @@ impl Page {
         if text.width() <= self.text_width() {
             return vec![self.paint.faint(&text)];
         }
-        self.wrap_at_most(&text, "", 2, 2).iter().map(|line| self.paint.faint(line)).collect()
+        let mut lines = match wording::last_line(command.as_deref(), None) {
+            Some(line) if line.width() <= self.text_width() => vec![line],
+            _ => command.map_or_else(Vec::new, |command| self.details_lines(&command)),
+        };
+        if let Some(cost) = wording::last_line(None, cost) {
+            lines.extend(self.wrap_at_most(&cost, "", 2, 2));
+        }
+        lines.iter().map(|line| self.paint.faint(line)).collect()
+    }
+
+    fn details_lines(&self, command: &str) -> Vec<String> {
+        let mut lines = vec![wording::DETAILS.to_owned()];
+        lines.extend(shell_lines(command, 2, self.text_width()));
+        lines
     }
 
     /// A headline for each document, and the table that all have in common.
@@ -260,7 +270,7 @@ impl Page {
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }
         let table_min = if tables.is_empty() { 0 } else { 1 + 3 + ROWS_MIN };
-        let room = self.lines_max().saturating_sub(last.len() + 1 + table_min);
+        let room = LINES_MAX.saturating_sub(last.len() + 1 + table_min);
         let mut head: Vec<String> = headlines.iter().flatten().cloned().collect();
         if head.len() > room {
             head = headlines.iter().map(|lines| lines[0].clone()).collect();
@@ -270,7 +280,7 @@ impl Page {
             head.truncate(room - 1);
             head.push(self.paint.faint(&more));
         }
-        let room = self.lines_max().saturating_sub(head.len() + 1 + last.len() + 1);
+        let room = LINES_MAX.saturating_sub(head.len() + 1 + last.len() + 1);
         let table = tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room));
         join(vec![head, table, last])
     }

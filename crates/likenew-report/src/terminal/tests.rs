@@ -46,7 +46,7 @@ fn one_document_at_80_columns() {
     Sequential read 251 MB/s, write 77.2 MB/s; 4K random read QD1 21.4 MB/s.
 
     Sequential write: steady: all passes within 1.60%
-        77.2 MB/s (76.4–77.9)
+        Estimate: 77.2 MB/s (76.4–77.9)
         Five passes of SEQ1M Q8T1 write lie within 1.60% of their median, and none
         of them stalled for 50 ms or more.
         Caveat: Only incompressible data was written; a drive that compresses may be
@@ -95,7 +95,7 @@ fn two_documents_at_40_columns() {
 
     Sequential write: steady: all passes
     within 1.60%
-        77.2 MB/s (76.4–77.9)
+        Estimate: 77.2 MB/s (76.4–77.9)
         Five passes of SEQ1M Q8T1 write lie
         within 1.60% of their median, and
         none of them stalled for 50 ms or
@@ -118,7 +118,7 @@ fn two_documents_at_40_columns() {
     ✗ Writes run at 25% of new.
 
     ✗ Writes: 25% of new
-        25% (25–26)
+        Interval: 25–26%
         All four tests write slower than
         when new, by the same share.
         Reads are as fast as when new, so

@@ -1,16 +1,19 @@
 //! The result of the diagnosis: the headline, its cause, open symptoms, and the first screen.
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::drive;
 use likenew_core::findings::Findings;
 use likenew_core::old_files::OldFiles;
 use likenew_core::overview::{Lead, Overview};
 use likenew_core::shell::shell_quote;
+use likenew_core::units::Nanos;
 use likenew_diagnosis::{
-    Case, Diagnosis, FoundCause, Kind, Metric, MissingEvidence, OpenSymptom, Origin, Overall, Symptom,
+    Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
 use super::check_options::CatalogMatch;
-use super::wording::{self, Magnitude, Shortfall, Source, Speeds, Subject};
+use super::results::PauseLatencies;
+use super::wording::{self, Explained, Magnitude, Shortfall, Source, Speed, Speeds, Subject};
 
 /// Pieces of evidence for a cause that its answer lists, and of those against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
@@ -38,12 +41,43 @@ pub(super) struct Answers<'a> {
     pub(super) not_written: Option<&'a str>,
     /// Whether this was a thorough check, after which none is advised.
     pub(super) is_thorough: bool,
+    pub(super) longest_stall: Option<Nanos>,
+    pub(super) pauses: Option<PauseLatencies>,
 }
 
-/// The first action for the first cause that is not by design.
+/// Causes that do harm: neither by design, nor a sleep in pauses that only costs the first read after them.
+pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &FoundCause> {
+    let is_harmful = |found: &&FoundCause| found.descriptor.kind != Kind::ByDesign && !is_normal_sleep(found);
+    diagnosis.causes.iter().filter(is_harmful)
+}
+
+/// Whether a cause is power saving that shows in nothing but reads after pauses: every drive that sleeps does that.
+fn is_normal_sleep(found: &FoundCause) -> bool {
+    found.descriptor.name == POWER_SAVING && found.explains[..] == [Symptom::SlowAfterIdle]
+}
+
+/// The cause that is no problem by itself.
+const POWER_SAVING: &str = "power_saving";
+
+/// The first action for the first cause that does harm.
 pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
-    let causes = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
-    causes.flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
+    harmful_causes(diagnosis).flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
+}
+
+/// The metric that heads the answers of a check: of those that are a problem, the one that fell farthest.
+pub(super) fn worst_metric(case: &Case<'_>, diagnosis: &Diagnosis) -> Option<Metric> {
+    let answers = Answers {
+        case,
+        diagnosis,
+        baseline_date: None,
+        catalog_match: None,
+        old: None,
+        not_written: None,
+        is_thorough: false,
+        longest_stall: None,
+        pauses: None,
+    };
+    answers.worst_shortfall().map(|worst| worst.metric)
 }
 
 impl Answers<'_> {
@@ -52,7 +86,7 @@ impl Answers<'_> {
         let worst = self.worst_shortfall();
         let (summary, headline) = self.headline(worst);
         let mut answers = vec![self.with_limits(headline)];
-        answers.extend(self.diagnosis.causes.iter().map(|found| self.cause(found)));
+        answers.extend(self.causes(worst));
         answers.extend(self.diagnosis.open.iter().flat_map(|open| self.open(open, worst)));
         answers.extend(self.worth_a_look());
         answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
@@ -82,9 +116,8 @@ impl Answers<'_> {
 
     /// The problems: symptoms of causes that are not by design, and open symptoms below a reference.
     fn problems(&self) -> Vec<Symptom> {
-        let causes = self.diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
         // By cause, whose first symptom is its most typical one.
-        let explained = causes.flat_map(|found| {
+        let explained = harmful_causes(self.diagnosis).flat_map(|found| {
             let typical = found.descriptor.explains.iter().copied();
             typical.filter(|symptom| found.explains.contains(symptom))
         });
@@ -112,8 +145,13 @@ impl Answers<'_> {
             (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom, self.magnitude(*symptom)),
             (None, None) => self.headline_without_problem(),
         };
+        let state = match (problems.is_empty(), headline.standing) {
+            (false, _) => Speed::Slow,
+            (true, Standing::Good) => Speed::Healthy,
+            (true, _) => Speed::Unknown,
+        };
         match self.danger() {
-            Some(found) => (wording::with_danger(found, &summary, !problems.is_empty()), headline),
+            Some(found) => (wording::with_danger(found, &summary, state), headline),
             None => (summary, headline),
         }
     }
@@ -127,7 +165,9 @@ impl Answers<'_> {
         let measurements = self.case.measurements;
         match symptom {
             Symptom::SlowAfterIdle => measurements.idle_over_busy.map(|of| Magnitude::AfterPause(of.value)),
-            Symptom::Stalls => measurements.stalled_share.map(|of| Magnitude::Stalled(of.value)),
+            Symptom::Stalls => measurements
+                .stalled_share
+                .map(|of| Magnitude::Stalled { share: of.value, longest: self.longest_stall }),
             Symptom::FasterThanLink => self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value)),
             Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
             _ => None,
@@ -139,8 +179,8 @@ impl Answers<'_> {
         // Failed I/Os head every report by themselves.
         let open: Vec<Symptom> =
             self.oddities().map(|open| open.symptom).filter(|symptom| *symptom != Symptom::Errors).collect();
-        let by_design: Vec<Symptom> =
-            self.diagnosis.causes.iter().flat_map(|found| found.explains.iter().copied()).collect();
+        let made_so = self.diagnosis.causes.iter().filter(|found| !is_normal_sleep(found));
+        let by_design: Vec<Symptom> = made_so.flat_map(|found| found.explains.iter().copied()).collect();
         let is_compared = self.compared().any(|of| of.reference.origin != Origin::Link);
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
@@ -152,7 +192,8 @@ impl Answers<'_> {
                 None => wording::symptom_is_by_design(*first),
             };
         }
-        if self.diagnosis.overall == Overall::AsNew || (is_compared && self.case.measurements.errors > 0) {
+        // Failed I/Os and a drive that sleeps in pauses are answers of their own.
+        if self.is_compared_with_a_drive() {
             return self.healthy(speeds);
         }
         if self.compared().any(|of| of.reference.origin == Origin::SimulatedModel) {
@@ -169,7 +210,7 @@ impl Answers<'_> {
             self.compared().map(|of| of.reference.origin).filter(|of| *of != Origin::Link).collect();
         origins.dedup();
         let origin = if let [only] = origins[..] { Some(only) } else { None };
-        let (summary, answer) = wording::healthy(origin, speeds);
+        let (summary, answer) = wording::healthy(origin, self.least_below().as_ref(), speeds);
         let answer = match origin {
             Some(Origin::Baseline) => answer.caveat(wording::only_baseline_is_known()),
             _ => answer,
@@ -177,10 +218,31 @@ impl Answers<'_> {
         (summary, answer)
     }
 
+    /// Whether a reference other than a link or a model of its model shows that nothing is slow.
+    fn is_compared_with_a_drive(&self) -> bool {
+        self.compared().any(|of| !matches!(of.reference.origin, Origin::Link | Origin::SimulatedModel))
+    }
+
+    /// The metric farthest below its reference, if one is below what counts as equal to it. One that is too uncertain to be
+    /// compared says nothing.
+    fn least_below(&self) -> Option<Shortfall> {
+        let below = self.compared().filter(|of| {
+            of.reference.origin != Origin::Link
+                && of.share.value < wording::AS_FAST
+                && !is_open_comparison(of.share)
+        });
+        below.min_by(|one, other| one.share.value.total_cmp(&other.share.value))
+    }
+
+    /// A simulated drive is new in every run, so no check of it is a baseline.
     fn with_ways_to_compare(&self, answer: Answer) -> Answer {
-        let Some(site) = &self.case.site else { return answer.action(wording::give_rated_speeds()) };
+        let Some(site) = &self.case.site else { return answer };
         let command = format!("likenew check {}", shell_quote(site.target));
-        answer.action(wording::run_again_later(&command)).action(wording::give_rated_speeds())
+        let answer = match site.kind {
+            drive::Kind::Simulated => answer,
+            _ => answer.action(wording::run_again_later(&command)),
+        };
+        answer.action(wording::give_rated_speeds(&command))
     }
 
     fn speeds(&self) -> Speeds {
@@ -234,19 +296,52 @@ impl Answers<'_> {
         (slows_writes && !found.is_problem()).then_some(bytes as u64)
     }
 
-    fn cause(&self, found: &FoundCause) -> Answer {
+    /// The causes. Those of the headline are not named after their symptom again.
+    fn causes(&self, worst: Option<Shortfall>) -> Vec<Answer> {
+        let headline = match worst {
+            Some(worst) => Some(Symptom::Below(worst.metric)),
+            None => self.problems().first().copied(),
+        };
+        let mut is_explained = false;
+        let mut of = |found: &FoundCause| {
+            let explains_headline = headline.is_none_or(|symptom| found.explains.contains(&symptom));
+            let named = if explains_headline { headline } else { self.main_symptom(found) };
+            let explained = match named {
+                Some(symptom) if !explains_headline => Explained::Other(symptom),
+                _ if is_explained => Explained::HeadlineToo,
+                _ => Explained::Headline,
+            };
+            is_explained |= explains_headline;
+            self.cause(found, explained, named)
+        };
+        self.diagnosis.causes.iter().map(&mut of).collect()
+    }
+
+    /// What a cause mainly explains: the metric that fell farthest, or its first symptom.
+    fn main_symptom(&self, found: &FoundCause) -> Option<Symptom> {
+        let worst = self.worst_of(found.explains.clone()).map(|of| Symptom::Below(of.metric));
+        worst.or(found.explains.first().copied())
+    }
+
+    /// `named` is the symptom that the question or the headline names.
+    fn cause(&self, found: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
         let is_by_design = found.descriptor.kind == Kind::ByDesign;
-        let standing = if is_by_design { Standing::Info } else { Standing::Problem };
-        let mut answer = wording::cause(found, standing, self.diagnosis.causes.len() == 1);
+        let is_sleep = is_normal_sleep(found);
+        let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
+        let mut answer = match self.pauses.filter(|_| is_sleep) {
+            Some(pauses) => wording::power_saving(found, pauses.ratio(), pauses.after_pause, pauses.busy),
+            None => wording::cause(found, standing, explained),
+        };
         if is_by_design {
             answer = answer.with_evidence(wording::never_faster());
         }
         let telling = found.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
         answer.evidence.extend(telling.take(EVIDENCE_MAX).map(|item| item.sentence.clone()));
-        if let [_, others @ ..] = &found.explains[..]
-            && !others.is_empty()
-        {
-            answer = answer.with_evidence(wording::also_explains(others));
+        let named = named.or(found.explains.first().copied());
+        let others = found.explains.iter().copied().filter(|symptom| Some(*symptom) != named);
+        let others: Vec<Symptom> = others.collect();
+        if !others.is_empty() {
+            answer = answer.with_evidence(wording::also_explains(&others));
         }
         let against = found.evidence_against.iter().take(AGAINST_MAX);
         answer.evidence.extend(against.map(|item| wording::evidence_against(&item.sentence)));
@@ -255,7 +350,9 @@ impl Answers<'_> {
             .extend(found.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
         let missing = self.deciding(&found.missing_evidence).take(AGAINST_MAX);
         answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action)));
-        answer.actions.clone_from(&found.actions);
+        // Nothing has to be done about it, so only commands are of use.
+        let is_of_use = |action: &&Action| !is_sleep || action.command.is_some();
+        answer.actions.extend(found.actions.iter().filter(is_of_use).cloned());
         answer
     }
 
@@ -276,7 +373,7 @@ impl Answers<'_> {
                 if !is_headline {
                     answers.push(wording::also_slow(&missed));
                 }
-                wording::cause_of_shortfall(missed.metric, &rivals, is_headline)
+                wording::cause_of_shortfall(missed.metric, &rivals, is_headline, self.case.facts.is_some())
             }
             None => wording::open_symptom(open.symptom, &rivals),
         };
@@ -288,13 +385,19 @@ impl Answers<'_> {
     /// Open symptoms without a metric below its reference. A link's speed is only a limit, so a metric far
     /// below it counts as one of these.
     fn oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
-        self.diagnosis.open.iter().filter(|open| !matches!(open.symptom, Symptom::Below(_)))
+        // Spans are compared with those of a new drive; without one, designs differ too much.
+        let is_comparable =
+            move |symptom: Symptom| symptom != Symptom::SlowOverWideSpan || !self.case.normal.is_empty();
+        self.diagnosis
+            .open
+            .iter()
+            .filter(move |open| !matches!(open.symptom, Symptom::Below(_)) && is_comparable(open.symptom))
     }
 
     /// Those of them for the first screen: beside a problem with a known cause, only those with a likely
     /// cause.
     fn listed_oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
-        let is_explained = self.diagnosis.causes.iter().any(|found| found.descriptor.kind != Kind::ByDesign);
+        let is_explained = harmful_causes(self.diagnosis).next().is_some();
         self.oddities().filter(move |open| {
             !is_explained || open.rivals.iter().any(|(_, chance)| *chance >= LISTED_CHANCE_MIN)
         })
@@ -388,20 +491,190 @@ impl Answers<'_> {
         };
         let mut table = wording::table(heading);
         for (metric, measured) in &self.case.measurements.metrics {
-            let mut cells = vec![metric.words().to_owned(), metric.format_value(measured.value)];
             let compared = self.shortfall(*metric);
+            let is_wide = compared.is_some_and(|of| wording::is_wide(of.share));
+            let mut cells = vec![metric.words().to_owned(), wording::value_cell(*metric, *measured, is_wide)];
             if heading.is_some() {
                 let of = |of: Shortfall| wording::reference_cell(*metric, &of.reference, origins.len() > 1);
                 cells.push(compared.map_or_else(String::new, of));
             }
-            table.push_with_share(cells, compared.map(|of| of.share.value));
+            // A bar is a claim.
+            let share = compared.map(|of| of.share).filter(|share| !is_open_comparison(*share));
+            table.push_with_share(cells, share.map(|share| share.value));
         }
         Some(table)
     }
+}
+
+/// Whether it is wide and includes "as fast as the reference".
+fn is_open_comparison(share: Measured) -> bool {
+    wording::is_wide(share) && share.low < 1.0 && share.high > 1.0
 }
 
 fn by_design(found: &FoundCause) -> Answer {
     let mut answer = wording::by_design(found);
     answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_diagnosis::{Measurements, Overall, Reference, Site, by_name};
+
+    use super::*;
+
+    fn found(name: &str, explains: &[Symptom]) -> FoundCause {
+        FoundCause {
+            descriptor: by_name(name).expect("it is a cause").descriptor(),
+            chance: 0.97,
+            explains: explains.to_vec(),
+            evidence_for: Vec::new(),
+            evidence_against: Vec::new(),
+            missing_evidence: Vec::new(),
+            actions: vec![Action::new("leave", "Leave it"), Action::new("set", "Set it").command("echo")],
+            blocked: Vec::new(),
+            statement: format!("{name} is at work"),
+        }
+    }
+
+    fn diagnosis(causes: Vec<FoundCause>) -> Diagnosis {
+        let overall = if causes.is_empty() { Overall::AsNew } else { Overall::Slow };
+        Diagnosis { overall, causes, latent: Vec::new(), design: Vec::new(), open: Vec::new() }
+    }
+
+    /// Findings of metrics with these shares of a new drive, and the intervals of both.
+    fn findings(metrics: &[(Metric, Measured)], is_compared: bool, diagnosis: &Diagnosis) -> Findings {
+        let measurements = Measurements { metrics: metrics.to_vec(), ..Measurements::default() };
+        let reference =
+            |metric| Reference { metric, origin: Origin::Simulated, value: 100e6, repeatability: 0.0 };
+        let all = metrics.iter().map(|(metric, _)| reference(*metric));
+        let references: Vec<Reference> = all.filter(|_| is_compared).collect();
+        let site = Site {
+            target: "sim:x",
+            kind: drive::Kind::Simulated,
+            trims: true,
+            writable: true,
+            free_bytes: None,
+            used_bytes: 1 << 30,
+            facts: None,
+            feasibility: None,
+        };
+        let case = Case {
+            measurements: &measurements,
+            facts: None,
+            delta: None,
+            references: &references,
+            normal: &[],
+            site: Some(site),
+        };
+        let answers = Answers {
+            case: &case,
+            diagnosis,
+            baseline_date: None,
+            catalog_match: None,
+            old: None,
+            not_written: None,
+            is_thorough: false,
+            longest_stall: None,
+            pauses: Some(PauseLatencies {
+                after_pause: Nanos::from_micros(5200),
+                busy: Nanos::from_micros(139),
+            }),
+        };
+        answers.findings()
+    }
+
+    fn narrow(value: f64) -> Measured {
+        Measured::with_interval(value, 0.01)
+    }
+
+    const READ: Metric = Metric::SequentialRead;
+    const RANDOM: Metric = Metric::RandomRead;
+
+    #[test]
+    fn causes_are_named_by_the_metric_of_the_headline_only_where_they_do_not_explain_it() {
+        let [read, random] = [READ, RANDOM].map(Symptom::Below);
+        let causes = vec![
+            found("lazy_volume", &[read, random]),
+            found("token_bucket", &[read, random]),
+            found("fragmentation", &[read]),
+        ];
+        let metrics = [(READ, narrow(36e6)), (RANDOM, narrow(3e6))];
+        let findings = findings(&metrics, true, &diagnosis(causes));
+        let questions: Vec<&str> = findings.answers.iter().map(|answer| &*answer.question).collect();
+        assert_eq!(
+            questions[..4],
+            ["Speed", "Cause", "Another cause", "Cause of slow sequential reads"],
+            "{:#?}",
+            findings.answers
+        );
+        assert_eq!(findings.answers[1].evidence, ["It also explains: slow sequential reads."]);
+    }
+
+    #[test]
+    fn a_drive_that_wakes_after_a_pause_is_healthy() {
+        let sleep = found("power_saving", &[Symptom::SlowAfterIdle]);
+        let findings = findings(&[(READ, narrow(100e6))], true, &diagnosis(vec![sleep]));
+        assert_eq!(findings.summary, "Reads are as fast as new: 100 MB/s; writes were not tested.");
+        assert!(!findings.found_problem());
+        let sleep = &findings.answers[1];
+        assert_eq!(
+            (&*sleep.question, &*sleep.answer),
+            (
+                "Power saving",
+                "a read after a pause takes 5.20 ms instead of 139 µs (37.4×); normal, and under load nothing sleeps"
+            )
+        );
+        assert!(sleep.actions.iter().all(|action| action.command.is_some()), "{:?}", sleep.actions);
+    }
+
+    #[test]
+    fn a_danger_stands_before_a_speed_that_is_healthy() {
+        let mut measured = found("host_memory", &[]);
+        measured.evidence_for.push(likenew_diagnosis::EvidenceItem {
+            name: "wide",
+            sentence: "Reads over the whole drive take 1.57×.".into(),
+            chance: 1.0,
+            bits: 3.0,
+            is_measured: true,
+        });
+        let diagnosis = Diagnosis { latent: vec![measured], ..diagnosis(Vec::new()) };
+        let findings = findings(&[(READ, narrow(100e6))], true, &diagnosis);
+        assert!(
+            findings.summary.ends_with("host_memory is at work. No metric is slow."),
+            "{}",
+            findings.summary
+        );
+        let other = findings.answers.iter().find(|answer| answer.question == "Other problem").unwrap();
+        assert_eq!(other.answer, "host_memory is at work", "a measured effect is one");
+    }
+
+    #[test]
+    fn as_fast_as_new_begins_at_95_percent() {
+        let summary =
+            |share: f64| findings(&[(READ, narrow(share * 100e6))], true, &diagnosis(Vec::new())).summary;
+        assert!(summary(0.96).contains("as fast as new"), "{}", summary(0.96));
+        assert!(summary(0.9).ends_with("sequential reads at 90% of new."), "{}", summary(0.9));
+    }
+
+    #[test]
+    fn what_is_too_uncertain_to_compare_has_a_range_and_no_bar() {
+        let wide = Measured::new(31e6, 5e6, 210e6);
+        let slow = Measured::new(31e6, 15e6, 60e6);
+        let metrics = [(READ, wide), (Metric::SequentialWrite, slow), (RANDOM, narrow(100e6))];
+        let findings = findings(&metrics, true, &diagnosis(Vec::new()));
+        let rows = findings.overview.table.unwrap().rows;
+        assert_eq!((&*rows[0].cells[1], rows[0].share), ("31.0 MB/s (5.00–210)", None));
+        assert_eq!((&*rows[1].cells[1], rows[1].share), ("31.0 MB/s (15.0–60.0)", Some(0.31)));
+        assert!(rows[2].share.is_some());
+    }
+
+    #[test]
+    fn a_check_of_a_simulated_drive_is_no_baseline() {
+        let findings = findings(&[(READ, narrow(100e6))], false, &diagnosis(Vec::new()));
+        let actions: Vec<&str> = findings.answers[0].actions.iter().map(|action| &*action.id).collect();
+        assert_eq!(actions, ["give_rated"]);
+        let command = findings.answers[0].actions[0].command.as_deref();
+        assert_eq!(command, Some("likenew check sim:x --advertised read=…,write=…"));
+    }
 }

@@ -60,6 +60,19 @@ pub(super) struct CheckResults<'a> {
     evidence: &'a Evidence,
 }
 
+/// Latencies of small reads after a pause and right after another read, at the same quantile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PauseLatencies {
+    pub(super) after_pause: Nanos,
+    pub(super) busy: Nanos,
+}
+
+impl PauseLatencies {
+    pub(super) fn ratio(self) -> f64 {
+        self.after_pause.0 as f64 / self.busy.0 as f64
+    }
+}
+
 /// A lasting drop of sequential writes.
 struct Knee {
     at_bytes: Measured,
@@ -241,21 +254,25 @@ impl<'a> CheckResults<'a> {
         measured_from(&ratios)
     }
 
+    fn idle_ratio(&self) -> Option<Measured> {
+        let ratio = self.pauses()?.ratio();
+        (ratio.is_finite() && ratio > 0.0).then(|| Measured::with_interval(ratio, SINGLE_VALUE_ERROR))
+    }
+
     /// From quantiles, because single long latencies are stalls; and from the one that grew least, because
     /// reads of blank addresses are of another kind while waking up affects all.
-    fn idle_ratio(&self) -> Option<Measured> {
-        let latencies = |name: &str| -> Option<Vec<f64>> {
+    pub(super) fn pauses(&self) -> Option<PauseLatencies> {
+        let latencies = |name: &str| -> Option<Vec<Nanos>> {
             let samples = &self.segment(name)?.samples;
-            let mut all: Vec<f64> =
-                samples.iter().map(|sample| sample.done.since(sample.sent).0 as f64).collect();
-            all.sort_by(f64::total_cmp);
+            let mut all: Vec<Nanos> = samples.iter().map(|sample| sample.done.since(sample.sent)).collect();
+            all.sort();
             Some(all).filter(|all| !all.is_empty())
         };
         let (paused, busy) = (latencies(PAUSED_READS)?, latencies(SMALL_READS)?);
-        let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
-        let ratios = PAUSED_QUANTILES.map(|share| at(&paused, share) / at(&busy, share));
-        let least = ratios.into_iter().min_by(f64::total_cmp)?;
-        (least.is_finite() && least > 0.0).then(|| Measured::with_interval(least, SINGLE_VALUE_ERROR))
+        let at = |sorted: &[Nanos], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+        let pairs = PAUSED_QUANTILES
+            .map(|share| PauseLatencies { after_pause: at(&paused, share), busy: at(&busy, share) });
+        pairs.into_iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()))
     }
 
     /// The fastest of the shifted small writes over those without a shift.
@@ -397,6 +414,13 @@ impl<'a> CheckResults<'a> {
             all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }
         (all > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / all).min(1.0), 0.3))
+    }
+
+    /// The longest I/O of all that stalled.
+    pub(super) fn longest_stall(&self) -> Option<Nanos> {
+        let segments = self.usable_segments().filter(|segment| !segment.workload.is_rest());
+        let stalled = segments.filter(|segment| stalled_ns(segment) > 0.0);
+        stalled.flat_map(|segment| &segment.slowest).map(|sample| sample.done.since(sample.sent)).max()
     }
 
     /// Over the sequential reads that last for seconds, so that clock ticks do not matter.
@@ -584,9 +608,11 @@ mod tests {
             let share = CheckResults::new(&evidence).stalled_share().unwrap().value;
             let truth = 80.0 / (519.0 + 80.0);
             assert!((share / truth - 1.0).abs() < 0.005, "{stalls}: {share} is not {truth}");
+            assert_eq!(CheckResults::new(&evidence).longest_stall(), Some(Nanos(80 * MS)));
         }
         let calm = evidence(vec![segment(LOAD, 0, (0..60_000).map(|_| MS))]);
         assert_eq!(CheckResults::new(&calm).stalled_share(), None);
+        assert_eq!(CheckResults::new(&calm).longest_stall(), None);
     }
 
     #[test]

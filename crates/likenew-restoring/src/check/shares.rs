@@ -69,7 +69,12 @@ pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, findings: &mut Find
         let rows_left: Vec<&Share> = shares.iter().filter(|share| !share.is_explained_by(&shares)).collect();
         let rated: Vec<Rated> = rows_left
             .iter()
-            .map(|share| Rated { metric: share.metric, now: share.now, advertised: share.advertised })
+            .map(|share| Rated {
+                metric: share.metric,
+                now: share.now,
+                advertised: share.advertised,
+                compressible: share.speed_of_zeros().filter(|_| share.share() < RATED_SHARE_OK),
+            })
             .collect();
         let evidence = rows_left.iter().flat_map(|share| share.evidence(compresses_to));
         let answer = evidence.fold(wording::rated_share(&rated), Answer::with_evidence);
@@ -156,6 +161,11 @@ impl Share {
         evidence
     }
 
+    /// The speed of zeros, where data matters.
+    fn speed_of_zeros(&self) -> Option<f64> {
+        self.zeros.filter(|zeros| *zeros > 1.0).map(|zeros| self.now * zeros)
+    }
+
     fn data(&self, compresses_to: Option<f64>) -> Option<String> {
         let zeros = self.zeros.filter(|zeros| *zeros > 1.0)?;
         let yours = compresses_to.and_then(|share| Some((share, self.share_for_files(share)?)));
@@ -173,7 +183,8 @@ impl Share {
 
     fn through_link(&self) -> Option<String> {
         let (link, through) = (self.link?, self.link_share()?);
-        (1.0 - through >= PART).then(|| wording::lost_to_link(self.metric, 1.0 - through, link))
+        let without = self.new.map(|(new, _)| new).filter(|new| *new > link);
+        (1.0 - through >= PART).then(|| wording::limited_by_link(self.metric, link, without))
     }
 
     fn row(&self, compresses_to: Option<f64>) -> ShareRow {
@@ -253,7 +264,12 @@ mod tests {
         let product: f64 = parts.into_iter().map(left).product();
         assert!((product - 90.0 / 500.0).abs() < 1e-9, "{row:?}");
         let evidence = &found.answers[0].evidence;
-        for words in ["costs 50%, as zeros get", "25% lost since", "the link costs 40%", "unexplained"] {
+        for words in [
+            "writes 50% slower than zeros",
+            "25% below new",
+            "limited by the link to 300 MB/s",
+            "unexplained",
+        ] {
             assert!(evidence.iter().any(|sentence| sentence.contains(words)), "no {words} in {evidence:?}");
         }
     }
@@ -268,7 +284,7 @@ mod tests {
         ];
         let fallen = findings(&[(write, 60e6), (long, 12e6)], 1.0, &references);
         assert!(fallen.answers[0].answer.contains("sustained write 20% (12.0 MB/s of 60.0 MB/s)"));
-        assert!(fallen.answers[0].evidence[0].contains("80% lost since"));
+        assert!(fallen.answers[0].evidence[0].contains("80% below new"));
         let even = findings(&[(write, 30e6), (long, 30e6)], 1.0, &references);
         assert!(!even.answers[0].answer.contains("sustained"), "{}", even.answers[0].answer);
         assert_eq!(even.tables["shares"].len(), 2);

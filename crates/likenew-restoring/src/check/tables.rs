@@ -2,11 +2,12 @@
 
 use likenew_core::answer::Action;
 use likenew_core::findings::Findings;
-use likenew_diagnosis::{ActionNotes, Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, notes};
+use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, notes};
 use likenew_procedure_support::rows::row;
 use serde::Serialize;
 
 use super::check_options::MetricName;
+use super::wording;
 
 #[derive(Serialize)]
 struct CauseRow {
@@ -31,6 +32,7 @@ struct MetricRow {
 #[derive(Serialize)]
 struct IndicatorRow {
     indicator: Indicator,
+    description: &'static str,
     value: f64,
     low: f64,
     high: f64,
@@ -39,13 +41,10 @@ struct IndicatorRow {
 #[derive(Serialize)]
 struct FixRow<'a> {
     cause: &'static str,
-    action: &'a str,
     description: &'a str,
     command: Option<&'a str>,
-    undo: Option<&'a str>,
-    risk: &'static str,
+    loses: &'static str,
     cost: &'static str,
-    check: &'static str,
 }
 
 #[derive(Serialize)]
@@ -53,7 +52,8 @@ struct EvidenceRow<'a> {
     cause: &'static str,
     evidence: &'static str,
     sentence: &'a str,
-    bits: f64,
+    speaks: &'static str,
+    times_as_likely: f64,
 }
 
 /// Adds the tables that have rows.
@@ -62,7 +62,8 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     let metrics = case.measurements.metrics.iter();
     let indicators = Indicator::ALL.into_iter().filter_map(|indicator| {
         let Measured { value, low, high } = indicator.value_in(case.measurements)?;
-        Some(row(IndicatorRow { indicator, value, low, high }))
+        let description = wording::indicator(indicator);
+        Some(row(IndicatorRow { indicator, description, value, low, high }))
     });
     let fixes = named().flat_map(|found| found.actions.iter().map(|action| row(fix_row(found, action))));
     let evidence = named().flat_map(|found| {
@@ -72,7 +73,9 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
                 cause: found.descriptor.name,
                 evidence: item.name,
                 sentence: &item.sentence,
-                bits: item.bits,
+                speaks: wording::speaks(item.bits),
+                // How many times as probable the observation is if the cause is there, or if it is not.
+                times_as_likely: item.bits.abs().exp2(),
             })
         })
     });
@@ -117,15 +120,11 @@ fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> MetricR
 }
 
 fn fix_row<'a>(found: &FoundCause, action: &'a Action) -> FixRow<'a> {
-    let ActionNotes { risk, cost, check } = notes(action);
     FixRow {
         cause: found.descriptor.name,
-        action: &action.id,
         description: &action.why,
         command: action.command.as_deref(),
-        undo: action.undo.as_deref(),
-        risk,
-        cost,
-        check,
+        loses: wording::loses(action.loses),
+        cost: notes(action).cost,
     }
 }

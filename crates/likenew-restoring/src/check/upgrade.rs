@@ -132,7 +132,7 @@ impl UpgradeOptions {
         let input = UpgradeInput { options: &options, fix, mix_names: mix_names.as_deref() };
         let answers = input.answers();
         if let Some(first) = answers.first() {
-            findings.summary = wording::upgrade_summary(&findings.summary, &first.answer);
+            findings.summary = wording::upgrade_summary(&findings.summary, first);
         }
         // For a single candidate the summary says everything.
         if answers.len() > 1 {

@@ -2,13 +2,13 @@
 
 pub(super) mod workload_names;
 
-use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::answer::{Action, Answer, Loss, Standing};
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, digits, range, with_range};
 use likenew_core::units::Nanos;
-use likenew_diagnosis::{FoundCause, Measured, Metric, Origin, Reference, Symptom};
-use likenew_procedure_support::wording::{capitalize, lowercase_first};
+use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
+use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 
 // What it is for, and what it writes
 
@@ -50,11 +50,29 @@ impl Shortfall {
         format!(
             "{}, {} of {} ({})",
             self.metric.format_value(self.value),
-            Share(self.share.value),
+            share_text(self.share),
             self.reference.origin.words(),
             self.metric.format_value(self.reference.value)
         )
     }
+}
+
+/// Half of the interval of a share, over the share, from which its value alone would mislead. Chosen: readers compare values that
+/// differ by a quarter.
+const WIDE: f64 = 0.25;
+
+/// Whether the interval of a share is so wide that its value alone would mislead.
+pub(super) fn is_wide(share: Measured) -> bool {
+    share.high > share.value * (1.0 + WIDE) || share.low < share.value * (1.0 - WIDE)
+}
+
+/// `26%`; `about 30%` where more digits would claim too much.
+fn share_text(share: Measured) -> String {
+    if !is_wide(share) || share.value <= 0.0 {
+        return Share(share.value).to_string();
+    }
+    let digit = 10_f64.powf(share.value.log10().floor());
+    format!("about {}", Share((share.value / digit).round() * digit))
 }
 
 /// Sequential speeds, as far as they were measured.
@@ -81,6 +99,21 @@ const SLOW: &str = "slow";
 const HEALTHY: &str = "healthy";
 const UNDECIDED: &str = "undecided";
 const SPEED: &str = "Speed";
+/// Share of a reference, as a ratio, from which a metric counts as fast as it. Chosen: checks repeat to a few percent.
+pub(super) const AS_FAST: f64 = 0.95;
+
+/// What a symptom answers, where it is no speed.
+fn question(symptom: Symptom) -> &'static str {
+    match symptom {
+        Symptom::WrongData => "Data integrity",
+        Symptom::Errors => "Failed I/Os",
+        Symptom::Stalls => "Stalls",
+        Symptom::SlowAfterIdle => "Latency after idle",
+        Symptom::FasterThanLink | Symptom::RepeatReadFaster => "Cache",
+        Symptom::BackgroundIo => "Other I/O",
+        _ => SPEED,
+    }
+}
 
 pub(super) fn metric_is_slow(of: &Shortfall) -> (String, Answer) {
     let kind = if of.metric.op() == Op::Read { "Reads" } else { "Writes" };
@@ -104,8 +137,8 @@ fn with_share(answer: Answer, share: Measured) -> Answer {
 pub(super) enum Magnitude {
     /// Latency of reads after a pause over that of others.
     AfterPause(f64),
-    /// Share of the time in stalls.
-    Stalled(f64),
+    /// Share of the time in stalls, and the longest of them.
+    Stalled { share: f64, longest: Option<Nanos> },
     /// The fastest reads over the speed of the link.
     OverLink(f64),
     /// Sectors that read back wrong.
@@ -118,14 +151,20 @@ impl Magnitude {
             Self::AfterPause(ratio) => {
                 format!("reads after a pause take {} as long as others", Factor(ratio))
             }
-            Self::Stalled(share) => {
-                format!("the drive stalls: it answers nothing for {} of the time", Share(share))
+            Self::Stalled { share, longest: Some(longest) } => {
+                format!(
+                    "the drive stalls: it does not respond {} of the time (longest stall {longest})",
+                    Share(share)
+                )
+            }
+            Self::Stalled { share, longest: None } => {
+                format!("the drive stalls: it does not respond {} of the time", Share(share))
             }
             Self::OverLink(ratio) => {
                 format!("some reads reach {} the link's limit, so a cache served them", Factor(ratio))
             }
             Self::WrongSectors(sectors) => {
-                format!("{} sectors did not read back as they were written", Number(sectors as f64))
+                format!("{} did not read back as written", count(sectors, "sector"))
             }
         }
     }
@@ -133,16 +172,22 @@ impl Magnitude {
 
 pub(super) fn symptom_is_a_problem(symptom: Symptom, magnitude: Option<Magnitude>) -> (String, Answer) {
     let words = magnitude.map_or_else(|| symptom.words(), Magnitude::words);
-    (format!("{}.", capitalize(&words)), Answer::problem(SLOW, SPEED, words))
+    (format!("{}.", capitalize(&words)), Answer::problem(SLOW, question(symptom), words))
 }
 
 pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
     let words = symptom.words();
-    (format!("By design, {words}."), Answer::info(SLOW, SPEED, format!("by design, {words}")))
+    (format!("By design, {words}."), Answer::info(SLOW, question(symptom), format!("by design, {words}")))
 }
 
-/// `origin` is the reference of all metrics, if they have the same one.
-pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer) {
+/// `origin` is the reference of all metrics, if they have the same one; `least` the one farthest below it, if any is.
+pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested: Speeds) -> (String, Answer) {
+    if let Some(least) = least {
+        let (speeds, metric) = (tested.words(), least.metric.plural());
+        let (share, of) = (Share(least.share.value), least.reference.origin.words());
+        let text = format!("not slow: {speeds}; {metric} at {share} of {of}");
+        return (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text));
+    }
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
         Some(Origin::Simulated) => "as fast as new",
@@ -162,8 +207,7 @@ pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer
 }
 
 pub(super) fn only_baseline_is_known() -> &'static str {
-    "Whether the baseline was as fast as it should be is unknown. Rated speeds would tell: \
-     --advertised read=550MB/s,write=520MB/s."
+    "Whether the baseline was as fast as it should be is unknown; --advertised compares with rated speeds."
 }
 
 pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer) {
@@ -176,26 +220,20 @@ pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer)
 
 pub(super) fn only_model_is_known(speeds: Speeds) -> (String, Answer) {
     let speeds = speeds.words();
-    (
-        format!(
-            "{}. That is at least half of a simulated new drive of its model; no closer reference is known.",
-            capitalize(&speeds)
-        ),
-        Answer::unknown(
-            UNDECIDED,
-            SPEED,
-            format!("{speeds}; at least half of a simulated new drive of its model"),
-        ),
-    )
+    let text = format!("{speeds}: at least 50% of a simulated new drive of this model; no closer reference");
+    (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text))
 }
 
+/// For a real drive, whose checks are kept.
 pub(super) fn run_again_later(command: &str) -> Action {
-    Action::new("check_again", "Run it again later: a saved run is the baseline of the next ones")
+    Action::new("check_again", "Saved as the baseline: run the same check again later to see a change")
         .command(command)
 }
 
-pub(super) fn give_rated_speeds() -> Action {
-    Action::new("give_rated", "Or give its rated speeds: --advertised read=550MB/s,write=520MB/s")
+/// `command` up to the speeds, which only the owner knows.
+pub(super) fn give_rated_speeds(command: &str) -> Action {
+    Action::new("give_rated", "Compare with the rated speeds on its data sheet, such as 3500MB/s")
+        .command(format!("{command} --advertised read=…,write=…"))
 }
 
 /// `compared` is whether every metric reached its reference.
@@ -204,40 +242,54 @@ pub(super) fn worth_a_look_headline(
     compared: bool,
     speeds: Speeds,
 ) -> (String, Answer) {
-    let things = match symptoms.len() {
-        1 => "one thing is".to_owned(),
-        count => format!("{count} things are"),
-    };
     let titles = titles(symptoms);
+    if compared {
+        let text = format!("not slow, but worth a look: {titles}");
+        return (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text));
+    }
     let speeds = speeds.words();
-    let summary = if compared {
-        format!("No metric is slow, but {things} worth a look: {titles}.")
-    } else {
-        format!(
-            "{}. No reference, so neither slow nor fast; {things} worth a look: {titles}.",
-            capitalize(&speeds)
-        )
-    };
-    (summary, Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; {titles}")))
+    (
+        format!("{}; no reference to compare with. Worth a look: {titles}.", capitalize(&speeds)),
+        Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; no reference to compare with; {titles}")),
+    )
+}
+
+/// A drive that sleeps in pauses, which costs nothing under load. The latencies are medians.
+pub(super) fn power_saving(found: &FoundCause, ratio: f64, after_pause: Nanos, busy: Nanos) -> Answer {
+    let answer = format!(
+        "a read after a pause takes {after_pause} instead of {busy} ({}); normal, and under load nothing sleeps",
+        Factor(ratio)
+    );
+    Answer::info(cause_id(found), "Power saving", answer)
+}
+
+/// What a check found of the speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speed {
+    Slow,
+    Healthy,
+    Unknown,
 }
 
 /// A cause that endangers the drive: said after a speed problem, or first if there is none.
-pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> String {
+pub(super) fn with_danger(found: &FoundCause, summary: &str, state: Speed) -> String {
     let statement = &found.statement;
-    if is_slow {
-        format!("{summary} Also: {statement}.")
-    } else {
-        format!("{}: {statement}. {summary}", capitalize(found.descriptor.title))
+    match state {
+        Speed::Slow => format!("{summary} Also: {statement}."),
+        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found.descriptor.title)),
+        Speed::Healthy => {
+            format!("{}: {statement}. No metric is slow.", capitalize(found.descriptor.title))
+        }
     }
 }
 
 pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) -> String {
     format!(
-        "{} pieces of {} files that are {} days old are read {} as fast as new data.",
-        Number(pieces as f64),
-        Number(files as f64),
+        "{} from {}, {} days old, read at {} of the speed of new data.",
+        count(pieces as u64, "piece"),
+        count(files, "file"),
         range(days.0, days.1),
-        Factor(speed)
+        Share(speed)
     )
 }
 
@@ -258,17 +310,28 @@ pub(super) fn too_small(area: u64, least: u64) -> String {
 }
 
 pub(super) fn virtual_disk(provider: &str) -> String {
-    format!("This is a virtual disk ({provider}): nothing can be said of the medium behind it.")
+    format!("This is a virtual disk ({provider}); its medium is unknown.")
 }
 
 // Causes
 
-/// `is_only` is whether no other cause was found, so that none competes with it.
-pub(super) fn cause(found: &FoundCause, standing: Standing, is_only: bool) -> Answer {
+/// What a cause explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Explained {
+    /// The symptom of the headline.
+    Headline,
+    /// The symptom of the headline, which a more likely cause explains, too.
+    HeadlineToo,
+    /// Another symptom.
+    Other(Symptom),
+}
+
+pub(super) fn cause(found: &FoundCause, standing: Standing, explained: Explained) -> Answer {
     let text = format!("{} ({} likely)", found.statement, Share(found.chance));
-    let question = match found.explains.first().filter(|_| !is_only) {
-        Some(symptom) => format!("Cause of {}", symptom.title()),
-        None => "Cause".to_owned(),
+    let question = match explained {
+        Explained::Headline => "Cause".to_owned(),
+        Explained::HeadlineToo => "Another cause".to_owned(),
+        Explained::Other(symptom) => format!("Cause of {}", symptom.title()),
     };
     Answer::new(cause_id(found), question, text, standing)
 }
@@ -278,7 +341,7 @@ pub(super) fn cause_id(found: &FoundCause) -> String {
 }
 
 pub(super) fn never_faster() -> &'static str {
-    "It was so on its first day: nothing is broken."
+    "New drives do this, too."
 }
 
 pub(super) fn also_explains(symptoms: &[Symptom]) -> String {
@@ -290,7 +353,7 @@ pub(super) fn evidence_against(sentence: &str) -> String {
 }
 
 pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
-    format!("Would help, but is not possible now: {why} ({reason}).")
+    format!("{why} would help, but not now: {reason}.")
 }
 
 pub(super) fn to_confirm(action: &Action) -> String {
@@ -302,10 +365,17 @@ pub(super) fn to_confirm(action: &Action) -> String {
 
 pub(super) fn latent(found: &FoundCause) -> Answer {
     let id = cause_id(found);
-    if found.is_problem() {
-        Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
-    } else {
-        Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
+    // What was measured of it is an effect, even if no metric is slow.
+    let shows = found.evidence_for.iter().any(|item| item.is_measured);
+    match (found.is_problem(), shows) {
+        (true, true) => Answer::problem(id, "Other problem", found.statement.clone()),
+        (true, false) => {
+            Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
+        }
+        (false, true) => Answer::info(id, "Also found", format!("{}; no metric is slow", found.statement)),
+        (false, false) => {
+            Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
+        }
     }
 }
 
@@ -338,11 +408,9 @@ pub(super) fn cause_of_shortfall(
     metric: Metric,
     rivals: &[(&'static str, f64)],
     is_headline: bool,
+    knows_facts: bool,
 ) -> Answer {
-    let text = match list_rivals(rivals) {
-        Some(rivals) => format!("unknown; candidates: {rivals}"),
-        None => "unknown; no known cause fits".into(),
-    };
+    let text = likely_cause(rivals, knows_facts);
     let question =
         if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
@@ -354,9 +422,9 @@ pub(super) fn cause_of_shortfall(
 }
 
 pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> Answer {
-    let text = match list_rivals(rivals) {
-        Some(rivals) => format!("cause unknown; candidates: {rivals}"),
-        None => "no known cause fits".into(),
+    let text = match likely_cause(rivals, true) {
+        text if text.starts_with("unknown") => format!("cause {text}"),
+        text => text,
     };
     Answer::unknown(symptom.name(), capitalize(symptom.title()), text)
 }
@@ -366,10 +434,23 @@ pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
     Answer::unknown(WORTH_A_LOOK, format!("{} things worth a look", symptoms.len()), titles)
 }
 
-fn list_rivals(rivals: &[(&'static str, f64)]) -> Option<String> {
-    let each: Vec<String> =
-        rivals.iter().map(|(title, chance)| format!("{title} ({})", Share(*chance))).collect();
-    (!each.is_empty()).then(|| each.join(", "))
+/// Probability from which one of several causes is called the likely one: more likely than all others together.
+const PROBABLE: f64 = 0.5;
+
+/// `rivals` with their probabilities, the most likely first. Without facts of the drive, nothing but the measurements speaks for one.
+fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> String {
+    let unknown =
+        if knows_facts { "unknown" } else { "unknown, as the system reports nothing about the drive" };
+    let each = |(title, chance): &(&'static str, f64)| format!("{title} ({})", Share(*chance));
+    match rivals {
+        [] => format!("{unknown}; no known cause fits"),
+        [(title, chance), ..] if *chance >= PROBABLE => format!("probably {title} ({})", Share(*chance)),
+        [only] => format!("{unknown}; maybe {}", each(only)),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(each).collect();
+            format!("{unknown}; {} or {}", first.join(", "), each(last))
+        }
+    }
 }
 
 // References
@@ -413,9 +494,7 @@ pub(super) fn compared_with(sources: &[Source<'_>]) -> Answer {
 }
 
 pub(super) fn checks_vary(factor: f64) -> String {
-    format!(
-        "From check to check its results vary by a factor of about {factor:.1}, so smaller differences are no drop."
-    )
+    format!("Earlier checks differ by about {factor:.1}×, so smaller changes do not count.")
 }
 
 /// `heading` names the references, if there are any.
@@ -423,11 +502,54 @@ pub(super) fn table(heading: Option<&str>) -> OverviewTable {
     OverviewTable::new(["", "now"].into_iter().chain(heading))
 }
 
+/// A value with its range, where that is too wide for the value alone.
+pub(super) fn value_cell(metric: Metric, measured: Measured, is_wide: bool) -> String {
+    let of = |value: f64| metric.format_value(value);
+    if is_wide {
+        with_range(of(measured.value), of(measured.low), of(measured.high))
+    } else {
+        of(measured.value)
+    }
+}
+
 pub(super) const MIXED_REFERENCES: &str = "reference";
 
 pub(super) fn reference_cell(metric: Metric, reference: &Reference, names_origin: bool) -> String {
     let value = metric.format_value(reference.value);
     if names_origin { format!("{value} ({})", reference.origin.heading()) } else { value }
+}
+
+// Tables
+
+/// What an action loses, as its answer has it.
+pub(super) fn loses(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Nothing => "nothing",
+        Loss::DeletedFiles => "deleted files",
+        Loss::Everything => "everything",
+    }
+}
+
+/// Which way a piece of evidence with a weight of `bits` speaks.
+pub(super) fn speaks(bits: f64) -> &'static str {
+    if bits < 0.0 { "against" } else { "for" }
+}
+
+pub(super) fn indicator(indicator: Indicator) -> &'static str {
+    match indicator {
+        Indicator::NewOverOldData => "new vs old data, sequential reads",
+        Indicator::NewOverOldDataRandom => "new vs old data, 4K random reads",
+        Indicator::MedianOverSlowest => "median vs slowest region",
+        Indicator::RepeatOverFirst => "second vs first read of slow regions",
+        Indicator::WideOverNarrow => "4K read latency, whole drive vs a few MiB",
+        Indicator::IdleOverBusy => "4K read latency, after a pause vs under load",
+        Indicator::AlignedOverShifted => "4K write latency, aligned vs shifted",
+        Indicator::WriteCliff => "write speed, before vs after the cliff",
+        Indicator::RestedOverLoaded => "read speed, after a rest vs under load",
+        Indicator::BurstOverFlat => "4K read rate, first burst vs flat end",
+        Indicator::ReadScatter => "variation of sequential reads (std. dev. / mean)",
+        Indicator::StalledShare => "share of the time in stalls",
+    }
 }
 
 // Share of the rated speed
@@ -438,73 +560,76 @@ pub(super) struct Rated {
     pub(super) metric: Metric,
     pub(super) now: f64,
     pub(super) advertised: f64,
+    /// The speed of zeros, where data matters.
+    pub(super) compressible: Option<f64>,
 }
 
 /// The result of the check, then that of the upgrade.
-pub(super) fn upgrade_summary(check: &str, upgrade: &str) -> String {
-    format!("{check} Upgrade: {upgrade}.")
+pub(super) fn upgrade_summary(check: &str, upgrade: &Answer) -> String {
+    format!("{check} {}.", answer_as_sentence(upgrade)).trim_start().to_owned()
+}
+
+/// `Upgrade to X: 96% less waiting`.
+fn answer_as_sentence(answer: &Answer) -> String {
+    format!("{}: {}", answer.question, answer.answer)
 }
 
 pub(super) fn rated_share(of: &[Rated]) -> Answer {
-    let each = of.iter().map(|Rated { metric, now, advertised }| {
-        format!(
-            "{} {} ({} of {})",
-            metric.words(),
-            Share(now / advertised),
-            metric.format_value(*now),
-            metric.format_value(*advertised)
-        )
+    let each = of.iter().map(|Rated { metric, now, advertised, compressible }| {
+        let (name, share) = (metric.words(), Share(now / advertised));
+        let (now, advertised) = (metric.format_value(*now), metric.format_value(*advertised));
+        match compressible.map(|zeros| metric.format_value(zeros)) {
+            Some(zeros) => format!("{name} {share} ({now} of {advertised}; compressible data {zeros})"),
+            None => format!("{name} {share} ({now} of {advertised})"),
+        }
     });
     Answer::info("rated_share", "Share of rated speed", each.collect::<Vec<_>>().join(", "))
 }
 
 /// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.
 pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<(f64, f64)>) -> String {
-    let (name, zeros) = (capitalize(metric.words()), metric.format_value(zeros));
+    let (lost, zeros) = (Share(lost), metric.format_value(zeros));
+    let verb = if metric.op() == Op::Read { "reads" } else { "writes" };
     match yours {
         Some((compresses_to, speed)) => format!(
-            "{name}: random data costs {}, as zeros get {zeros}; your files compress to {} and get about {}.",
-            Share(lost),
+            "Incompressible data {verb} {lost} slower than zeros ({zeros}); your files compress to {} and reach about {}.",
             Share(compresses_to),
             metric.format_value(speed)
         ),
-        None => format!(
-            "{name}: random data, like pictures and archives, costs {}, as zeros get {zeros}.",
-            Share(lost)
-        ),
+        None => {
+            format!("Incompressible data (photos, archives) {verb} {lost} slower than zeros ({zeros}).")
+        }
     }
 }
 
+/// The speed that was lost since `origin`, whose value is `new`.
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
     let since = if origin == Origin::Baseline { "its baseline" } else { "new" };
-    format!(
-        "{}: {} lost since {since} ({}).",
-        capitalize(metric.words()),
-        Share(lost),
-        metric.format_value(new)
-    )
+    format!("{}: {} below {since} ({}).", capitalize(metric.words()), Share(lost), metric.format_value(new))
 }
 
 pub(super) fn use_costs_nothing(metric: Metric) -> String {
     format!("{}: nothing lost since new.", capitalize(metric.words()))
 }
 
-pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
-    format!(
-        "{}: the link costs {}, as it carries {} at most.",
-        capitalize(metric.words()),
-        Share(lost),
-        metric.format_value(link)
-    )
+/// `without` is the speed that the drive reaches on a faster link, if known.
+pub(super) fn limited_by_link(metric: Metric, link: f64, without: Option<f64>) -> String {
+    let (name, link) = (capitalize(metric.words()), metric.format_value(link));
+    match without.map(|without| metric.format_value(without)) {
+        Some(without) => format!("{name}: limited by the link to {link}; {without} without it."),
+        None => format!("{name}: limited by the link to {link}."),
+    }
 }
 
 /// `new_is_known` is whether the speed of a new drive is known.
 pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> String {
     let (name, lost) = (capitalize(metric.words()), Share(lost));
     if new_is_known {
-        format!("{name}: {lost} is unexplained; a new one does not reach its rated speed here either.")
+        format!(
+            "{name}: {lost} of the rated speed is unexplained; a new drive does not reach it here either."
+        )
     } else {
-        format!("{name}: {lost} is unexplained; use may be part of it, as its speed when new is unknown.")
+        format!("{name}: {lost} of the rated speed is unexplained; its speed when new is unknown.")
     }
 }
 
@@ -516,16 +641,20 @@ pub(super) enum Work<'a> {
     /// A recorded day of this length.
     Recording(Nanos),
     /// Published I/O of these applications.
-    Applications(&'a str),
+    Applications(&'a [String]),
     /// The same work, without a name.
     Same,
 }
+
+/// Most applications that a sentence names.
+const NAMED_MAX: usize = 2;
 
 impl Work<'_> {
     fn words(self) -> String {
         match self {
             Self::Recording(elapsed) => format!("in the recorded {elapsed}"),
-            Self::Applications(names) => format!("in the published I/O of {names}"),
+            Self::Applications(names) if names.len() <= NAMED_MAX => format!("in {}", list(names)),
+            Self::Applications(names) => format!("in {}", count(names.len() as u64, "application")),
             Self::Same => "in the same work".into(),
         }
     }
@@ -539,37 +668,71 @@ pub(super) enum Worth {
     Undecided,
 }
 
-pub(super) fn upgrade(drive: &str, worth: Worth, saved_ns: f64, work: Work<'_>) -> Answer {
-    let (span, work) = (Nanos(saved_ns.abs().round() as u64), work.words());
-    let change =
-        if saved_ns >= 0.0 { format!("saves {span} of waiting") } else { format!("adds {span} of waiting") };
+/// What a drive that is not worth its price falls short of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bar {
+    /// Share of the recorded time that has to be saved.
+    OfTime(f64),
+    /// Share of the waiting that has to go.
+    OfWaiting(f64),
+    /// What a fix of this drive saves.
+    Fix,
+}
+
+impl Bar {
+    fn words(self) -> String {
+        match self {
+            Self::OfTime(share) => format!("saves under {} of the recorded time", Share(share)),
+            Self::OfWaiting(share) => format!("below {}", Share(share)),
+            Self::Fix => "a fix of this drive saves about as much".into(),
+        }
+    }
+}
+
+/// `now_ns` and `with_ns` are the waiting on this drive and on the other one.
+pub(super) fn upgrade(
+    drive: &str,
+    worth: Worth,
+    bar: Bar,
+    (now_ns, with_ns): (f64, f64),
+    work: Work<'_>,
+) -> Answer {
+    let saved = 1.0 - with_ns / now_ns.max(1.0);
+    let change = match saved {
+        saved if saved >= 0.0 => format!("{} less waiting", Share(saved)),
+        saved if saved > -1.0 => format!("{} more waiting", Share(-saved)),
+        saved => format!("{} as much waiting", Factor(1.0 - saved)),
+    };
+    let [now, with] = [now_ns, with_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
+    let change = format!("{change} {} ({now} → {with})", work.words());
+    let question = upgrade_to(drive);
     match worth {
-        Worth::Yes => Answer::info(UPGRADE, "Upgrade", format!("{drive} pays off: it {change} {work}")),
-        Worth::No => {
-            Answer::info(UPGRADE, "Upgrade", format!("{drive} does not pay off: it {change} {work}"))
+        Worth::Yes => Answer::info(UPGRADE, question, change),
+        Worth::No if saved >= 0.0 => {
+            Answer::info(UPGRADE, question, format!("{change}; not worth it ({})", bar.words()))
         }
-        Worth::Undecided => {
-            Answer::unknown(UPGRADE, "Upgrade", format!("{drive} {change} {work}; too uncertain to call"))
-        }
+        Worth::No => Answer::info(UPGRADE, question, format!("{change}; not worth it")),
+        Worth::Undecided => Answer::unknown(UPGRADE, question, format!("{change}; too uncertain to call")),
     }
 }
 
 pub(super) const UPGRADE: &str = "upgrade";
 
-pub(super) fn upgrade_unknown(drive: &str) -> Answer {
-    Answer::unknown(
-        UPGRADE,
-        "Upgrade",
-        format!("can't tell whether {drive} pays off: how long programs waited for this drive is unknown"),
-    )
+fn upgrade_to(drive: &str) -> String {
+    format!("Upgrade to {drive}")
+}
+
+/// `reason` is a clause.
+pub(super) fn upgrade_unknown(drive: &str, reason: &str) -> Answer {
+    Answer::unknown(UPGRADE, upgrade_to(drive), format!("unknown, because {reason}"))
 }
 
 pub(super) fn applications_unfinished() -> &'static str {
-    "The applications did not finish on this drive."
+    "the applications did not finish on this drive"
 }
 
 pub(super) fn recording_without_latencies() -> &'static str {
-    "The recording does not say how long its I/Os took."
+    "the trace has no latencies"
 }
 
 /// `busy_ns` is given if writes add to the waiting.
@@ -596,7 +759,7 @@ fn waiting(blocking_ns: f64, busy_ns: Option<f64>) -> String {
 
 pub(super) fn saved_share(low: f64, high: f64, worth: f64) -> String {
     format!(
-        "That saves {} of the recorded time; from {} on it pays off.",
+        "That saves {} of the recorded time; from {} on an upgrade counts as worth it.",
         range(Share(low), Share(high)),
         Share(worth)
     )
@@ -604,7 +767,7 @@ pub(super) fn saved_share(low: f64, high: f64, worth: f64) -> String {
 
 pub(super) fn remaining_share(low: f64, high: f64, most: f64) -> String {
     format!(
-        "{} of the waiting remains. A drive counts as paying off at {} or less, because the share of this work in a day is unknown.",
+        "{} of the waiting remains; at {} or less an upgrade counts as worth it.",
         range(Share(low), Share(high)),
         Share(most)
     )
@@ -620,13 +783,18 @@ pub(super) fn slowest_ios(p99: (u64, u64), max: (u64, u64)) -> String {
     )
 }
 
-pub(super) fn cheaper_fix(drive: &str, fix: &str, saved_ns: f64, beyond_ns: f64) -> String {
-    let more = if beyond_ns >= 0.0 { "more" } else { "less" };
-    format!(
-        "A fix is cheaper and saves up to {} ({fix}); {drive} saves {} {more} than that, which decides.",
-        Nanos(saved_ns.abs().round() as u64),
-        Nanos(beyond_ns.abs().round() as u64)
-    )
+/// What a fix of this drive saves, and what the other drive saves beyond that.
+pub(super) fn cheaper_fix(drive: &str, fix: &str, worth: Worth, saved_ns: f64, beyond_ns: f64) -> String {
+    let [saved, beyond] = [saved_ns, beyond_ns].map(|ns| Nanos(ns.abs().round() as u64));
+    match (worth, beyond_ns >= 0.0) {
+        (Worth::Yes | Worth::Undecided, true) => {
+            format!("A fix ({fix}) saves up to {saved}; {drive} saves another {beyond}.")
+        }
+        (Worth::No, true) => {
+            format!("Fix it first: {fix} saves up to {saved}; {drive} would save only {beyond} more.")
+        }
+        (_, false) => format!("Fix it first: {fix} saves up to {saved}, {beyond} more than {drive}."),
+    }
 }
 
 pub(super) fn candidate_is_simulated(drive: &str, fill_percent: Option<f64>) -> String {
@@ -657,23 +825,28 @@ pub(super) fn addresses_scaled(drive: &str, fit_is_known: bool) -> String {
     }
 }
 
-pub(super) fn best_upgrade(drive: &str, next: &str, worth: Worth, low_ns: f64, high_ns: f64) -> Answer {
-    let saved = range(Nanos(low_ns.max(0.0).round() as u64), Nanos(high_ns.max(0.0).round() as u64));
-    match worth {
-        Worth::Yes => {
-            Answer::info("best_upgrade", "Best upgrade", format!("{drive}, saves {saved} more than {next}"))
+/// `is_worth_it` is whether the best drive is; `difference` whether it is worth more than the next one.
+pub(super) fn best_upgrade(drive: &str, next: &str, is_worth_it: Worth, difference: Worth) -> Answer {
+    const ID: &str = "best_upgrade";
+    const QUESTION: &str = "Best upgrade";
+    match (is_worth_it, difference) {
+        (Worth::No, _) => Answer::info(ID, QUESTION, format!("none is worth it; {drive} waits least")),
+        (_, Worth::Yes) => Answer::info(ID, QUESTION, drive),
+        (_, Worth::No) => Answer::info(
+            ID,
+            QUESTION,
+            format!("{drive} or {next}, which differ too little to matter; take the cheaper"),
+        ),
+        (_, Worth::Undecided) => {
+            Answer::unknown(ID, QUESTION, format!("maybe {drive}; too uncertain to prefer it to {next}"))
         }
-        Worth::No => Answer::info(
-            "best_upgrade",
-            "Best upgrade",
-            format!("the cheaper of {drive} and {next}; they differ by {saved}"),
-        ),
-        Worth::Undecided => Answer::unknown(
-            "best_upgrade",
-            "Best upgrade",
-            format!("{drive} may save {saved} more than {next}; too uncertain to call"),
-        ),
     }
+}
+
+/// How much longer the second-best drive waits.
+pub(super) fn less_than_next(next: &str, low_ns: f64, high_ns: f64) -> String {
+    let [low, high] = [low_ns, high_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
+    format!("It waits {} less than {next}.", range(low, high))
 }
 
 // Settings that make no sense
@@ -769,18 +942,45 @@ mod tests {
             metric_is_slow(&fallen()).0,
             "Writes are slow: sustained writes run at 19.8 MB/s, 26% of new (77.2 MB/s)."
         );
+        let share = Measured::new(0.0107, 0.00544, 0.0209);
+        assert_eq!(
+            metric_is_slow(&Shortfall { share, ..fallen() }).0,
+            "Writes are slow: sustained writes run at 19.8 MB/s, about 1% of new (77.2 MB/s)."
+        );
         let speeds = Speeds { read: Some(987e6), write: Some(387e6) };
         assert_eq!(
             no_reference(Subject::VirtualDisk, speeds).0,
             "987 MB/s read, 387 MB/s write. No reference for this virtual disk, so it can't be called slow or fast."
         );
         assert_eq!(
-            healthy(Some(Origin::Simulated), speeds).0,
+            healthy(Some(Origin::Simulated), None, speeds).0,
             "As fast as new: 987 MB/s read, 387 MB/s write."
         );
+        let almost = Measured::with_interval(0.86, 0.01);
+        let least = Shortfall { share: almost, ..fallen() };
         assert_eq!(
-            worth_a_look_headline(&[Symptom::WriteCliff, Symptom::Stalls], true, speeds).0,
-            "No metric is slow, but 2 things are worth a look: write cliff, stalls."
+            healthy(Some(Origin::Simulated), Some(&least), speeds).0,
+            "Not slow: 987 MB/s read, 387 MB/s write; sustained writes at 86% of new."
+        );
+        let symptoms = [Symptom::WriteCliff, Symptom::Stalls];
+        assert_eq!(
+            worth_a_look_headline(&symptoms, true, speeds).0,
+            "Not slow, but worth a look: write cliff, stalls."
+        );
+        assert_eq!(
+            worth_a_look_headline(&symptoms, false, speeds).0,
+            "987 MB/s read, 387 MB/s write; no reference to compare with. Worth a look: write cliff, stalls."
+        );
+        let stalled = Magnitude::Stalled { share: 0.12, longest: Some(Nanos::from_millis(699)) };
+        let (summary, answer) = symptom_is_a_problem(Symptom::Stalls, Some(stalled));
+        assert_eq!(
+            (&*summary, &*answer.question),
+            ("The drive stalls: it does not respond 12% of the time (longest stall 699 ms).", "Stalls")
+        );
+        let (summary, answer) = symptom_is_a_problem(Symptom::WrongData, Some(Magnitude::WrongSectors(280)));
+        assert_eq!(
+            (&*summary, &*answer.question),
+            ("280 sectors did not read back as written.", "Data integrity")
         );
     }
 
@@ -791,15 +991,36 @@ mod tests {
         let rivals = [("power saving", 0.41), ("thermal throttling", 0.12)];
         assert_eq!(
             answer(open_symptom(Symptom::Stalls, &rivals)),
-            "Stalls: cause unknown; candidates: power saving (41%), thermal throttling (12%)"
+            "Stalls: cause unknown; power saving (41%) or thermal throttling (12%)"
         );
         assert_eq!(
-            answer(upgrade("fast", Worth::Yes, 2340e9, Work::Recording(Nanos::from_secs(8 * 3600)))),
-            "Upgrade: fast pays off: it saves 39 min of waiting in the recorded 8 h"
+            answer(cause_of_shortfall(Metric::RandomReadQd32, &rivals, true, false)),
+            "Cause: unknown, as the system reports nothing about the drive; power saving (41%) or thermal throttling (12%)"
+        );
+        let rivals = [("failing surface", 0.83), ("thermal throttling", 0.12)];
+        assert_eq!(
+            answer(open_symptom(Symptom::Errors, &rivals)),
+            "Failed I/Os: probably failing surface (83%)"
+        );
+        let day = Work::Recording(Nanos::from_secs(8 * 3600));
+        let bar = Bar::OfTime(0.01);
+        assert_eq!(
+            answer(upgrade("fast", Worth::Yes, bar, (2400e9, 60e9), day)),
+            "Upgrade to fast: 98% less waiting in the recorded 8 h (40 min → 60.0 s)"
+        );
+        let names = ["Microsoft Word".to_owned(), "Adobe Illustrator".to_owned()];
+        let work = Work::Applications(&names);
+        assert_eq!(
+            answer(upgrade("near", Worth::No, Bar::OfWaiting(0.5), (100e9, 89e9), work)),
+            "Upgrade to near: 11% less waiting in Microsoft Word and Adobe Illustrator (100 s → 89.0 s); not worth it (below 50%)"
+        );
+        assert_eq!(
+            answer(upgrade("slow", Worth::No, bar, (100e9, 109e9), work)),
+            "Upgrade to slow: 9% more waiting in Microsoft Word and Adobe Illustrator (100 s → 109 s); not worth it"
         );
         assert_eq!(
             old_data(24, 20, (30, 300), 0.52),
-            "24 pieces of 20 files that are 30–300 days old are read 0.520× as fast as new data."
+            "24 pieces from 20 files, 30–300 days old, read at 52% of the speed of new data."
         );
     }
 }

@@ -14,6 +14,9 @@ pub(super) struct Remark {
     /// What is unusual about it, put after its name, without a full stop.
     #[serde(rename = "remark")]
     pub(super) words: String,
+    /// The same as a sentence of its own, without its full stop.
+    #[serde(skip)]
+    pub(super) sentence: String,
 }
 
 /// Speed of a link over what both ends support, as a ratio, below which it gets a remark. Chosen: encodings
@@ -48,7 +51,8 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
 }
 
 fn remark(subject: &str, words: String) -> Remark {
-    Remark { subject: subject.to_owned(), words }
+    let sentence = wording::remark_sentence(subject, &words);
+    Remark { subject: subject.to_owned(), words, sentence }
 }
 
 fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
@@ -70,7 +74,8 @@ fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>
 /// The lowest layer that blocks TRIM. A drive whose bridge announces none is reported in any case.
 fn trim_remarks(layer: &Layer, all: &mut Vec<Remark>) {
     if !layer.kind.is_bottom() {
-        all.push(remark(&layer.name, wording::layer_blocks_trim(layer.kind.words())));
+        let sentence = wording::layer_blocks_trim_sentence(&layer.name, layer.kind.words());
+        all.push(Remark { sentence, ..remark(&layer.name, wording::layer_blocks_trim()) });
     } else if !is_unprovisioned(layer) {
         all.push(remark(&layer.name, wording::drive_without_trim()));
     }
@@ -290,7 +295,7 @@ mod tests {
             let [remark] = &remarks[..] else { panic!("{remarks:?}") };
             remark.words.clone()
         };
-        assert!(of(LayerKind::Crypt, None).contains("this encryption (dm-crypt) blocks TRIM"));
+        assert!(of(LayerKind::Crypt, None).contains("blocks TRIM, so the drive below"));
         assert!(of(LayerKind::Disk, None).contains("does not accept TRIM"));
         assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
     }

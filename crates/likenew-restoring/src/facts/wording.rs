@@ -4,7 +4,7 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
-use likenew_procedure_support::wording::{capitalize, count, list};
+use likenew_procedure_support::wording::{count, list};
 
 // What it is for, and what it writes
 
@@ -15,7 +15,8 @@ pub(super) const WRITES: &str = "writes nothing and does no I/O";
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unusual<'a> {
     Nothing,
-    One { subject: &'a str, words: &'a str },
+    /// A sentence without its full stop.
+    One(&'a str),
     Several(usize),
 }
 
@@ -41,19 +42,29 @@ pub(super) fn summary(
 ) -> String {
     let unavailable = match unavailable {
         0 => String::new(),
-        unavailable => format!(" {unavailable} of {} are unavailable.", count(facts as u64, "fact")),
+        unavailable => format!(" ({unavailable} of {} unavailable)", count(facts as u64, "fact")),
     };
-    if state == Health::Failing {
-        return format!("{}.", health.answer);
+    match (state, unusual) {
+        (Health::Failing, _) => format!("{}.", health.answer),
+        (Health::Sound, unusual) => {
+            format!("{}. No drive reports a failure{unavailable}.", unusual.words())
+        }
+        (Health::Unreported, Unusual::Nothing) => {
+            format!("Drive health {}. Nothing else unusual{unavailable}.", health.answer)
+        }
+        (Health::Unreported, unusual) => {
+            format!("Drive health {}. {}{unavailable}.", health.answer, unusual.words())
+        }
     }
-    let unusual = match unusual {
-        Unusual::Nothing => "Nothing unusual.".to_owned(),
-        Unusual::One { subject, words } => format!("{}: {words}.", capitalize(subject)),
-        Unusual::Several(count) => format!("{count} things stand out."),
-    };
-    match state {
-        Health::Sound => format!("{unusual} No drive reports a failure.{unavailable}"),
-        _ => format!("Drive health is {}. {unusual}{unavailable}", health.answer),
+}
+
+impl Unusual<'_> {
+    fn words(self) -> String {
+        match self {
+            Self::Nothing => "Nothing unusual".to_owned(),
+            Self::One(sentence) => sentence.to_owned(),
+            Self::Several(count) => format!("{count} things stand out"),
+        }
     }
 }
 
@@ -92,8 +103,8 @@ pub(super) const COULD_NOT_BE_ASKED: &str = "it could not be asked";
 /// `names` of the drives that do not report; empty if none does.
 pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
     let answer = match names {
-        [] => format!("not reported ({reason})"),
-        names => format!("not reported by {} ({reason})", list(names)),
+        [] => format!("unknown ({reason})"),
+        names => format!("unknown for {} ({reason})", list(names)),
     };
     Answer::unknown(HEALTH, "Drive health", answer)
 }
@@ -119,7 +130,7 @@ pub(super) fn remark_answer(subject: &str, words: &str) -> Answer {
 }
 
 pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
-    format!("{unavailable} of {facts} facts are unavailable; the table says why, and what would help.")
+    format!("{unavailable} of {facts} facts are unavailable; the table says why.")
 }
 
 // File system and layers
@@ -138,8 +149,21 @@ pub(super) fn no_trim_sent(reason: Option<&str>) -> String {
     format!("the drive receives no TRIM: mounted without discard, and {reason}")
 }
 
-pub(super) fn layer_blocks_trim(kind: &str) -> String {
-    format!("this {kind} blocks TRIM, so no drive below it receives any")
+pub(super) fn layer_blocks_trim() -> String {
+    "blocks TRIM, so the drive below receives none".into()
+}
+
+pub(super) fn layer_blocks_trim_sentence(name: &str, kind: &str) -> String {
+    match (name, kind.contains('(')) {
+        ("bridge", _) => "The bridge blocks TRIM; connect the drive without it".into(),
+        (name, true) => format!("{name}, {kind}, blocks TRIM"),
+        (name, false) => format!("{name} ({kind}) blocks TRIM"),
+    }
+}
+
+/// A remark as a sentence of its own, without its full stop.
+pub(super) fn remark_sentence(subject: &str, words: &str) -> String {
+    format!("{subject}: {words}")
 }
 
 pub(super) fn drive_without_trim() -> String {
@@ -231,7 +255,7 @@ pub(super) fn uncorrected_link_errors(errors: u64) -> String {
 }
 
 pub(super) fn media_errors(errors: u64) -> String {
-    format!("{}: data that it could not return", count(errors, "media error"))
+    format!("{} (unrecoverable reads)", count(errors, "media error"))
 }
 
 pub(super) fn reallocated_sectors(sectors: u64) -> String {
@@ -243,15 +267,15 @@ pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
 }
 
 pub(super) fn throttled_light(total: Nanos) -> String {
-    format!("throttled lightly for {total} over its lifetime")
+    format!("thermal throttling level 1: {total} in total")
 }
 
 pub(super) fn throttled_heavy(total: Nanos) -> String {
-    format!("throttled heavily for {total} over its lifetime")
+    format!("thermal throttling level 2: {total} in total")
 }
 
 pub(super) fn critically_hot(total: Nanos) -> String {
-    format!("critically hot for {total} over its lifetime")
+    format!("critically hot for {total} in total")
 }
 
 /// A limit of a cloud that throttles a drive.
@@ -289,15 +313,11 @@ pub(super) fn shingled() -> String {
 }
 
 pub(super) fn virtual_disk(by: &str) -> String {
-    format!("a virtual disk ({by}); what lies behind it cannot be judged from here")
+    format!("a virtual disk ({by}); its medium is unknown")
 }
 
 pub(super) fn other_io(read: u64, written: u64) -> String {
-    format!(
-        "other programs were reading {} and writing {} during this look",
-        Rate(read as f64),
-        Rate(written as f64)
-    )
+    format!("other programs read {} and wrote {} meanwhile", Rate(read as f64), Rate(written as f64))
 }
 
 // Overview
@@ -364,21 +384,22 @@ mod tests {
         let sound = sound();
         assert_eq!(
             summary(&sound, Health::Sound, Unusual::Nothing, 7, 82),
-            "Nothing unusual. No drive reports a failure. 7 of 82 facts are unavailable."
+            "Nothing unusual. No drive reports a failure (7 of 82 facts unavailable)."
         );
         assert_eq!(
             summary(&sound, Health::Sound, Unusual::Several(2), 0, 82),
             "2 things stand out. No drive reports a failure."
         );
-        let blocks = Unusual::One { subject: "bridge", words: "blocks TRIM" };
+        let blocks = Unusual::One("The bridge blocks TRIM");
         assert_eq!(
             summary(&sound, Health::Sound, blocks, 0, 82),
-            "Bridge: blocks TRIM. No drive reports a failure."
+            "The bridge blocks TRIM. No drive reports a failure."
         );
+        assert_eq!(layer_blocks_trim_sentence("dm-0", "cache"), "dm-0 (cache) blocks TRIM");
         let unreported = unreported(&["sda"], "it takes root");
         assert_eq!(
             summary(&unreported, Health::Unreported, Unusual::Nothing, 0, 9),
-            "Drive health is not reported by sda (it takes root). Nothing unusual."
+            "Drive health unknown for sda (it takes root). Nothing else unusual."
         );
         let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
         assert_eq!(

@@ -6,7 +6,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 
-use super::comparison::{Change, Effect, largest};
+use super::comparison::{Change, Effect, Measure, largest};
 use super::overwrite::{is_steady, passes};
 use super::recondition_step::fix_reports;
 use super::rewrite::{RewritePass, Rewriting};
@@ -28,12 +28,16 @@ pub(super) struct StepOutcome<'a> {
     pub(super) caveat: Option<String>,
     /// How the rewriting of everything went, if it is that.
     pub(super) rewriting: Option<Rewriting>,
+    /// What headed the check before.
+    pub(super) headline: Option<Measure>,
+    /// Why it cannot help, if what makes the drive slow is known and is nothing that it fixes.
+    pub(super) wrong_step: Option<String>,
 }
 
 impl StepOutcome<'_> {
     /// Whether it helped, and by how much.
     pub(super) fn answer(&self) -> Answer {
-        let Some(most) = largest(&self.metrics_showing) else { return wording::step_not_measured(self.name) };
+        let Some(most) = self.reported() else { return wording::step_not_measured(self.name) };
         let slower = most_slowed(&self.metrics_showing);
         let mut answer = wording::step_measured(self.name, self.effect, most, slower);
         for sentence in self.metrics_showing.iter().filter_map(wording::goal_reached) {
@@ -45,6 +49,25 @@ impl StepOutcome<'_> {
         let skips = wording::skips(fix_reports(self.evidence));
         let warnings = self.warnings.iter().map(|reason| wording::warning(reason));
         skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
+    }
+
+    /// The change to report: where nothing became faster, that of what was slow.
+    fn reported(&self) -> Option<&Change> {
+        let is_headline = |change: &&Change| Some(change.measure) == self.headline;
+        let slow = self.metrics_showing.iter().find(is_headline).filter(|_| self.effect != Effect::Yes);
+        slow.or_else(|| largest(&self.metrics_showing))
+    }
+
+    fn restoration(&self, reported: &Change) -> Restoration {
+        match (self.effect, self.is_restored()) {
+            (Effect::Yes, None) => Restoration::Faster,
+            (Effect::Yes, Some(true)) if wording::is_as_new(reported) => Restoration::Restored,
+            (Effect::Yes, Some(true)) => Restoration::MostlyRestored,
+            (Effect::Yes, Some(false)) => Restoration::PartlyRestored,
+            (Effect::No, Some(false)) => Restoration::NotRestored,
+            (Effect::No, _) => Restoration::NoChange,
+            (Effect::Undecided, _) => Restoration::Undecided,
+        }
     }
 
     fn actions_done(&self) -> Vec<String> {
@@ -67,12 +90,16 @@ impl StepOutcome<'_> {
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
-        let count = match &self.rewriting {
-            Some(rewriting) => rewriting.whole_passes(),
-            None => passes(self.evidence).count(),
+        let rewritten = self.rewriting.as_ref().and_then(|rewriting| {
+            let of = |pass: &RewritePass| Some((pass.bytes, pass.bytes_per_s()?));
+            wording::rewritten_in_passes(&rewriting.passes.iter().filter_map(of).collect::<Vec<_>>())
+        });
+        let overwritten = || {
+            let last = self.pass_speeds().last().copied();
+            matches!(self.name, StepName::Overwrite | StepName::OverwriteAll)
+                .then(|| wording::overwritten(passes(self.evidence).count(), last))
         };
-        let by_passes = wording::after_passes(self.name, count, self.pass_speeds().last().copied());
-        let result = by_passes.unwrap_or_else(|| self.answer().answer);
+        let result = rewritten.or_else(overwritten).unwrap_or_else(|| self.answer().answer);
         let passes_written = passes(self.evidence).map(|pass| pass.total().bytes);
         let written =
             fix_reports(self.evidence).map(|report| report.bytes_written).chain(passes_written).sum();
@@ -93,16 +120,10 @@ pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
     let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
     match taken {
         [] => None,
-        [only] => Some(match largest(&only.metrics_showing) {
+        [only] => Some(match only.reported() {
             Some(most) => {
-                let restoration = match (only.effect, only.is_restored()) {
-                    (Effect::Yes, None) => Restoration::Faster,
-                    (Effect::Yes, Some(true)) => Restoration::Restored,
-                    (Effect::Yes, Some(false)) => Restoration::PartlyRestored,
-                    (Effect::No, _) => Restoration::NoChange,
-                    (Effect::Undecided, _) => Restoration::Undecided,
-                };
-                wording::result(restoration, most, loses)
+                let why = only.wrong_step.as_deref().filter(|_| only.effect == Effect::No);
+                wording::result(only.restoration(most), most, why, loses)
             }
             None => wording::not_measured_again(),
         }),
@@ -124,10 +145,11 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
         // A change within the error is no success, however many steps there were.
         (false, _) => Restoration::Undecided,
         (true, None) => Restoration::Faster,
-        (true, Some(true)) => Restoration::Restored,
+        (true, Some(true)) if wording::is_as_new(most) => Restoration::Restored,
+        (true, Some(true)) => Restoration::MostlyRestored,
         (true, Some(false)) => Restoration::PartlyRestored,
     };
-    Some(wording::result(restoration, most, loses))
+    Some(wording::result(restoration, most, None, loses))
 }
 
 /// A step that did nothing to the drive: it was refused, or found nothing to do.
@@ -207,6 +229,8 @@ mod tests {
             warnings: Vec::new(),
             caveat: None,
             rewriting: None,
+            headline: None,
+            wrong_step: None,
         };
         let both = [of(StepName::Trim), of(StepName::Overwrite)];
         assert_eq!(both[0].effect, Effect::Yes);
@@ -214,6 +238,43 @@ mod tests {
             assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
             assert!(answer.estimate.unwrap().low > 1.0);
         }
+    }
+
+    #[test]
+    fn what_did_not_help_is_reported_by_what_was_slow() {
+        let goal = |change: Change, value| Change {
+            reference: Some(super::super::comparison::Goal { value, least: 0.7, words: "new" }),
+            ..change
+        };
+        let old = Change { measure: Measure::OldData, ..change(Metric::SequentialRead, 1.0, 0.96, 1.04) };
+        let slow = goal(change(Metric::RandomReadQd32, 1.0, 0.99, 1.01), 100.0);
+        let changes = vec![goal(old, 10.0), slow];
+        let evidence = crate::fixtures::evidence();
+        let mut outcome = StepOutcome {
+            name: StepName::Overwrite,
+            evidence: &evidence,
+            changes: changes.clone(),
+            metrics_showing: changes,
+            effect: Effect::No,
+            warnings: Vec::new(),
+            caveat: None,
+            rewriting: None,
+            headline: Some(Measure::Metric(Metric::RandomReadQd32)),
+            wrong_step: Some("Overwriting free space does not help here: the port is slow.".into()),
+        };
+        let (summary, _) = result(std::slice::from_ref(&outcome)).unwrap();
+        assert_eq!(
+            summary,
+            "Not restored: 4K random reads at QD32 10.0 → 10.0 IOPS (1.00×), 10% of new. Overwriting free space \
+             does not help here: the port is slow. No file was lost; deleted files can no longer be recovered."
+        );
+        assert!(outcome.answer().answer.contains("4K random reads at QD32"));
+        // A drive that is as fast as new has nothing to restore.
+        outcome.metrics_showing.iter_mut().for_each(|change| *change = goal(*change, 10.0));
+        outcome.wrong_step = None;
+        let (summary, answer) = result(std::slice::from_ref(&outcome)).unwrap();
+        assert!(summary.starts_with("No change: "), "{summary}");
+        assert_eq!(answer.standing, likenew_core::answer::Standing::Info);
     }
 
     #[test]

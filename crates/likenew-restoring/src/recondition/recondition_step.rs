@@ -31,6 +31,11 @@ pub(super) trait ReconditionStep: Sync {
     /// Most bytes that it writes, as far as known beforehand.
     fn bytes(&self, context: &StepContext<'_>) -> Option<u64>;
 
+    /// What it writes if one round is enough, where that is less than `bytes` and known.
+    fn bytes_least(&self, _context: &StepContext<'_>) -> Option<u64> {
+        None
+    }
+
     /// Its next action after what it has `done`; `None` at its end.
     fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step>;
 }
@@ -89,6 +94,12 @@ impl StepContext<'_> {
     /// Space without files of the owner, in whole MiB; in a folder, that of the temporary files.
     pub(super) fn free(&self) -> Option<Range<u64>> {
         free_space(self.evidence, self.options.free)
+    }
+
+    /// The share of its rated endurance that a drive has used up, if that is all of it.
+    pub(super) fn worn_out(&self) -> Option<f64> {
+        let [drive] = self.facts?.drives.as_slice() else { return None };
+        drive.health.used_percent.get().map(|percent| percent / 100.0).filter(|used| *used >= 1.0)
     }
 
     /// Space that may hold files of the owner, on a target other than a folder.

@@ -64,6 +64,10 @@ impl ReconditionStep for Rewrite {
         Some((used.end - used.start) * PASSES as u64)
     }
 
+    fn bytes_least(&self, context: &StepContext<'_>) -> Option<u64> {
+        self.bytes(context).map(|bytes| if context.is_folder() { bytes } else { bytes / PASSES as u64 })
+    }
+
     fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
         let settings = RewriteSettings { bytes_per_s_max: context.options.rate };
         let fix = if context.is_folder() {
@@ -171,13 +175,6 @@ impl Rewriting {
         };
         passes.retain(|pass| pass.bytes > 0);
         Some(Self { passes, end })
-    }
-
-    /// Passes that were more than probes: the first, and those that found at least half of the spans slow.
-    pub(super) fn whole_passes(&self) -> usize {
-        let is_whole =
-            |(index, pass): &(usize, &RewritePass)| *index == 0 || pass.fast_spans * 2 <= pass.probes.len();
-        self.passes.iter().enumerate().filter(is_whole).count()
     }
 
     /// The speed at the beginning and at the end of the first pass, in bytes a second: medians of an eighth of its points.

@@ -57,8 +57,8 @@ struct PassRow {
 #[derive(Serialize)]
 struct StepPlanRow {
     step: &'static str,
-    action_text: &'static str,
-    destroys: &'static str,
+    what_it_does: &'static str,
+    data_lost: &'static str,
     bytes_written_max: Option<u64>,
     not_run_reason: Option<String>,
 }
@@ -157,8 +157,8 @@ pub(super) fn step_plan_rows(
         };
         row(StepPlanRow {
             step: name.text(),
-            action_text: wording::instruction(name),
-            destroys: wording::destroys(name),
+            what_it_does: wording::instruction(name),
+            data_lost: wording::destroys(name),
             bytes_written_max: implementation(name).bytes(context),
             not_run_reason: reason,
         })
@@ -183,12 +183,16 @@ pub(super) fn not_run_reason(
     if !is_helpful(name) {
         return wording::NOT_CALLED_FOR.into();
     }
+    if name == StepName::OverwriteAll && context.worn_out().is_some() {
+        return wording::WORN_OUT.into();
+    }
     if name.destroys() {
         return wording::only_by_name(name);
     }
-    match doubt() {
-        Some(doubt) => wording::only_if_asked(&doubt, &command()),
-        None => wording::GENTLER_FIRST.into(),
+    match (doubt(), context.options.step) {
+        (Some(doubt), _) => wording::only_if_asked(&doubt, &command()),
+        (None, Some(named)) if named != name => wording::other_step_named(named),
+        (None, _) => wording::GENTLER_FIRST.into(),
     }
 }
 

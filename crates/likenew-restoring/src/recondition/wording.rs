@@ -4,9 +4,9 @@ use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::feasibility::{ActionKind, ManualStep};
 use likenew_core::fix::{FixReport, ReadBackCounts, SkippedRange};
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, with_range};
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
 use likenew_core::units::Nanos;
-use likenew_procedure_support::wording::{capitalize, count, list};
+use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 
 use super::comparison::{Change, Effect, Measure};
 use super::step_name::StepName;
@@ -23,25 +23,42 @@ pub(super) const WRITES: &str = "writes what a check writes, twice; then, only i
 pub(super) enum Restoration {
     /// Every measure reached its goal.
     Restored,
+    /// Every measure is healthy again, and one below what counts as new.
+    MostlyRestored,
     /// Some measure became faster, and its goal is unknown.
     Faster,
     /// Some measure became faster without reaching its goal.
     PartlyRestored,
     /// Nothing became faster.
+    NotRestored,
+    /// The same for a drive that was not slow.
     NoChange,
     /// The change is too uncertain to call.
     Undecided,
 }
 
-/// From the most certain change of all steps, with their total loss.
-pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (String, Answer) {
-    let (change_text, lost) = (short_change(change), lost(loses));
+/// Of the most telling change of all steps, with their total loss. `why` says why it did not help, if that is known.
+pub(super) fn result(
+    result: Restoration,
+    change: &Change,
+    why: Option<&str>,
+    loses: Loss,
+) -> (String, Answer) {
+    let lost = match why {
+        Some(why) => format!("{why} {}", lost(loses)),
+        None => lost(loses).to_owned(),
+    };
+    let change_text = short_change(change);
     let answer = full_change(change);
     let ratio = change.ratio();
     let (summary, answer) = match result {
         Restoration::Restored => {
             (format!("Restored: {change_text}. {lost}"), Answer::good(RESULT, "Restored", answer))
         }
+        Restoration::MostlyRestored => (
+            format!("Mostly restored: {change_text}. {lost}"),
+            Answer::good(RESULT, "Mostly restored", answer),
+        ),
         Restoration::Faster => {
             (format!("Faster: {change_text}. {lost}"), Answer::good(RESULT, "Faster", answer))
         }
@@ -49,8 +66,11 @@ pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (Stri
             format!("Partly restored: {change_text}. {lost}"),
             Answer::info(RESULT, "Partly restored", answer),
         ),
-        Restoration::NoChange => {
+        Restoration::NotRestored => {
             (format!("Not restored: {change_text}. {lost}"), Answer::info(RESULT, "Not restored", answer))
+        }
+        Restoration::NoChange => {
+            (format!("No change: {change_text}. {lost}"), Answer::info(RESULT, "No change", answer))
         }
         Restoration::Undecided => {
             let text = format!("{answer}; too uncertain to call");
@@ -58,6 +78,20 @@ pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (Stri
         }
     };
     (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "×"))
+}
+
+/// Share of a goal, as a ratio, from which a drive counts as restored and not only as mostly so: what counts as "as fast as new"
+/// in a check.
+const AS_NEW: f64 = 0.95;
+
+/// Whether it is as fast as its goal, or its goal is unknown.
+pub(super) fn is_as_new(change: &Change) -> bool {
+    change.reference.is_none_or(|goal| change.after.value >= AS_NEW * goal.value)
+}
+
+/// Why a step did not help: `cause`, a clause, is nothing that it fixes.
+pub(super) fn wrong_step(step: StepName, cause: &str) -> String {
+    format!("{} does not help here: {cause}.", noun(step))
 }
 
 /// A measure as a row of a table.
@@ -127,71 +161,122 @@ pub(super) fn not_begun() -> (String, Answer) {
 }
 
 /// A named step is not possible.
-pub(super) fn nothing_done(reason: &str) -> (String, Answer) {
-    (format!("Nothing was done: {reason}."), Answer::unknown(RESULT, "Nothing was done", reason))
+/// It is a problem if the check found one: the step does not solve it. `written` is what the check wrote.
+pub(super) fn step_not_possible(
+    step: StepName,
+    reason: &str,
+    written: u64,
+    fixes: Option<Vec<Action>>,
+) -> (String, Answer) {
+    let changed = match written {
+        0 => "Nothing was changed.".to_owned(),
+        bytes => format!("Nothing was changed (the check wrote {}).", Size(bytes)),
+    };
+    let summary = format!("{} is not possible: {reason}. {changed}", noun(step));
+    let answer = format!("not possible: {reason}");
+    let answer = match fixes {
+        Some(actions) => Answer { actions, ..Answer::problem(RESULT, noun(step), answer) },
+        None => Answer::info(RESULT, noun(step), answer),
+    };
+    (summary, answer)
 }
 
-pub(super) fn run_was_stopped() -> String {
-    "the run was stopped before the step".into()
+/// A named step that was possible.
+pub(super) fn stopped_before(step: StepName) -> (String, Answer) {
+    (
+        format!("The run was stopped before {}.", lowercase_first(noun(step))),
+        Answer::unknown(RESULT, noun(step), "not run; the run was stopped before"),
+    )
 }
 
 /// Only what erases can help, and why what keeps everything cannot.
 pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
     let (summary, answer) = match why_not_rewritten {
         Some(reason) => (
-            format!("No fix keeps your data: {reason}. Steps that can help erase the drive."),
-            format!("nothing; only steps that erase the drive can help: {reason}"),
+            format!("Not restored: only steps that erase the drive can help. It is not rewritten: {reason}."),
+            format!("not restored; only steps that erase the drive can help, as {reason}"),
         ),
         None => (
-            "No fix keeps your data. Steps that can help erase the drive.".into(),
-            "nothing; only steps that erase the drive can help".into(),
+            "Not restored: only steps that erase the drive can help.".into(),
+            "not restored; only steps that erase the drive can help".into(),
         ),
     };
-    (summary, Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
+    (summary, Answer { actions, ..Answer::problem(RESULT, "Result", answer) })
+}
+
+/// Every step that helps writes all of a drive that has no writes left.
+pub(super) fn worn_out(used: f64, actions: Vec<Action>) -> (String, Answer) {
+    let used = Share(used);
+    (
+        format!("Not rewritten: the drive has used up its rated endurance ({used}). Replace it."),
+        Answer {
+            actions,
+            ..Answer::problem(
+                RESULT,
+                "Result",
+                format!("not rewritten; the drive has used up its rated endurance ({used})"),
+            )
+        },
+    )
+}
+
+pub(super) fn replace_drive() -> Action {
+    Action::new("copy_and_replace", "Back up now, then replace the drive")
 }
 
 /// No step can help, only the user.
-pub(super) fn only_by_hand(actions: Vec<Action>) -> (String, Answer) {
-    let answer = "no step can restore it: what makes it slow has to be changed by hand";
-    (format!("{}.", capitalize(answer)), Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
+/// `cause` is a clause.
+pub(super) fn only_by_hand(cause: &str, actions: Vec<Action>) -> (String, Answer) {
+    let answer = format!("not restored; no step changes this: {cause}");
+    (
+        format!("No step can restore it: {cause}."),
+        Answer { actions, ..Answer::problem(RESULT, "Result", answer) },
+    )
 }
 
 /// Each step that would help, as an imperative, with what prevents it for now.
 pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
     let answer =
-        Answer::problem(RESULT, "Restored", "nothing; the steps that would help are not possible now");
+        Answer::problem(RESULT, "Result", "not restored; the steps that would help are not possible now");
     let answer = blocked.iter().fold(answer, |answer, (why, reason)| {
-        answer.with_evidence(format!("Would help, but is not possible now: {why} ({reason})."))
+        answer.with_evidence(format!("{why} would help, but not now: {reason}."))
     });
-    let (_, reason) = blocked[0];
-    (format!("Nothing was done: what would help is not possible now ({reason})."), answer)
+    let (why, reason) = blocked[0];
+    (format!("Nothing was done: {} would help, but not now ({reason}).", lowercase_first(why)), answer)
 }
 
-pub(super) fn no_remedy() -> (String, Answer) {
-    (
-        "No step can restore it: none helps against what makes it slow.".into(),
-        Answer::problem(RESULT, "Restored", "no step can restore it: none helps against what makes it slow"),
-    )
+/// `cause` is a clause, if the cause is known.
+pub(super) fn no_remedy(cause: Option<&str>) -> (String, Answer) {
+    match cause {
+        Some(cause) => (
+            format!("No step helps against this cause: {cause}."),
+            Answer::problem(RESULT, "Result", format!("not restored; no step helps against this: {cause}")),
+        ),
+        None => (
+            "No step helps against this cause.".into(),
+            Answer::problem(RESULT, "Result", "not restored; no step helps against this cause"),
+        ),
+    }
 }
 
 pub(super) fn as_new() -> (String, Answer) {
     (
         "Nothing to restore: the drive is as fast as it should be.".into(),
-        Answer::good(RESULT, "Restored", "nothing to restore: the drive is as fast as it should be"),
+        Answer::good(RESULT, "Result", "nothing to restore; the drive is as fast as it should be"),
     )
 }
 
 pub(super) fn looks_sound() -> (String, Answer) {
     (
         "Nothing looks slow, so nothing was done.".into(),
-        Answer::info(RESULT, "Restored", "nothing looks slow, so nothing was done"),
+        Answer::info(RESULT, "Result", "nothing was done, as nothing looks slow"),
     )
 }
 
 pub(super) fn cause_unknown() -> (String, Answer) {
     (
-        "Nothing was done, because why the drive is slow is not decided.".into(),
-        Answer::unknown(RESULT, "Restored", "nothing was done; why it is slow is not decided"),
+        "Nothing was done: the cause is unknown.".into(),
+        Answer::unknown(RESULT, "Result", "nothing was done; the cause is unknown"),
     )
 }
 
@@ -242,7 +327,10 @@ pub(super) fn step_measured(
     let (id, question, change_text) = (step_id(step), noun(step), full_change(change));
     let restored = change.is_restored() == Some(true);
     let answer = match (effect, slower) {
-        (Effect::Yes, _) if restored => Answer::good(id, question, format!("restored {change_text}")),
+        (Effect::Yes, _) if restored && is_as_new(change) => {
+            Answer::good(id, question, format!("restored {change_text}"))
+        }
+        (Effect::Yes, _) if restored => Answer::good(id, question, format!("mostly restored {change_text}")),
         (Effect::Yes, _) => Answer::good(id, question, format!("helped: {change_text}")),
         (Effect::No, _) => Answer::info(id, question, format!("did not help: {change_text}")),
         (Effect::Undecided, Some(slower)) => {
@@ -257,7 +345,7 @@ pub(super) fn step_measured(
 }
 
 pub(super) fn step_not_measured(step: StepName) -> Answer {
-    Answer::unknown(step_id(step), noun(step), "done, but not measured again yet")
+    Answer::unknown(step_id(step), noun(step), "done; not measured yet")
 }
 
 /// A step that was refused.
@@ -294,7 +382,7 @@ fn noun(step: StepName) -> &'static str {
 pub(super) fn instruction(step: StepName) -> &'static str {
     match step {
         StepName::Trim => "send TRIM for all free space",
-        StepName::DiscardUnused => "send TRIM for what no partition covers",
+        StepName::DiscardUnused => "send TRIM for unpartitioned space",
         StepName::Refresh => "rewrite slow old data in place",
         StepName::Overwrite => "overwrite free space until another pass changes nothing",
         StepName::Rewrite => "rewrite all data in place, in address order",
@@ -307,7 +395,7 @@ pub(super) fn instruction(step: StepName) -> &'static str {
 /// What a step loses, in a table.
 pub(super) fn destroys(step: StepName) -> &'static str {
     match step {
-        StepName::DiscardUnused => "what no partition covers",
+        StepName::DiscardUnused => "unpartitioned space",
         _ => loss_text(step.loses()),
     }
 }
@@ -315,20 +403,18 @@ pub(super) fn destroys(step: StepName) -> &'static str {
 fn loss_text(loses: Loss) -> &'static str {
     match loses {
         Loss::Nothing => "nothing",
-        Loss::DeletedFiles => "what was deleted",
+        Loss::DeletedFiles => "deleted files",
         Loss::Everything => "everything",
     }
 }
 
+/// `Sustained writes: 17% → 99.6% of new.`; nothing of a change that does not show.
 pub(super) fn goal_reached(change: &Change) -> Option<String> {
     let goal = change.reference.as_ref()?;
-    Some(format!(
-        "{} are at {} of {}, after {} before.",
-        capitalize(plural(change.measure)),
-        Share(change.after.value / goal.value),
-        goal.words,
-        Share(change.before.value / goal.value)
-    ))
+    let [before, after] =
+        [change.before, change.after].map(|measured| Share(measured.value / goal.value).to_string());
+    (before != after)
+        .then(|| format!("{}: {before} → {after} of {}.", capitalize(plural(change.measure)), goal.words))
 }
 
 pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
@@ -407,7 +493,7 @@ pub(super) fn read_back(counts: ReadBackCounts) -> String {
     let ReadBackCounts { same, blank, changed, unreadable, empty } = counts;
     let nonempty = same + blank + changed + unreadable;
     if nonempty == 0 {
-        return format!("All {} sampled places had held nothing before.", Number(empty as f64));
+        return format!("All {} sampled blocks were empty before.", Number(empty as f64));
     }
     let parts = [
         (blank, "hold nothing now"),
@@ -422,7 +508,7 @@ pub(super) fn read_back(counts: ReadBackCounts) -> String {
         .filter(is_shown)
         .map(|(_, (count, what))| format!("{} {what}", Number(count as f64)))
         .collect();
-    format!("Of {} sampled places that had held data, {}.", Number(nonempty as f64), parts.join(", "))
+    format!("Of {} sampled blocks that had held data, {}.", Number(nonempty as f64), parts.join(", "))
 }
 
 /// Reasons for skipped work, each once.
@@ -448,34 +534,61 @@ pub(super) fn virtual_disk(by: &str, noticeable: f64) -> String {
 }
 
 /// The speed of passes, for the first screen.
-pub(super) fn after_passes(step: StepName, passes: usize, last: Option<f64>) -> Option<String> {
+pub(super) fn overwritten(passes: usize, last: Option<f64>) -> String {
     let passes = self::passes(passes);
-    match step {
-        StepName::Overwrite | StepName::OverwriteAll => {
-            let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
-            Some(format!("{passes}{last}"))
-        }
-        StepName::Rewrite => last.map(|last| format!("{} after {passes}", Rate(last))),
-        _ => None,
+    match last {
+        Some(last) => format!("{passes}, the last at {}", Rate(last)),
+        None => passes,
+    }
+}
+
+/// Bytes and speeds of the passes that rewrote in place, for the first screen.
+pub(super) fn rewritten_in_passes(passes: &[(u64, f64)]) -> Option<String> {
+    match passes {
+        [] => None,
+        [(bytes, speed)] => Some(format!("{} rewritten once, at {}", Size(*bytes), Rate(*speed))),
+        [(once, first), .., (again, last)] => Some(format!(
+            "{} rewritten once, {} twice: {} → {}",
+            Size(*once),
+            Size(*again),
+            Rate(*first).to_string().trim_end_matches(" MB/s"),
+            Rate(*last)
+        )),
     }
 }
 
 // Before and now
 
-/// The summary of the check before; its problem is no problem of the result.
-pub(super) fn before(summary: &str) -> Answer {
-    Answer::info("before", "Before", summary.trim_end_matches('.'))
+/// The headline of the check before; its problem is no problem of the result.
+pub(super) fn before(headline: &Answer) -> Answer {
+    Answer::info("before", "Before", one_colon(&headline.answer))
 }
 
-pub(super) fn now(summary: &str, check: Answer) -> Answer {
-    Answer { id: "now".into(), question: "Now".into(), answer: summary.trim_end_matches('.').into(), ..check }
+pub(super) fn now(headline: Answer) -> Answer {
+    let answer = one_colon(&headline.answer);
+    Answer { id: "now".into(), question: "Now".into(), answer, ..headline }
+}
+
+/// `as fast as new, 280 MB/s read`: the question takes the colon.
+fn one_colon(text: &str) -> String {
+    text.replacen(": ", ", ", 1)
+}
+
+/// Something else that is wrong with the drive, as the check after the steps found it; `statement` is a clause.
+pub(super) fn danger(cause: &str, statement: &str) -> Answer {
+    Answer::info(format!("{}{cause}", Answer::CAUSE_PREFIX), "Other problem", statement)
 }
 
 // Why a step was not run
 
 pub(super) const POSSIBLE: &str = "possible; not run, because this is a dry run";
-pub(super) const NOT_CALLED_FOR: &str = "not run; nothing that was found calls for it";
-pub(super) const GENTLER_FIRST: &str = "possible; not run, because another step came first";
+pub(super) const NOT_CALLED_FOR: &str = "not needed";
+pub(super) const GENTLER_FIRST: &str = "possible; not run, because a gentler step comes first";
+pub(super) const WORN_OUT: &str = "not run; the drive has used up its rated endurance";
+
+pub(super) fn other_step_named(named: StepName) -> String {
+    format!("possible; not run, because you asked for --step {}", named.text())
+}
 
 pub(super) fn possible_if(doubt: &str) -> String {
     format!("possible; {doubt}")
@@ -486,24 +599,24 @@ pub(super) fn only_by_name(name: StepName) -> String {
 }
 
 pub(super) fn only_if_asked(doubt: &str, command: &str) -> String {
-    format!("not run, because {doubt}: {command}")
+    format!("not run: {doubt}; {command}")
 }
 
 pub(super) fn owner_must_agree(bytes: Option<u64>) -> String {
     match bytes {
         Some(bytes) => {
-            format!("you have to confirm that the {} outside of partitions holds nothing", Size(bytes))
+            format!("it needs your consent, as the {} outside of partitions may hold data", Size(bytes))
         }
-        None => "you have to confirm that the space outside of partitions holds nothing".into(),
+        None => "it needs your consent, as the space outside of partitions may hold data".into(),
     }
 }
 
 pub(super) fn owner_must_name_it() -> String {
-    "you have to confirm by name that this device is written to".into()
+    "writing to a device needs --consent".into()
 }
 
 pub(super) fn image_would_grow(by: &str) -> String {
-    format!("on a virtual disk ({by}) the image would grow to its full size for good")
+    format!("on a virtual disk ({by}) its image would grow to full size")
 }
 
 pub(super) fn host_decides(by: &str) -> String {
@@ -545,11 +658,25 @@ pub(super) fn step_table(lines: Vec<StepLine>) -> OverviewTable {
     table
 }
 
+/// A step of a dry run.
+pub(super) struct PlanLine {
+    pub(super) step: StepName,
+    /// Whether it is possible, or why not.
+    pub(super) reason: String,
+    /// Bytes that it writes, for a step that is possible.
+    pub(super) least: Option<u64>,
+    pub(super) bytes: Option<u64>,
+}
+
 /// The steps of a dry run.
-pub(super) fn plan_table(lines: Vec<(StepName, String, Option<u64>)>) -> OverviewTable {
-    let mut table = OverviewTable::new(["step", "possible", "written at most", "data lost"]);
-    for (step, reason, bytes) in lines {
-        let written = bytes.map_or_else(String::new, |bytes| Size(bytes).to_string());
+pub(super) fn plan_table(lines: Vec<PlanLine>) -> OverviewTable {
+    let mut table = OverviewTable::new(["step", "possible", "written", "data lost"]);
+    for PlanLine { step, reason, least, bytes } in lines {
+        let written = match (least, bytes) {
+            (Some(least), Some(bytes)) => range(Size(least), Size(bytes)),
+            (None, Some(bytes)) => format!("up to {}", Size(bytes)),
+            (_, None) => String::new(),
+        };
         let possible = match (reason == POSSIBLE, bytes) {
             (true, _) => "yes".to_owned(),
             (false, Some(_)) => reason,
@@ -583,6 +710,7 @@ pub(super) const MANUAL: &str = "manual_step";
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::answer::Standing;
     use likenew_diagnosis::{Measured, Metric};
 
     use super::super::comparison::{Goal, Measure};
@@ -599,7 +727,7 @@ mod tests {
 
     #[test]
     fn a_restored_drive_is_shown_with_one_number() {
-        let (summary, answer) = result(Restoration::Restored, &change(), Loss::Nothing);
+        let (summary, answer) = result(Restoration::Restored, &change(), None, Loss::Nothing);
         assert_eq!(
             summary,
             "Restored: sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new. Nothing was lost."
@@ -607,7 +735,47 @@ mod tests {
         assert_eq!(answer.answer, "sustained writes 19.8 → 75.2 MB/s, 3.80× (3.69–3.91)");
         let step = step_measured(StepName::Overwrite, Effect::Yes, &change(), None);
         assert_eq!(step.answer, "restored sustained writes 19.8 → 75.2 MB/s, 3.80× (3.69–3.91)");
-        assert_eq!(goal_reached(&change()).unwrap(), "Sustained writes are at 97% of new, after 26% before.");
+        assert_eq!(goal_reached(&change()).unwrap(), "Sustained writes: 26% → 97% of new.");
+        let same = Change { before: change().after, ..change() };
+        assert_eq!(goal_reached(&same), None);
+    }
+
+    #[test]
+    fn below_what_counts_as_new_it_is_mostly_restored() {
+        let after = Measured::new(66.7e6, 66e6, 67e6);
+        let reference = Some(Goal { value: 77.5e6, least: 0.7, words: "new" });
+        let partly = Change { after, reference, ..change() };
+        assert!(is_as_new(&change()) && !is_as_new(&partly));
+        let (summary, _) = result(Restoration::MostlyRestored, &partly, None, Loss::Nothing);
+        assert_eq!(
+            summary,
+            "Mostly restored: sustained writes 19.8 → 66.7 MB/s (3.37×), 86% of new. Nothing was lost."
+        );
+        let step = step_measured(StepName::Overwrite, Effect::Yes, &partly, None);
+        assert!(step.answer.starts_with("mostly restored sustained writes"), "{}", step.answer);
+    }
+
+    #[test]
+    fn a_step_that_is_not_possible_says_what_was_written() {
+        let refused = |written, fixes| step_not_possible(StepName::Trim, "no TRIM", written, fixes);
+        let (summary, answer) = refused(504 << 20, Some(Vec::new()));
+        assert_eq!(
+            summary,
+            "TRIM of free space is not possible: no TRIM. Nothing was changed (the check wrote 504 MiB)."
+        );
+        assert_eq!(answer.standing, Standing::Problem);
+        let (summary, answer) = refused(0, None);
+        assert_eq!(summary, "TRIM of free space is not possible: no TRIM. Nothing was changed.");
+        assert_eq!(answer.standing, Standing::Info);
+    }
+
+    #[test]
+    fn what_was_rewritten_twice_is_said_in_bytes() {
+        assert_eq!(
+            rewritten_in_passes(&[(1 << 30, 28.3e6), (256 << 20, 66.5e6)]).unwrap(),
+            "1 GiB rewritten once, 256 MiB twice: 28.3 → 66.5 MB/s"
+        );
+        assert_eq!(rewritten_in_passes(&[(1 << 30, 28.3e6)]).unwrap(), "1 GiB rewritten once, at 28.3 MB/s");
     }
 
     #[test]
@@ -620,7 +788,7 @@ mod tests {
         let counts = ReadBackCounts { blank: 1000, same: 2, ..ReadBackCounts::default() };
         assert_eq!(
             read_back(counts),
-            "Of 1,002 sampled places that had held data, 1,000 hold nothing now, 2 still return the old data."
+            "Of 1,002 sampled blocks that had held data, 1,000 hold nothing now, 2 still return the old data."
         );
         assert_eq!(
             only_by_name(StepName::Discard),

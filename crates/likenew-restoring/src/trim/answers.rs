@@ -50,21 +50,27 @@ fn reach(
     };
     if let Some(layer) = trim_evidence.blocked_by() {
         let is_drive = trim_evidence.layers().last() == Some(layer);
-        return failed(if is_drive { wording::drive_takes_none(layer) } else { wording::stops_at(layer) });
+        let drive = trim_evidence.layers().last().map(|layer| &*layer.name);
+        return failed(if is_drive {
+            wording::drive_takes_none(layer)
+        } else {
+            wording::stops_at(layer, drive)
+        });
     }
     if trim_evidence.has_no_trim() {
         return failed(wording::unsupported());
     }
     if trim_evidence.violates_claim() {
-        return failed(wording::ignored());
+        return failed(wording::promise_broken());
     }
     if let Some(proof) = decisive.first() {
         let ratio = worth.filter(|worth| worth.gain() == Gain::Faster).and_then(Worth::ratio);
         return (wording::reaches_summary(ratio), wording::reaches(proof));
     }
-    let no_effect = worth.is_some_and(|worth| worth.gain() == Gain::None && worth.frees_enough());
-    if trim_evidence.is_silent() && no_effect {
-        return failed(wording::ignored());
+    let without_effect = worth.filter(|worth| worth.gain() == Gain::None && worth.frees_enough());
+    let comparison = without_effect.and_then(Worth::comparison).filter(|_| trim_evidence.is_silent());
+    if let Some(comparison) = comparison {
+        return failed(wording::no_effect(&comparison));
     }
     let (summary, answer) = wording::undecided(doubt(evidence, trim_evidence));
     (summary, wording::with_steps(answer, steps))
@@ -95,7 +101,7 @@ fn advise(
     trim_evidence: &TrimEvidence<'_>,
 ) -> Answer {
     if answer.standing == Standing::Problem {
-        let command = likenew("recondition", evidence, "--dry-run");
+        let command = likenew("check", evidence, "");
         return answer.action(wording::without_trim(command));
     }
     if answer.standing == Standing::Info {

@@ -2,7 +2,7 @@
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Share, Size, digits, range, with_range};
 use likenew_core::trim::{
     AllocationChange, Content, DiscardCounters, Layer, ReadsAs, TrimMethod, TrimReport,
 };
@@ -16,7 +16,7 @@ use super::trim_evidence::TrimStep;
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "Does TRIM reach the flash, and what does it gain?";
-pub(super) const WRITES: &str = "writes one file of twice --size, then --space several times to measure the effect of TRIM; only temporary files";
+pub(super) const WRITES: &str = "writes one file of twice --size, then --space several times to measure what TRIM gains; only temporary files";
 
 // Whether TRIM reaches the flash
 
@@ -33,16 +33,31 @@ pub(super) fn reaches_summary(gain: Option<f64>) -> String {
     }
 }
 
-pub(super) fn stops_at(layer: &Layer) -> (String, Answer) {
+/// `drive` is the name of the lowest layer.
+pub(super) fn stops_at(layer: &Layer, drive: Option<&str>) -> (String, Answer) {
     let name = layer_name(layer);
-    let summary = format!("TRIM stops at {name}, so the drive below never receives it.");
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {name}"));
+    if is_bridge(layer) {
+        let drive = drive.unwrap_or("the drive");
+        let summary = format!("The bridge blocks TRIM, so {drive} never receives it.");
+        return (summary, answer.action(avoid_bridge()));
+    }
+    let summary = format!("TRIM stops at {name}, so the drive below never receives it.");
     (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
+}
+
+/// A bridge has the name of the drive behind it, so only its kind tells them apart.
+fn is_bridge(layer: &Layer) -> bool {
+    layer.kind == "bridge"
+}
+
+fn avoid_bridge() -> Action {
+    Action::new("let_trim_pass", "Connect the drive directly, or use an enclosure that passes TRIM (UNMAP)")
 }
 
 /// The lowest layer, which is the drive.
 pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
-    let summary = format!("TRIM stops at the drive itself: {} does not accept it.", layer.name);
+    let summary = format!("The drive itself ({}) does not accept TRIM.", layer.name);
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
     (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
 }
@@ -50,6 +65,9 @@ pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
 /// `loop0 (loop device)`; `dm-0, encryption (dm-crypt)`.
 fn layer_name(layer: &Layer) -> String {
     let Layer { name, kind, .. } = layer;
+    if is_bridge(layer) {
+        return format!("the {kind}");
+    }
     if kind.contains('(') { format!("{name}, {kind}") } else { format!("{name} ({kind})") }
 }
 
@@ -62,16 +80,40 @@ pub(super) fn unsupported() -> (String, Answer) {
 }
 
 pub(super) fn without_trim(command: String) -> Action {
-    Action::new("restore_without_trim", "See what can restore this drive without TRIM").command(command)
+    Action::new("check", "See whether it is slow yet; without TRIM, rewriting its data restores it")
+        .command(command)
 }
 
-pub(super) fn ignored() -> (String, Answer) {
-    let answer =
-        Answer::problem(TRIM, "TRIM", "sent, but the drive does nothing with it").action(Action::new(
-            "update_firmware",
-            "Look for a firmware update, or for a bridge or controller in between that drops TRIM",
-        ));
-    ("TRIM is sent, but the drive does nothing with it.".into(), answer)
+/// Random writes gain nothing. Who drops TRIM cannot be seen from here.
+pub(super) fn no_effect(comparison: &Comparison) -> (String, Answer) {
+    let ratio = match comparison.interval {
+        Some(interval) => {
+            let range = range(digits(interval.low), digits(interval.high));
+            format!("{}, {range}", Factor(comparison.ratio))
+        }
+        None => Factor(comparison.ratio).to_string(),
+    };
+    let summary = format!(
+        "TRIM has no effect: it is sent, but random writes gain nothing ({ratio}). \
+         The drive ignores it, or a bridge drops it."
+    );
+    let answer = "no effect: it is sent, but the drive ignores it or a bridge drops it";
+    (summary, Answer::problem(TRIM, "TRIM", answer).action(test_directly()))
+}
+
+/// The drive promises other data after TRIM and returns the old one.
+pub(super) fn promise_broken() -> (String, Answer) {
+    let summary = "TRIM has no effect: freed blocks still hold the old data, though the drive promises otherwise. \
+                   The drive ignores it, or a bridge drops it.";
+    let answer = "no effect: freed blocks still hold the old data, though the drive promises otherwise";
+    (summary.into(), Answer::problem(TRIM, "TRIM", answer).action(test_directly()))
+}
+
+fn test_directly() -> Action {
+    Action::new(
+        "test_directly",
+        "Test the drive without its bridge or controller; if that changes nothing, look for a firmware update",
+    )
 }
 
 pub(super) fn not_needed() -> (String, Answer) {
@@ -133,7 +175,7 @@ pub(super) fn undecided(doubt: Doubt<'_>) -> (String, Answer) {
              --wait, it may show something else.",
         ),
         Doubt::OtherData => answer.caveat(
-            "Below encryption, trimmed blocks read as random data; an unencrypted folder on the same drive would tell.",
+            "Below encryption, trimmed blocks read as random data; test an unencrypted folder on the same drive.",
         ),
         Doubt::NotBegun | Doubt::OnlyInspected | Doubt::NoProof => answer,
     };
@@ -198,12 +240,12 @@ pub(super) struct Comparison {
 
 pub(super) fn faster(comparison: &Comparison) -> Answer {
     let answer = format!("random writes are {} as fast with it", ratio_text(comparison));
-    Answer::info(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+    Answer::info(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
 }
 
 pub(super) fn no_faster(comparison: &Comparison) -> Answer {
     let answer = format!("none; random writes are {} as fast with it", ratio_text(comparison));
-    Answer::info(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+    Answer::info(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
 }
 
 pub(super) fn gain_unknown(comparison: &Comparison) -> Answer {
@@ -211,9 +253,9 @@ pub(super) fn gain_unknown(comparison: &Comparison) -> Answer {
         Some(_) => {
             format!("random writes are {} as fast with it, too uncertain to call", ratio_text(comparison))
         }
-        None => format!("random writes are {} as fast with it in a single pass", Factor(comparison.ratio)),
+        None => format!("{} in one pass each", Factor(comparison.ratio)),
     };
-    Answer::unknown(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+    Answer::unknown(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
 }
 
 fn ratio_text(comparison: &Comparison) -> String {
@@ -242,7 +284,7 @@ fn pass_count(count: usize) -> String {
 }
 
 pub(super) fn gain_not_measured(reason: &str) -> Answer {
-    Answer::unknown(EFFECT, "Effect of TRIM", "not measured, because TRIM could not be sent")
+    Answer::unknown(EFFECT, GAIN_QUESTION, "not measured, because TRIM could not be sent")
         .with_evidence(format!("{}.", capitalize(reason)))
 }
 
@@ -285,7 +327,12 @@ pub(super) fn layers_pass(blocked_by: Option<&Layer>, nobody_says: bool) -> Stri
 }
 
 pub(super) fn layers_evidence(layers: &[Layer]) -> String {
-    layers.iter().map(|layer| format!("{}: {}", layer.name, layer.evidence)).collect::<Vec<_>>().join("; ")
+    let name = |layer: &Layer| match layers.iter().filter(|other| other.name == layer.name).count() {
+        0 | 1 => layer.name.clone(),
+        _ => layer.kind.clone(),
+    };
+    let each = layers.iter().map(|layer| format!("{}: {}", name(layer), layer.evidence));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn claims(trims: Option<bool>, reads_as: Option<ReadsAs>) -> &'static str {
@@ -328,11 +375,11 @@ pub(super) fn sent_evidence(report: &TrimReport) -> String {
 
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Nothing => "unknown; the place was taken by another file, or could not be read",
+        Outcome::Nothing => "unknown; another file now uses those blocks, or they are unreadable",
         Outcome::Zeros => "zeros",
         Outcome::Ones => "0xFF",
         Outcome::Partly => "partly zeros or 0xFF, partly the old data",
-        Outcome::OldData => "the old data, which proves nothing: a drive may go on showing it",
+        Outcome::OldData => "the old data (drives may keep showing it)",
         Outcome::Other => "other data: encrypted, or written by another program",
     }
 }
@@ -383,11 +430,13 @@ pub(super) fn accounting_evidence(change: &AllocationChange) -> String {
     format!("{before} before and {after} after, according to {}", change.source)
 }
 
-pub(super) fn gain_step(ratio: f64, is_faster: bool, is_decided: bool) -> String {
-    match (is_faster, is_decided) {
-        (true, _) => format!("yes, {} as fast", Factor(ratio)),
-        (false, true) => "no".into(),
-        (false, false) => "undecided".into(),
+/// `is_faster` is unknown if the passes do not decide it.
+pub(super) fn gain_step(comparison: &Comparison, is_faster: Option<bool>) -> String {
+    match (is_faster, comparison.interval) {
+        (Some(true), _) => format!("yes, {} as fast", Factor(comparison.ratio)),
+        (Some(false), _) => "no".into(),
+        (None, Some(_)) => "unknown".into(),
+        (None, None) => "unknown (one pass)".into(),
     }
 }
 
@@ -461,6 +510,7 @@ pub(super) fn space_does_not_fit(space: u64, capacity: u64) -> String {
 
 pub(super) const TRIM: &str = "trim";
 pub(super) const EFFECT: &str = "effect";
+const GAIN_QUESTION: &str = "Gain from TRIM";
 
 #[cfg(test)]
 mod tests {
@@ -492,6 +542,14 @@ mod tests {
             answer.answer,
             "random writes are 1.10× (0.900–1.40) as fast with it, too uncertain to call"
         );
+        assert_eq!(gain_unknown(&comparison(1.0, None)).answer, "1.00× in one pass each",);
+        assert_eq!(gain_step(&comparison(1.0, None), None), "unknown (one pass)");
+        let (summary, _) = no_effect(&comparison(1.0, Some((0.986, 1.02))));
+        assert_eq!(
+            summary,
+            "TRIM has no effect: it is sent, but random writes gain nothing (1.00×, 0.986–1.02). The drive \
+             ignores it, or a bridge drops it."
+        );
         assert_eq!(
             reaches_summary(Some(1.5)),
             "TRIM reaches the flash, and random writes are 1.50× as fast with it."
@@ -509,11 +567,23 @@ mod tests {
             evidence: "queue/discard_max_bytes = 0".into(),
             remedy: Some("open it with --allow-discards".into()),
         };
-        let (summary, answer) = stops_at(&layer);
+        let (summary, answer) = stops_at(&layer, Some("sda"));
         assert_eq!(
             summary,
             "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it."
         );
         assert_eq!(answer.actions[0].why, "Open it with --allow-discards");
+        let bridge = Layer {
+            name: "Stick".into(),
+            kind: "bridge".into(),
+            evidence: "no TRIM".into(),
+            ..layer.clone()
+        };
+        let drive = Layer { kind: "drive".into(), evidence: "TRIM".into(), ..bridge.clone() };
+        let (summary, answer) = stops_at(&bridge, Some("Stick"));
+        assert_eq!(summary, "The bridge blocks TRIM, so Stick never receives it.");
+        assert!(answer.actions[0].why.starts_with("Connect the drive directly"));
+        assert_eq!(layers_pass(Some(&bridge), false), "no, the bridge blocks it");
+        assert_eq!(layers_evidence(&[bridge, drive]), "bridge: no TRIM; drive: TRIM");
     }
 }

@@ -137,16 +137,17 @@ impl<'e> Worth<'e> {
     pub(super) fn step(&self) -> Option<TrimStep> {
         let comparison = self.comparison()?;
         let gain = self.gain();
+        let is_faster = (gain != Gain::Undecided).then_some(gain == Gain::Faster);
         Some(TrimStep {
             step: "effect",
             question: wording::GAIN,
-            answer: wording::gain_step(comparison.ratio, gain == Gain::Faster, gain != Gain::Undecided),
+            answer: wording::gain_step(&comparison, is_faster),
             evidence: wording::gain_evidence(&comparison),
             decisive: gain == Gain::Faster,
         })
     }
 
-    fn comparison(&self) -> Option<Comparison> {
+    pub(super) fn comparison(&self) -> Option<Comparison> {
         Some(Comparison {
             ratio: self.ratio()?,
             interval: self.interval(),

@@ -6,6 +6,7 @@ use likenew_core::drive::Kind as DriveKind;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
 
 use super::capacity::Capacity;
 use super::damage_summary::DamageSummary;
@@ -32,6 +33,8 @@ struct Case<'a> {
     subject: Subject,
     /// The capacity that the subject reports.
     claimed: u64,
+    /// Whether I/Os failed because of the medium, which is the headline.
+    has_failed: bool,
 }
 
 /// From everything that was found.
@@ -40,6 +43,7 @@ pub(super) fn conclude(
     evidence: &Evidence,
     capacity: &Capacity,
     damage: &DamageSummary,
+    has_failed: bool,
 ) -> Conclusion {
     let layout = &workload_plan.layout;
     let mut total = damage.total();
@@ -52,14 +56,24 @@ pub(super) fn conclude(
         _ if layout.span == evidence.geometry.capacity => (Subject::Drive, layout.span),
         _ => (Subject::Beginning, evidence.geometry.capacity),
     };
-    let case = Case { workload_plan, evidence, capacity, total, first: damage.first(), subject, claimed };
+    let case = Case {
+        workload_plan,
+        evidence,
+        capacity,
+        total,
+        first: damage.first(),
+        subject,
+        claimed,
+        has_failed,
+    };
     let (summary, answers) = if case.total.bytes() > 0 { case.with_damage() } else { case.without_damage() };
     Conclusion { summary, answers, total: case.total }
 }
 
 impl Case<'_> {
     fn with_damage(&self) -> (String, Vec<Answer>) {
-        let (damage_summary, integrity) = wording::damaged(self.subject, &self.total, self.first);
+        let (damage_summary, integrity) =
+            wording::damaged(self.subject, self.workload_plan.layout.span, &self.total, self.first);
         match self.counterfeit_limit() {
             Some(most) => {
                 let (summary, capacity) =
@@ -78,7 +92,11 @@ impl Case<'_> {
         let compared = self.total.checked_bytes;
         let (summary, capacity) = match self.capacity_doubt() {
             Some(doubt) => {
-                let (summary, answer) = wording::capacity_unproven(doubt, self.claimed, compared);
+                let (summary, answer) = if self.has_failed {
+                    wording::capacity_beside_failures(self.claimed, compared)
+                } else {
+                    wording::capacity_unproven(doubt, self.claimed, compared)
+                };
                 (summary, self.advise_more(answer, doubt))
             }
             None => {
@@ -127,16 +145,30 @@ impl Case<'_> {
     fn advise_more(&self, answer: Answer, doubt: Doubt) -> Answer {
         let (evidence, capacity) = (self.evidence, self.evidence.geometry.capacity);
         let loses = loss_of_writing(evidence);
+        let time = self.time_of_all(capacity);
         let is_folder = self.subject == Subject::Folder;
         match doubt {
             Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
-                answer.action(wording::verify_all(likenew("verify", evidence, ""), capacity, loses))
+                answer.action(wording::verify_all(likenew("verify", evidence, ""), capacity, time, loses))
             }
             Doubt::DriveCache { cache, .. } if !is_folder && capacity >= cache => {
-                answer.action(wording::exceed_cache(likenew("verify", evidence, ""), capacity, loses))
+                answer.action(wording::exceed_cache(likenew("verify", evidence, ""), capacity, time, loses))
             }
             _ => answer,
         }
+    }
+
+    /// How long writing and reading back so many bytes takes, at the speed of the parts of this run.
+    fn time_of_all(&self, bytes: u64) -> Option<Nanos> {
+        let seconds = |op: Op| {
+            let parts = self.workload_plan.parts_of(op).map(|(_, _, segment)| segment);
+            let usable = parts.filter(|segment| segment.bytes_per_s().is_some());
+            let (moved, elapsed) = usable.fold((0, 0.0), |(moved, elapsed), segment| {
+                (moved + segment.bytes(op), elapsed + segment.elapsed().as_secs_f64())
+            });
+            (moved > 0).then(|| bytes as f64 * elapsed / moved as f64)
+        };
+        Some(Nanos::from_secs_f64(seconds(Op::Write)? + seconds(Op::Read)?))
     }
 
     /// Why a drive without damage may still not hold everything.

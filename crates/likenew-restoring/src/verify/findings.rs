@@ -1,6 +1,6 @@
 //! The findings of a verification: answers, tables and a series.
 
-use likenew_core::answer::Standing;
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
 use likenew_core::procedure::Evidence;
@@ -12,7 +12,7 @@ use super::damage_summary::DamageSummary;
 use super::parts;
 use super::wording;
 use super::workload_plan::WorkloadPlan;
-use likenew_procedure_support::refusals::refusals;
+use crate::failed_ios::{add_failed_ios, has_failed};
 use likenew_procedure_support::rows::row;
 
 /// From the evidence, however little it is.
@@ -28,16 +28,23 @@ pub(super) fn findings(
     }
     let capacity = Capacity::from_evidence(workload_plan, evidence);
     let found = DamageSummary::collect(workload_plan);
-    let Conclusion { summary, answers, total } = conclude(workload_plan, evidence, &capacity, &found);
+    let has_failed = has_failed(evidence);
+    let Conclusion { summary, answers, total } =
+        conclude(workload_plan, evidence, &capacity, &found, has_failed);
     let rows = parts::rows(workload_plan);
     let speeds = parts::speeds(workload_plan, &rows);
+    let listed = |answer: &&Answer| match has_failed && total.bytes() == 0 {
+        // The summary is about failed I/Os.
+        true => answer.id == wording::CAPACITY,
+        false => answer.id == wording::INTEGRITY && answer.standing != Standing::Good,
+    };
     findings.overview = Overview {
         // The summary contains the first one. The other adds something only if data is damaged or in doubt, and
         // the capacity is in doubt only if an address did not answer.
         answers: answers
             .iter()
-            .skip(1)
-            .filter(|answer| answer.id == wording::INTEGRITY && answer.standing != Standing::Good)
+            .skip(usize::from(!has_failed))
+            .filter(listed)
             .map(|answer| answer.id.clone())
             .collect(),
         table: match total.bytes() {
@@ -48,7 +55,7 @@ pub(super) fn findings(
         ..Overview::default()
     };
     (findings.summary, findings.answers) = (summary, answers);
-    findings.answers.extend(refusals(&evidence.segments));
+    add_failed_ios(evidence, &mut findings);
     if !rows.is_empty() {
         findings.series.insert("parts".into(), parts::picture(&rows, options.passes));
     }

@@ -5,6 +5,7 @@ use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Number, Rate, Share, Size};
+use likenew_core::units::Nanos;
 
 use super::capacity::Capacity;
 use super::device_wrap::DeviceWrap;
@@ -127,40 +128,55 @@ pub(super) fn capacity_unexplained(subject: Subject) -> Answer {
 pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (String, Answer) {
     let (claimed, compared) = (Size(claimed), Size(compared));
     let answer = match doubt {
-        Doubt::ProbesOnly => format!("{claimed} claimed, unproven; the {compared} of probes is intact"),
-        Doubt::Unfinished => format!("{claimed} claimed, unproven; the run ended early"),
-        Doubt::Unread { bytes } => format!("{claimed} claimed, unproven; {} could not be read", Size(bytes)),
-        Doubt::PartOnly { span, capacity } => {
-            format!("{} claimed, unproven; only the first {} was written", Size(capacity), Size(span))
+        Doubt::ProbesOnly => {
+            format!("{claimed} claimed, not proven; all {compared} probed read back as written")
         }
-        Doubt::PageCache => format!("{claimed} claimed, unproven; the page cache may have answered"),
+        Doubt::Unfinished => format!("{claimed} claimed, not proven; the run ended early"),
+        Doubt::Unread { bytes } => {
+            format!("{claimed} claimed, not proven; {} could not be read", Size(bytes))
+        }
+        Doubt::PartOnly { span, capacity } => {
+            format!("{} claimed, not proven; only the first {} was written", Size(capacity), Size(span))
+        }
+        Doubt::PageCache => format!("{claimed} claimed, not proven; the page cache may have answered"),
         Doubt::DriveCache { .. } => {
-            format!("{claimed} claimed, unproven; the drive's cache may have answered")
+            format!("{claimed} claimed, not proven; the drive's cache may have answered")
         }
     };
     let summary = match doubt {
         Doubt::ProbesOnly => {
             format!(
-                "No damage in {compared} of probes; only writing everything proves the {claimed} it claims."
+                "All {compared} probed read back as written; only writing everything proves the {claimed} it claims."
             )
         }
         Doubt::Unfinished => {
-            format!("No damage in {compared}, but the run ended before everything was read back.")
+            format!("All {compared} read back is as written, but the run ended before the rest was read.")
         }
-        Doubt::Unread { bytes } => format!("No damage in {compared}, but {} could not be read.", Size(bytes)),
+        Doubt::Unread { bytes } => {
+            format!("All {compared} read back is as written, but {} could not be read.", Size(bytes))
+        }
         Doubt::PartOnly { span, capacity } => format!(
             "The first {} read back as written; the rest of the {} it claims is untested.",
             Size(span),
             Size(capacity)
         ),
         Doubt::PageCache => {
-            format!("No damage in {compared}, but the page cache may have answered for the drive.")
+            format!("{compared} read back as written, but the page cache may have answered for the drive.")
         }
         Doubt::DriveCache { .. } => {
-            format!("No damage in {compared}, but the drive's cache may have answered.")
+            format!("{compared} read back as written, but the drive's cache may have answered.")
         }
     };
     (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
+}
+
+/// Beside failed I/Os, which are said first.
+pub(super) fn capacity_beside_failures(claimed: u64, compared: u64) -> (String, Answer) {
+    let (claimed, compared) = (Size(claimed), Size(compared));
+    (
+        format!("The other {compared} read back as written."),
+        Answer::unknown(CAPACITY, "Capacity", format!("{claimed} claimed, not proven")),
+    )
 }
 
 /// The summary before anything was read back.
@@ -190,21 +206,21 @@ fn explain(answer: Answer, doubt: Doubt) -> Answer {
 // Integrity
 
 pub(super) fn intact(compared: u64) -> Answer {
-    Answer::good(INTEGRITY, "Data integrity", format!("all {} compared is as written", Size(compared)))
+    Answer::good(INTEGRITY, "Data integrity", format!("all {} read back as written", Size(compared)))
 }
 
 pub(super) fn intact_with_doubt(compared: u64, doubt: Doubt) -> Answer {
     let compared = Size(compared);
     let answer = match doubt {
-        Doubt::PageCache => format!("{compared} compared without damage; the page cache may have answered"),
+        Doubt::PageCache => format!("{compared} read back as written; the page cache may have answered"),
         Doubt::DriveCache { .. } => {
-            format!("{compared} compared without damage; the drive's cache may have answered")
+            format!("{compared} read back as written; the drive's cache may have answered")
         }
         Doubt::Unread { bytes } => {
-            format!("{compared} compared without damage; {} could not be read", Size(bytes))
+            format!("{compared} read back as written; {} could not be read", Size(bytes))
         }
         Doubt::Unfinished | Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
-            format!("{compared} compared without damage; the run ended early")
+            format!("{compared} read back as written; the run ended early")
         }
     };
     explain(Answer::unknown(INTEGRITY, "Data integrity", answer), doubt)
@@ -214,7 +230,13 @@ pub(super) fn integrity_unread() -> Answer {
     Answer::unknown(INTEGRITY, "Data integrity", "nothing was read back yet")
 }
 
-pub(super) fn damaged(subject: Subject, total: &Damage, first: Option<&DamagedRange>) -> (String, Answer) {
+/// `span` is what was to be read once; probes and further passes read parts of it again.
+pub(super) fn damaged(
+    subject: Subject,
+    span: u64,
+    total: &Damage,
+    first: Option<&DamagedRange>,
+) -> (String, Answer) {
     let (bytes, checked) = (Size(total.bytes()), Size(total.checked_bytes));
     let (summary, answer) = if subject == Subject::Folder {
         let intact = Size(total.checked_bytes - total.bytes());
@@ -223,9 +245,10 @@ pub(super) fn damaged(subject: Subject, total: &Damage, first: Option<&DamagedRa
             format!("{intact} of the {checked} written read back as written; {bytes} did not"),
         )
     } else {
+        let again = if total.checked_bytes > span { " in all passes and probes" } else { "" };
         (
-            format!("{bytes} of the {checked} read is not what was written: do not trust this drive."),
-            format!("{bytes} of the {checked} read is not what was written"),
+            format!("{bytes} of the {checked} read{again} is not what was written: do not trust this drive."),
+            format!("{bytes} of the {checked} read{again} is not what was written"),
         )
     };
     let mut answer = Answer::problem(INTEGRITY, "Data integrity", answer);
@@ -242,16 +265,16 @@ fn kind_evidence(kind: Kind, total: &Damage) -> String {
     let bytes = Size(total.bytes_of(kind));
     match kind {
         Kind::Wrapped => {
-            format!("{bytes} holds what was written for another address: two addresses are one place.")
+            format!("{bytes} holds what was written for another address: two addresses share one location.")
         }
         Kind::Missing => {
-            format!("{bytes} holds only zeros or only ones: the drive dropped what was written.")
+            format!("{bytes} holds only zeros or only ones: the drive dropped the writes.")
         }
         Kind::Stale => {
-            format!("{bytes} holds older data: the drive acknowledged a write that it did not do.")
+            format!("{bytes} holds older data: an acknowledged write was lost.")
         }
         Kind::Wrong => {
-            format!("{bytes} holds something else; {} of their bits differ.", Share(wrong_bit_share(total)))
+            format!("{bytes} holds something else; {} of its bits differ.", Share(wrong_bit_share(total)))
         }
     }
 }
@@ -296,18 +319,20 @@ pub(super) fn change_cable(command: String, loses: Loss) -> Action {
         .loses(loses)
 }
 
-pub(super) fn verify_all(command: String, bytes: u64, loses: Loss) -> Action {
-    Action::new("verify_all", "Write and read back everything, which proves the capacity")
-        .command(command)
-        .bytes_written(bytes)
-        .loses(loses)
+/// `time` if the run has shown how fast all of it is written and read back.
+pub(super) fn verify_all(command: String, bytes: u64, time: Option<Nanos>, loses: Loss) -> Action {
+    let action = Action::new("verify_all", "Write and read back everything, which proves the capacity");
+    with_cost(action.command(command), bytes, time, loses)
 }
 
-pub(super) fn exceed_cache(command: String, bytes: u64, loses: Loss) -> Action {
-    Action::new("verify_more", "Write more than the drive's cache may hold")
-        .command(command)
-        .bytes_written(bytes)
-        .loses(loses)
+pub(super) fn exceed_cache(command: String, bytes: u64, time: Option<Nanos>, loses: Loss) -> Action {
+    let action = Action::new("verify_more", "Write more than the drive's cache may hold");
+    with_cost(action.command(command), bytes, time, loses)
+}
+
+fn with_cost(action: Action, bytes: u64, time: Option<Nanos>, loses: Loss) -> Action {
+    let action = action.bytes_written(bytes).loses(loses);
+    time.into_iter().fold(action, Action::time)
 }
 
 // Overview
@@ -316,9 +341,9 @@ pub(super) fn damage_table(total: &Damage) -> OverviewTable {
     let mut table = OverviewTable::new(["damage", "amount", "what it means"]);
     for kind in Kind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
         let meaning = match kind {
-            Kind::Wrapped => "two addresses are one place".into(),
-            Kind::Missing => "the drive dropped what was written".into(),
-            Kind::Stale => "an acknowledged write was not done".into(),
+            Kind::Wrapped => "two addresses share one location".into(),
+            Kind::Missing => "reads back as zeros or ones".into(),
+            Kind::Stale => "reads back older data: an acknowledged write was lost".into(),
             Kind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
         };
         table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
@@ -473,9 +498,12 @@ mod tests {
         let (summary, answer) = capacity_unproven(Doubt::ProbesOnly, 64 << 30, 412 << 20);
         assert_eq!(
             summary,
-            "No damage in 412 MiB of probes; only writing everything proves the 64 GiB it claims."
+            "All 412 MiB probed read back as written; only writing everything proves the 64 GiB it claims."
         );
-        assert_eq!(answer.answer, "64 GiB claimed, unproven; the 412 MiB of probes is intact");
+        assert_eq!(answer.answer, "64 GiB claimed, not proven; all 412 MiB probed read back as written");
+        let (summary, answer) = capacity_beside_failures(64 << 30, 412 << 20);
+        assert_eq!(summary, "The other 412 MiB read back as written.");
+        assert_eq!(answer.answer, "64 GiB claimed, not proven");
         let doubt = Doubt::PartOnly { span: 256 << 20, capacity: 1 << 30 };
         let (summary, _) = capacity_unproven(doubt, 256 << 20, 256 << 20);
         assert_eq!(
@@ -488,9 +516,11 @@ mod tests {
     fn damage_is_counted_by_kind() {
         let total =
             Damage { checked_bytes: 1 << 30, wrong_bytes: 1 << 20, wrong_bits: 6144, ..Damage::default() };
-        let (summary, answer) = damaged(Subject::Drive, &total, None);
+        let (summary, answer) = damaged(Subject::Drive, 1 << 30, &total, None);
         assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written: do not trust this drive.");
-        assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of their bits differ."]);
+        let (_, again) = damaged(Subject::Drive, 512 << 20, &total, None);
+        assert_eq!(again.answer, "1 MiB of the 1 GiB read in all passes and probes is not what was written");
+        assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of its bits differ."]);
         assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits flipped"]);
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn explain(map: &CompressingParameters, model: &FlashModel) -> LayerB
     let page = f64::from(model.parameters.page_bytes);
     let taken = |data: DataClass| {
         let share = f64::from(map.size(data)) / f64::from(map.granules_per_page);
-        Value::text(format!("{} of {page} B ({:.0}%)", (share * page).round(), share * 100.0))
+        Value::text(wording::compressed(share, page))
     };
     let pages = wording::COMPRESSED_PAGES.into_iter().map(|(name, data)| Fact::new(name, taken(data)));
     let mut facts: Vec<Fact> = pages.collect();

@@ -36,18 +36,20 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
 }
 
 fn firmware(disk: &DiskParameters) -> LayerBox {
-    let facts =
-        vec![Fact::new("command", Value::Span(disk.command)), Fact::new("TRIM", Value::text("is ignored"))];
+    let facts = vec![
+        Fact::new("command", Value::Span(disk.command)),
+        Fact::new("TRIM", Value::text("not supported")),
+    ];
     LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
 
 fn cache(disk: &DiskParameters) -> LayerBox {
     let facts = vec![
         Fact::new(wording::CACHE_MEMORY, Value::Bytes(disk.memory_bytes)),
-        Fact::new("reads ahead", Value::Bytes(disk.segment_bytes)),
+        Fact::new("read-ahead", Value::Bytes(disk.segment_bytes)),
         Fact::new(wording::CACHE_PLACES, Value::Count(disk.segments.into())),
-        Fact::new("writes", Value::Bytes(disk.write_cache_bytes)),
-        Fact::new("separate writes", Value::Count(disk.write_cache_extents.into())),
+        Fact::new("write cache", Value::Bytes(disk.write_cache_bytes)),
+        Fact::new("cached writes, at most", Value::Count(disk.write_cache_extents.into())),
     ];
     LayerBox::new("cache", wording::disk_cache(disk.write_cache_bytes > 0), facts)
 }
@@ -66,12 +68,12 @@ fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
 fn arm(disk: &DiskParameters) -> LayerBox {
     let facts = vec![
         Fact::new(wording::TRACK_SEEK, Value::Span(disk.read_seek.track)),
-        Fact::new("to write", Value::Span(disk.write_seek.track)),
+        Fact::new("write", Value::Span(disk.write_seek.track)),
         Fact::new(wording::AVERAGE_SEEK, Value::Span(disk.read_seek.average)),
-        Fact::new("to write", Value::Span(disk.write_seek.average)),
+        Fact::new("write", Value::Span(disk.write_seek.average)),
         Fact::new(wording::FULL_SEEK, Value::Span(disk.read_seek.full)),
-        Fact::new("to write", Value::Span(disk.write_seek.full)),
-        Fact::new("change of head", Value::Span(disk.head_switch)),
+        Fact::new("write", Value::Span(disk.write_seek.full)),
+        Fact::new("head switch", Value::Span(disk.head_switch)),
     ];
     LayerBox::new("seeks", wording::SEEKS, facts)
 }
@@ -81,7 +83,7 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
     let bytes = (platters.sectors() * u64::from(disk.platters.sector_bytes)) as f64;
     let facts = vec![
         Fact::new("rpm", Value::Count((60e9 / revolution.0 as f64).round() as u64)),
-        Fact::new("one turn", Value::Span(revolution)),
+        Fact::new("one revolution", Value::Span(revolution)),
         Fact::new("heads", Value::Count(disk.platters.heads.into())),
         Fact::new("cylinders", Value::Count(platters.cylinders().into())),
         Fact::new("zones", Value::Count(disk.platters.zones.into())),

@@ -1,5 +1,6 @@
-//! Explains a network volume.
+//! Explains a cloud volume.
 
+use likenew_core::quantity::Iops;
 use likenew_core::units::{Nanos, amount};
 
 use super::explanation::{Bound, Ceiling, LayerBox};
@@ -82,7 +83,7 @@ fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
         Bound::new("throughput limit", "its rate", Value::BytesPerSecond(volume.bytes_per_s as f64)),
         Bound::new(
             "credits",
-            format!("{reason}, {iops}/s × {}", amount(io_bytes)),
+            format!("{reason}, {} × {}", Iops(iops as f64), amount(io_bytes)),
             Value::BytesPerSecond(iops as f64 * io_bytes as f64),
         ),
     ];

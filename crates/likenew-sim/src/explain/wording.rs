@@ -1,6 +1,7 @@
 //! What the explanation of a drive says: what its layers do, and the names of figures that are no term of the field.
 
 use likenew_core::io::DataClass;
+use likenew_core::quantity::{Number, Share};
 use likenew_core::units::{Nanos, amount};
 
 use crate::flash::policies::Collection;
@@ -8,17 +9,13 @@ use crate::flash::policies::Collection;
 // Every drive
 
 pub(super) const FAULTS: &str = "Faults of this drive.";
-pub(super) const SITUATIONS: &str = "The situation around the drive.";
+pub(super) const SITUATIONS: &str = "Conditions around the drive.";
 pub(super) const ONE_COMMAND: &str = "Handles one command at a time.";
 pub(super) const READ_ALL: &str = "sequential read of the whole drive";
 pub(super) const WRITE_ALL: &str = "sequential write of the whole drive";
 
 pub(super) fn link(is_duplex: bool) -> &'static str {
-    if is_duplex {
-        "Transfers data in both directions at once."
-    } else {
-        "Transfers data in one direction at a time."
-    }
+    if is_duplex { "Full duplex." } else { "Half duplex." }
 }
 
 // Flash drives
@@ -37,7 +34,7 @@ pub(super) const UNITS: &str = "capacity in program units";
 pub(super) const WRITES_PER_UNIT: &str = "separate writes in a unit, at most";
 
 pub(super) const DIES: &str = "A die does one operation at a time; the dies of a channel share its bus.";
-pub(super) const UNIT_TRANSFER: &str = "a unit over the channel";
+pub(super) const UNIT_TRANSFER: &str = "unit transfer, channel";
 pub(super) const PROGRAMMING_DIES: &str = "dies that program in parallel";
 
 pub(super) fn dies(dies: u32, channels: u32) -> String {
@@ -49,10 +46,10 @@ pub(super) const MAP_CACHE: &str =
 pub(super) const MAPPED_DATA: &str = "host data that it maps";
 
 pub(super) const AGING: &str = "Old data is read with retries.";
-pub(super) const AGING_ONSET: &str = "reads at once until it is";
+pub(super) const AGING_ONSET: &str = "no retries until";
 pub(super) const AGING_RETRIES: &str = "retries per tenfold age";
 
-pub(super) const HEAT: &str = "Warms up with what it reads and programs.";
+pub(super) const HEAT: &str = "Heats up with reads and programs.";
 
 // The SLC cache of a flash drive
 
@@ -62,7 +59,7 @@ pub(super) const SLC_DYNAMIC: &str = "from free space, on an empty drive";
 pub(super) const SLC_FULL: &str = "when it is full";
 pub(super) const SLC_DIRECT: &str = "writes go past it";
 pub(super) const SLC_FOLD: &str = "writes wait for folding";
-pub(super) const SLC_KEPT: &str = "left unfolded in idle time, on each die";
+pub(super) const SLC_KEPT: &str = "left unfolded when idle, on each die";
 
 // The map of a flash drive
 
@@ -78,12 +75,9 @@ pub(super) fn page_map(collection: Collection) -> String {
         Collection::Fifo => "the block that was filled first".to_owned(),
         Collection::Choices(1) => "a random block".to_owned(),
         Collection::Choices(count) => format!("the emptiest of {count} random blocks"),
-        Collection::CostBenefit => "the block whose age and emptiness gain most".to_owned(),
+        Collection::CostBenefit => "the block with the best cost-benefit of age and emptiness".to_owned(),
     };
-    format!(
-        "Any page can be anywhere. A die that runs short of erased blocks relocates the valid pages of {victim} \
-         and erases it."
-    )
+    format!("Any page can be anywhere. A die that runs short of erased blocks garbage-collects {victim}.")
 }
 
 /// Until when a drive collects garbage in idle time.
@@ -95,8 +89,8 @@ pub(super) fn idle_collection(free_blocks: u32) -> String {
 }
 
 pub(super) const COMPRESSING_MAP_NAME: &str = "compression and translation layer";
-pub(super) const COMPRESSING_MAP: &str = "Compresses each page, packs what is left of it end to end, and collects \
-    the blocks that hold least of it. What compresses leaves spare, never capacity.";
+pub(super) const COMPRESSING_MAP: &str = "Compresses each page, packs the results, and garbage-collects the block \
+    with the least valid data. Compression adds spare area, not capacity.";
 
 /// Pages of data that an explanation shows.
 pub(super) const COMPRESSED_PAGES: [(&str, DataClass); 3] = [
@@ -104,6 +98,11 @@ pub(super) const COMPRESSED_PAGES: [(&str, DataClass); 3] = [
     ("a page that compresses to a half", DataClass::Ratio(0.5)),
     ("a page that does not compress", DataClass::Random),
 ];
+
+/// How much of a page of so many bytes its data takes.
+pub(super) fn compressed(share: f64, page: f64) -> String {
+    format!("{} of {} B ({})", Number((share * page).round()), Number(page), Share(share))
+}
 
 /// `stripe` is how many program units hold one of parity, or 0.
 pub(super) fn parity(stripe: u32) -> String {
@@ -115,16 +114,16 @@ pub(super) fn parity(stripe: u32) -> String {
 
 pub(super) const BLOCK_MAP_NAME: &str = "translation layer: block map";
 pub(super) const BLOCK_MAP: &str =
-    "A cluster is mapped as a whole: a write that does not continue the last one copies all of it.";
+    "Block-mapped: a write that does not continue the last one copies its whole cluster.";
 pub(super) const REPLACEMENT_BLOCKS: &str = "replacement blocks of a group";
 
 pub(super) const BAST_NAME: &str = "translation layer: BAST";
-pub(super) const BAST: &str = "A cluster has its place as a whole, and the clusters written last have a log block \
-    each: a write to another one merges one of those first.";
+pub(super) const BAST: &str = "Block-mapped, with a log block for each of the clusters written last: a write to \
+    another cluster first merges one of those.";
 
 pub(super) const FAST_NAME: &str = "translation layer: FAST";
-pub(super) const FAST: &str = "A cluster has its place as a whole, and all share the log: when it is full, every \
-    cluster in its oldest block is merged.";
+pub(super) const FAST: &str = "Block-mapped, with a shared log: when it is full, every cluster in its oldest block \
+    is merged.";
 
 pub(super) const LOG_BLOCKS: &str = "log blocks of a group";
 pub(super) const FULL_MERGE: &str = "a full merge, alone";
@@ -135,12 +134,12 @@ pub(super) const IDLE_MERGES: &str = "merges in idle time";
 pub(super) const RANDOM_READ_ALONE: &str = "a random read, alone (command + average seek + half a rotation)";
 pub(super) const RANDOM_WRITE_ALONE: &str = "a random write past the cache, alone";
 
-pub(super) const CACHE_MEMORY: &str = "memory for reads and writes";
-pub(super) const CACHE_PLACES: &str = "places it remembers";
+pub(super) const CACHE_MEMORY: &str = "memory";
+pub(super) const CACHE_PLACES: &str = "read-ahead segments";
 
 pub(super) fn disk_cache(takes_writes: bool) -> &'static str {
     if takes_writes {
-        "Reads ahead after a request; takes writes at once and destages them in the order of the shortest seeks."
+        "Reads ahead after a request; caches writes and destages them in order of the shortest seeks."
     } else {
         "Reads ahead after a request; writes go to the platters."
     }
@@ -148,17 +147,17 @@ pub(super) fn disk_cache(takes_writes: bool) -> &'static str {
 
 pub(super) const SHINGLES: &str = "Tracks overlap, so a band is written as a whole. Smaller writes go to the \
     persistent cache and are merged later.";
-pub(super) const SHINGLE_PIECES: &str = "pieces it can tell apart";
+pub(super) const SHINGLE_PIECES: &str = "write segments";
 
 pub(super) fn cleaning(idle_after: Nanos) -> String {
     format!("after {idle_after} without I/O, or when it is full")
 }
 
 pub(super) const SEEKS: &str =
-    "Serves first what it can start soonest, rotation included, and prefers requests that have waited.";
-pub(super) const TRACK_SEEK: &str = "seek to the next track, to read";
-pub(super) const AVERAGE_SEEK: &str = "average seek, to read";
-pub(super) const FULL_SEEK: &str = "full stroke, to read";
+    "Serves the request it can reach first, seek and rotation included (SATF), with aging.";
+pub(super) const TRACK_SEEK: &str = "track-to-track seek, read";
+pub(super) const AVERAGE_SEEK: &str = "average seek, read";
+pub(super) const FULL_SEEK: &str = "full stroke, read";
 
 pub(super) const PLATTERS: &str = "The first addresses are on the outer tracks, which hold most.";
 pub(super) const MEAN_RATE: &str = "mean over all addresses";
@@ -166,23 +165,23 @@ pub(super) const MEAN_RATE: &str = "mean over all addresses";
 // Network volumes
 
 pub(super) const IO_ALONE: &str = "a 4 KiB I/O, alone (median)";
-pub(super) const BURST_SPAN: &str = "a full bucket lasts, at the burst rate";
-pub(super) const REFILL_SPAN: &str = "an empty bucket fills, at rest";
+pub(super) const BURST_SPAN: &str = "full credits last, at burst rate";
+pub(super) const REFILL_SPAN: &str = "empty credits refill, when idle";
 
 pub(super) fn credits(can_burst: bool) -> &'static str {
     if can_burst {
         "An I/O takes a credit; credits arrive at the baseline rate. Without credits an I/O waits for one."
     } else {
-        "The IOPS that the size of the volume allows, no less than the burst rate."
+        "The volume's size allows these IOPS, at least the burst rate."
     }
 }
 
 pub(super) const ONE_IO: &str = "one I/O at most";
-pub(super) const MERGED_IOS: &str = "sequential I/Os are one";
+pub(super) const MERGED_IOS: &str = "sequential I/Os merge";
 
 /// Up to how many bytes sequential I/Os count as one: of any length, and of those below `small`.
 pub(super) fn merged_ios(bytes: u64, small: u64, small_bytes: u64) -> String {
-    format!("up to {}; those below {} up to {}", amount(bytes), amount(small), amount(small_bytes))
+    format!("up to {} (below {}: up to {})", amount(bytes), amount(small), amount(small_bytes))
 }
 
 pub(super) const THROUGHPUT: &str = "Reads and writes share this throughput.";
@@ -191,7 +190,7 @@ pub(super) const LARGEST_IO: &str = "the largest I/O takes";
 pub(super) const STORE: &str = "Serves all I/Os in parallel; acknowledged writes are durable.";
 
 pub(super) fn volume_trim(trims: bool) -> &'static str {
-    if trims { "takes effect at once" } else { "is ignored" }
+    if trims { "immediate" } else { "not supported" }
 }
 
 pub(super) fn store_limit(in_flight: f64) -> String {

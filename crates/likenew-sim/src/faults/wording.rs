@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use likenew_core::quantity::Number;
 use likenew_core::units::{Nanos, amount, rate};
 
 type Described = (&'static str, String);
@@ -10,7 +11,7 @@ pub(super) fn real_capacity(real: u64, wrap: Option<u64>) -> Described {
     let what = match wrap.filter(|wrap| *wrap != real) {
         None => format!("{}: addresses beyond wrap around", amount(real)),
         Some(wrap) => {
-            format!("{}: addresses beyond are dropped and wrap at {}", amount(real), amount(wrap))
+            format!("{}: addresses beyond are dropped, and wrap at {}", amount(real), amount(wrap))
         }
     };
     ("real capacity", what)
@@ -18,11 +19,11 @@ pub(super) fn real_capacity(real: u64, wrap: Option<u64>) -> Described {
 
 pub(super) fn flipped(ranges: &[Range<u64>], bits: u32) -> Option<Described> {
     let place = place(ranges)?;
-    Some(("flipped", format!("{place}: {bits} bits of each sector")))
+    Some(("flipped bits", format!("{place}: {bits} bits of each sector")))
 }
 
 pub(super) fn lost_writes(every: u64) -> Described {
-    ("lost writes", format!("one of {every} is acknowledged and never done"))
+    ("lost writes", format!("1 of {every} is acknowledged but not written"))
 }
 
 pub(super) fn unreadable(ranges: &[Range<u64>], retries: u32, retry: Nanos) -> Option<Described> {
@@ -32,7 +33,7 @@ pub(super) fn unreadable(ranges: &[Range<u64>], retries: u32, retry: Nanos) -> O
 
 pub(super) fn slow(ranges: &[Range<u64>], retries: u32, retry: Nanos) -> Option<Described> {
     let place = place(ranges)?;
-    Some(("slow", format!("{place}: reads take 1 to {retries} retries of {retry}")))
+    Some(("slow region", format!("{place}: reads take 1 to {retries} retries of {retry}")))
 }
 
 pub(super) fn read_only(after_bytes: u64) -> Described {
@@ -41,8 +42,10 @@ pub(super) fn read_only(after_bytes: u64) -> Described {
 
 pub(super) fn stalls(every_ios: Option<u64>, interval: Option<Nanos>, span: Nanos) -> Described {
     let what = match (every_ios, interval) {
-        (Some(ios), Some(interval)) => format!("every {ios} I/Os and every {interval} for {span}"),
-        (Some(ios), None) => format!("every {ios} I/Os for {span}"),
+        (Some(ios), Some(interval)) => {
+            format!("every {} I/Os and every {interval} for {span}", Number(ios as f64))
+        }
+        (Some(ios), None) => format!("every {} I/Os for {span}", Number(ios as f64)),
         (None, Some(interval)) => format!("every {interval} for {span}"),
         (None, None) => "never".to_owned(),
     };
@@ -50,24 +53,24 @@ pub(super) fn stalls(every_ios: Option<u64>, interval: Option<Nanos>, span: Nano
 }
 
 pub(super) fn hidden_trim() -> Described {
-    ("TRIM", "is hidden by a bridge between host and drive".to_owned())
+    ("bridge", "hides TRIM from the host".to_owned())
 }
 
 pub(super) fn dropped_trim() -> Described {
-    ("TRIM", "is acknowledged and dropped by a bridge between host and drive".to_owned())
+    ("bridge", "acknowledges TRIM and drops it".to_owned())
 }
 
 pub(super) fn neighbor(ios_per_s: u32, io_bytes: u32, write_percent: u32) -> Described {
     let size = amount(io_bytes.into());
-    ("neighbor", format!("{ios_per_s} random IOPS of {size}, {write_percent}% of them writes"))
+    ("other I/O", format!("{ios_per_s} random IOPS of {size}, {write_percent}% of them writes"))
 }
 
 pub(super) fn outliers(every_ios: u64, span: Nanos) -> Described {
-    ("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer"))
+    ("outliers", format!("1 of {} random I/Os takes {span} longer", Number(every_ios as f64)))
 }
 
 pub(super) fn throttled(bytes_per_s: u64, span: Nanos, interval: Nanos) -> Described {
-    ("throttled", format!("at most {} for {span} of every {interval}", rate(bytes_per_s as f64)))
+    ("throttling", format!("at most {} for {span} of every {interval}", rate(bytes_per_s as f64)))
 }
 
 /// The first of some ranges, and how many more there are.

@@ -51,7 +51,7 @@ fn identity(model: &Model, trim_path: &TrimPath) -> Identity {
         Mechanism::Disk(disk) => (60e9 / disk.platters.revolution.0 as f64).round() as u32,
         Mechanism::Flash(_) | Mechanism::Volume(_) => 0,
     };
-    let virtual_by = matches!(model.mechanism, Mechanism::Volume(_)).then(|| "a cloud".to_owned());
+    let virtual_by = matches!(model.mechanism, Mechanism::Volume(_)).then(|| "cloud provider".to_owned());
     Identity {
         model: fact(model.model.clone()),
         capacity_bytes: fact(model.capacity_bytes),

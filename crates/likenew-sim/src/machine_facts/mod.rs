@@ -53,7 +53,7 @@ fn machine(model: &Model) -> Machine {
     Machine {
         root: fact(true),
         container: fact(None),
-        virtual_machine: fact(is_virtual.then(|| "a machine of a cloud".to_owned())),
+        virtual_machine: fact(is_virtual.then(|| "cloud VM".to_owned())),
         ..Machine::default()
     }
 }

@@ -1,14 +1,14 @@
 //! Every sentence about the situations of a drive.
 
-use likenew_core::units::rate;
+use likenew_core::quantity::{Number, Share};
+use likenew_core::units::{amount, rate};
 
 use super::crypt::CryptParameters;
 use super::link_standard::LinkStandard;
 use super::wake::WakeParameters;
 
 /// What a database of drives says of firmware that stalls.
-pub(crate) const FIRMWARE_WARNING: &str =
-    "This firmware can stop answering for moments. An update is available.";
+pub(crate) const FIRMWARE_WARNING: &str = "This firmware can stall for seconds. An update is available.";
 
 /// A setting of a target, for messages.
 pub(super) struct Setting {
@@ -38,9 +38,9 @@ pub(super) const SETTINGS: [Setting; 13] = [
     setting("hmb", "off or 16MiB", "host memory buffer for the mapping table"),
     setting("lazy", "on", "a volume restored from a snapshot"),
     setting("fragments", "64KiB", "pieces of a file"),
-    setting("wear", "0.9", "of its rated life"),
-    setting("slow_region", "0.01", "of a disk's addresses"),
-    setting("crc", "500", "one of so many commands fails on the link and is sent again"),
+    setting("wear", "0.9", "share of its rated life"),
+    setting("slow_region", "0.01", "share of a disk's addresses"),
+    setting("crc", "500", "one of so many commands fails on the link and is resent"),
     setting("firmware", "500ms,4s", "stalls for so long, so often"),
     setting("readcache", "4GiB", "a hidden read cache in front of it"),
     setting("array", "100MB/s", "read to rebuild the other member of an array"),
@@ -63,21 +63,21 @@ pub(super) fn link(link: LinkStandard) -> Described {
 
 pub(super) fn encryption(crypt: CryptParameters) -> Described {
     let CryptParameters { bytes_per_s, hand_over } = crypt;
-    let what = format!("{} on one processor, {hand_over} to hand an I/O over", rate(bytes_per_s as f64));
+    let what = format!("{} on one CPU core, {hand_over} queueing delay", rate(bytes_per_s as f64));
     ("encryption", what)
 }
 
 pub(super) fn shifted_partition(bytes: u64) -> Described {
-    ("partition", format!("starts {bytes} bytes off alignment"))
+    ("partition", format!("misaligned by {}", amount(bytes)))
 }
 
 pub(super) fn power_saving(wake: WakeParameters) -> Described {
     let WakeParameters { time, after } = wake;
-    ("power saving", format!("sleeps after {after} without I/O and takes {time} to wake up"))
+    ("power saving", format!("sleeps after {after} idle, wakes in {time}"))
 }
 
 pub(super) fn host_memory(bytes: u64) -> Described {
-    let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
+    let what = if bytes == 0 { "none".to_owned() } else { amount(bytes) };
     ("host memory for the mapping table", what)
 }
 
@@ -86,29 +86,29 @@ pub(super) fn restored_volume() -> Described {
 }
 
 pub(super) fn fragments(bytes: u64) -> Described {
-    ("files", format!("in fragments of {bytes} bytes"))
+    ("files", format!("{} fragments", amount(bytes)))
 }
 
 pub(super) fn wear(share: f64) -> Described {
-    ("wear", format!("{:.0}% of the rated life is used", share * 100.0))
+    ("wear", format!("{} of rated life used", Share(share)))
 }
 
 pub(super) fn slow_region(share: f64) -> Described {
-    ("slow region", format!("{:.2}% of the addresses", share * 100.0))
+    ("slow region", format!("{} of the addresses", Share(share)))
 }
 
 pub(super) fn damaged_link(every_ios: u64) -> Described {
-    ("damaged link", format!("one of {every_ios} commands has to be sent again"))
+    ("damaged link", format!("1 of {} commands is resent", Number(every_ios as f64)))
 }
 
 pub(super) fn stalling_firmware() -> Described {
-    ("firmware", "known to stall now and then".to_owned())
+    ("firmware", "known to stall".to_owned())
 }
 
 pub(super) fn read_cache(bytes: u64) -> Described {
-    ("cache in front of it", format!("{bytes} bytes of memory"))
+    ("cache in front of it", format!("{} of memory", amount(bytes)))
 }
 
 pub(super) fn rebuilt_array(bytes_per_s: u64) -> Described {
-    ("array", format!("its other member is being rebuilt, with {} of reads", rate(bytes_per_s as f64)))
+    ("array", format!("rebuilding its other member, {} of reads", rate(bytes_per_s as f64)))
 }

@@ -97,6 +97,15 @@ impl Domain {
     }
 }
 
+/// `"flash", "disk" or "volume"`.
+fn one_of(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.join(""),
+    }
+}
+
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,7 +141,7 @@ impl fmt::Display for Domain {
             Self::Bytes { least, most } => write!(f, "a size from {least} to {most} bytes"),
             Self::Truth => f.write_str("true or false"),
             Self::OnOff => f.write_str("on or off"),
-            Self::Words(words) => write!(f, "\"{}\"", words.join("\" or \"")),
+            Self::Words(words) => f.write_str(&one_of(words)),
             Self::Line => f.write_str("a text of 1 to 200 characters"),
             Self::TextSuchAs(example) => write!(f, "a text such as \"{example}\""),
             Self::Ranges { capacity_bytes } => write!(

@@ -1,5 +1,6 @@
 //! What reports say of a simulated drive: its past, its parts, and how far to trust it.
 
+use likenew_core::quantity::{Number, Share};
 use likenew_core::units::{Nanos, amount};
 
 use crate::flash::flash_parameters::Trim;
@@ -7,8 +8,7 @@ use crate::state::State;
 
 pub(crate) fn caveat(assumed: usize, parameters: usize) -> String {
     format!(
-        "This drive is simulated (assumed parameters: {assumed} of {parameters}): no number here comes from a \
-         real drive."
+        "Simulated drive ({assumed} of {parameters} parameters assumed): no number here comes from a real drive."
     )
 }
 
@@ -29,29 +29,50 @@ pub(crate) struct FlashPast {
 }
 
 pub(crate) fn flash_past(past: &FlashPast) -> String {
-    let fill = percent(past.fill);
     let written = match past.state {
-        State::New if past.fill > 0.0 => format!("new, then the first {fill} written once sequentially"),
+        State::New if past.fill > 0.0 => format!("new, then {} written once sequentially", filled(past.fill)),
         State::New => "new: erased, nothing written".to_owned(),
         State::Used => format!(
-            "used: the first {fill} written once sequentially, then {} of that overwritten at random in units \
-             of {}, without TRIM",
-            percent(past.overwritten_share),
+            "used: {} written once sequentially, then overwritten {} at random in units of {}, without TRIM",
+            filled(past.fill),
+            times(past.overwritten_share),
             amount(past.unit_bytes)
         ),
     };
     let deleted = match past.deleted {
         0.0 => String::new(),
-        share => format!("; then files were deleted from the last {} of that, without TRIM", percent(share)),
+        share => format!("; then files deleted from the last {} of that, without TRIM", Share(share)),
     };
-    let age = if past.age > Nanos::ZERO { format!("; all of that {} ago", past.age) } else { String::new() };
+    let age =
+        if past.age > Nanos::ZERO { format!("; all of that {} ago", ago(past.age)) } else { String::new() };
     written + &deleted + &age
+}
+
+/// The addresses that were written: all of them, or the first.
+fn filled(share: f64) -> String {
+    if share >= 1.0 { "all of it".to_owned() } else { format!("the first {}", Share(share)) }
+}
+
+/// How often everything was overwritten: `once`, `twice`, `1.5 times`.
+fn times(share: f64) -> String {
+    match share {
+        1.0 => "once".to_owned(),
+        2.0 => "twice".to_owned(),
+        share => format!("{} times", Number(share)),
+    }
+}
+
+/// From two days on in days, as people say it.
+fn ago(age: Nanos) -> String {
+    const DAY_S: f64 = 86_400.0;
+    let days = age.as_secs_f64() / DAY_S;
+    if days < 2.0 { age.to_string() } else { format!("{} days", Number(days.round())) }
 }
 
 pub(crate) fn disk_past(state: State) -> &'static str {
     match state {
         State::New => "new",
-        State::Used => "used: a disk does not slow down by use, so it is like new",
+        State::Used => "used: a hard disk does not slow down with use, so it is like new",
     }
 }
 
@@ -60,33 +81,31 @@ pub(crate) fn shingled_disk_past(state: State, unit_bytes: u64, fill: f64) -> St
     match state {
         State::New => "new: the persistent cache is empty".to_owned(),
         State::Used => format!(
-            "used: writes of {} at random over the first {} have filled the persistent cache",
+            "used: random writes of {} over {} have filled the persistent cache",
             amount(unit_bytes),
-            percent(fill)
+            filled(fill)
         ),
     }
 }
 
 pub(crate) fn volume_past(state: State) -> &'static str {
     match state {
-        State::New => "new: all burst credits are there",
-        State::Used => "used: all burst credits are spent",
+        State::New => "new: full burst credits",
+        State::Used => "used: no burst credits left",
     }
 }
 
 // Parts
 
-pub(crate) const IGNORED: &str = "is ignored";
-
 pub(crate) fn trim(trim: Trim) -> &'static str {
     match trim {
-        Trim::Immediate => "works at once",
-        Trim::Lazy => "works in idle time",
-        Trim::Ignored => IGNORED,
+        Trim::Immediate => "immediate",
+        Trim::Lazy => "in idle time",
+        Trim::Ignored => "not supported",
     }
 }
 
-pub(crate) const BUFFER_SURVIVES: &str = "the write buffer survives it";
+pub(crate) const BUFFER_SURVIVES: &str = "the write buffer is protected";
 
 /// `always` is how many bytes are always there, and `percent` what it may take of free capacity at most.
 pub(crate) fn slc_cache(always: u64, percent: u32, bits_per_cell: u32) -> String {

@@ -6,8 +6,8 @@ use likenew_core::io::Op;
 
 pub(crate) const ANNOUNCES_TRIM: &str = "it announces TRIM";
 pub(crate) const ANNOUNCES_NO_TRIM: &str = "it announces no TRIM";
-pub(crate) const BRIDGE_HIDES_TRIM: &str = "it announces no TRIM, whatever the drive behind it has";
-pub(crate) const CONNECT_WITHOUT_BRIDGE: &str = "connect the drive without it";
+pub(crate) const BRIDGE_HIDES_TRIM: &str = "it announces no TRIM";
+pub(crate) const CONNECT_WITHOUT_BRIDGE: &str = "connect the drive without the bridge";
 pub(crate) const ALLOWS_DISCARDS: &str = "its table has allow_discards";
 
 // Facts
@@ -16,7 +16,7 @@ pub(crate) const ALLOWS_DISCARDS: &str = "its table has allow_discards";
 pub(crate) const ORIGIN: &str = "announced by the simulated drive";
 pub(crate) const NOT_REPORTED: &str = "a simulated drive does not report it";
 pub(crate) const USED_SPACE_NOT_REPORTED: &str = "nothing reports how much of it is in use";
-pub(crate) const GIVES_SIZE_INSTEAD: &str = "it gives its size instead";
+pub(crate) const GIVES_SIZE_INSTEAD: &str = "its size is reported instead";
 pub(crate) const LINK_WITHOUT_STANDARD: &str = "its link has no named standard";
 pub(crate) const VOLUME_WITHOUT_HEALTH: &str = "a volume has no health of its own";
 pub(crate) const BRIDGE_HIDES_HEALTH: &str = "a USB bridge does not pass health data";
@@ -26,13 +26,13 @@ pub(crate) const NOTHING_PASSES_HEALTH: &str = "nothing passes its health data";
 
 /// Of a drive with `?facts=off`.
 pub(crate) const NO_FACTS: &str =
-    "the system reports nothing about this drive, as in a container; run it on the machine itself";
+    "the system reports nothing about this drive, as in a container; run likenew on the host";
 pub(crate) const NO_OLD_FILES: &str = "a simulated drive is read as it is";
 pub(crate) const NO_FILE_SYSTEM: &str = "a simulated drive has no file system";
 pub(crate) const NO_TRIM_DETAILS: &str = "a simulated drive reports no details of TRIM";
 pub(crate) const NO_TRIM: &str = "no TRIM can be sent to it";
 pub(crate) const TOO_SMALL: &str = "it is smaller than the data to write";
-pub(crate) const HOLDS_NO_BYTES: &str = "a simulated drive holds no bytes unless it is asked to: ?data=on";
+pub(crate) const HOLDS_NO_BYTES: &str = "a simulated drive keeps no data without ?data=on";
 
 // Fixes
 
@@ -49,20 +49,20 @@ pub(crate) fn io_failed(op: Op, offset: u64) -> String {
 
 pub(crate) fn null_access(drive: &str) -> String {
     format!(
-        "{drive} is a simulated drive, whose clock does not see the instrument: access null measures nothing"
+        "{drive} is a simulated drive, whose clock does not see likenew itself; access null measures nothing"
     )
 }
 
 pub(crate) fn buffered_data(drive: &str) -> String {
     format!(
-        "{drive} holds the bytes that are written to it, and the simulated page cache does not: leave out \
+        "{drive} keeps written data, and the simulated page cache does not; leave out \
          data=on, or measure it with direct I/O"
     )
 }
 
 pub(crate) fn several_lanes(drive: &str, lanes: u32) -> String {
     format!(
-        "{drive} is a simulated drive with one clock and one lane: ask for 1 lane and a greater depth, not for \
+        "{drive} is a simulated drive with one clock and one lane; use 1 lane and a greater depth, not \
          {lanes} lanes"
     )
 }

@@ -328,7 +328,7 @@ fn a_map_that_can_not_work_is_refused_with_what_to_do() {
             &format!("{EVERY}\nfree_blocks_min_per_die = {{ value = 2, source = \"x\" }}"),
             "no key free_blocks_min_per_die",
         ),
-        ("value = \"bast\"", "value = \"dftl\"", "\"block\" or \"bast\" or \"fast\""),
+        ("value = \"bast\"", "value = \"dftl\"", "\"block\", \"bast\" or \"fast\""),
     ] {
         assert!(fits.contains(from), "{from}");
         let error = Model::parse("m.toml", &fits.replacen(from, to, 1)).expect_err(to).to_string();

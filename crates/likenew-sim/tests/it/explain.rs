@@ -132,6 +132,6 @@ fn the_bucket_of_a_volume_decides_its_ceilings() {
     assert_eq!(limit("new", "sequential read"), ("throughput limit".into(), 134_217_728.0));
     assert_eq!(limit("used", "sequential read"), ("credits".into(), 300.0 * 262_144.0));
     let drive = explain("sim:cloud-gp2-100gib");
-    assert_eq!(time(&drive, "a full bucket lasts"), 2000e9);
-    assert_eq!(time(&drive, "an empty bucket fills"), 18_000e9);
+    assert_eq!(time(&drive, "full credits last"), 2000e9);
+    assert_eq!(time(&drive, "empty credits refill"), 18_000e9);
 }

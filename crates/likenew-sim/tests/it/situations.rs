@@ -82,7 +82,7 @@ fn a_slower_link_is_a_ceiling_and_leaves_small_reads_alone() {
     assert!(deep("&link=usb3.0-bot") < 1.1 * one, "one command at a time");
     assert!(deep("&link=usb3.0") > 4.0 * one);
     assert!(refused("sim:tiny-flash?link=pcie3x4").contains("is connected by SATA; pcie3x4 is another bus"));
-    assert!(refused("sim:cloud-gp2-100gib?link=sata3g").contains("is a network volume"));
+    assert!(refused("sim:cloud-gp2-100gib?link=sata3g").contains("is a cloud volume"));
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn a_flush_costs_nothing_if_the_buffer_survives_a_loss_of_power() {
 fn a_cache_that_makes_no_sense_is_refused_with_its_line() {
     let table = 1 + DRIVE.lines().position(|line| line == "[slc_cache]").unwrap();
     for (from, to, line, word) in [
-        ("value = \"dynamic\"", "value = \"large\"", table + 1, "\"static\" or \"dynamic\" or \"hybrid\""),
+        ("value = \"dynamic\"", "value = \"large\"", table + 1, "\"static\", \"dynamic\" or \"hybrid\""),
         ("value = \"dynamic\"", "value = \"static\"", table, "slc_cache.static_blocks_per_die is missing"),
         ("bits_per_cell = { value = 3", "bits_per_cell = { value = 1", table + 2, "from 2 to 5"),
         (

@@ -128,16 +128,16 @@ fn each_format_is_found_and_read() {
 #[test]
 fn what_was_passed_over_is_counted() {
     for (text, note) in [
-        (SYSTOR, "1 lines without a type were passed over"),
+        (SYSTOR, "1 line without a type was skipped"),
         (TENCENT, "times are whole seconds"),
-        (BLKPARSE, "1 commands of drivers were passed over"),
-        (BLKPARSE, "1 I/Os whose end is not in the trace"),
-        (TRACEFS, "1 lines of other events were passed over"),
-        (TRACEFS, "the kernel says once that it has lost events"),
-        (TRACEFS, "1 requests that move no blocks were passed over"),
-        (TRACEFS, "1 I/Os ended with an error"),
-        (BLK_TRACER, "1 ends of I/Os whose beginning is not in the trace"),
-        ("fio version 2 iolog\nf read 0 512\nf read 0 512\n", "says nothing of time"),
+        (BLKPARSE, "1 driver command was skipped"),
+        (BLKPARSE, "1 I/O without an end has no latency"),
+        (TRACEFS, "1 line of another event was skipped"),
+        (TRACEFS, "the kernel lost events once"),
+        (TRACEFS, "1 request that moves no blocks was skipped"),
+        (TRACEFS, "1 I/O ended with an error"),
+        (BLK_TRACER, "1 completion without a start was skipped"),
+        ("fio version 2 iolog\nf read 0 512\nf read 0 512\n", "the trace has no times"),
     ] {
         let (trace, _) = read(text);
         let notes = trace.notes();
@@ -277,7 +277,7 @@ fn a_packed_trace_that_was_cut_says_so() {
         assert_eq!(crate::support::all_bytes(&bytes, &OpenOptions::default()).0.len(), 20_000);
         let (_, error) = crate::support::all_bytes(&bytes[..bytes.len() - 5], &OpenOptions::default());
         let error = error.expect("an end that is not there");
-        assert!(error.contains(&format!("the {name} data ends here, before its time")), "{error}");
+        assert!(error.contains(&format!("the {name} data is truncated here")), "{error}");
     }
 }
 

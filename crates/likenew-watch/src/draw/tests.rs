@@ -96,7 +96,7 @@ fn a_drive_has_a_page_of_its_own() {
     insta::assert_snapshot!("detail_200x50", screen(&nvme, &drives, 200, 50));
     let hanging = view(UNICODE, &[Key::Down, Key::Enter], &drives);
     let text = screen(&hanging, &drives, 80, 24);
-    assert!(text.contains("nothing has ended for 29 s"), "{text}");
+    assert!(text.contains("none completed for 29 s"), "{text}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) const HELP_KEYS: &str = "Esc back";
 
 /// While a filter is typed; `_` stands for the cursor.
 pub(super) fn filter_prompt(filter: &str) -> String {
-    format!("filter: {filter}_   Enter keeps it, Esc takes it away")
+    format!("filter: {filter}_   Enter keeps it, Esc clears it")
 }
 
 // ## In place of rows
@@ -24,7 +24,7 @@ pub(super) fn filter_prompt(filter: &str) -> String {
 pub(super) const NO_MEDIUM: &str = "no drive has a medium; a shows idle loop devices and empty slots, too";
 
 pub(super) fn no_match(filter: &str) -> String {
-    format!("no drive matches \"{filter}\"; Esc takes the filter away")
+    format!("no drive matches \"{filter}\"; Esc clears the filter")
 }
 
 pub(super) const NO_DRIVE: &str = "no drive is shown";
@@ -34,15 +34,15 @@ pub(super) const NO_DRIVE: &str = "no drive is shown";
 /// A drive without rates.
 pub(super) fn uncounted(state: State) -> &'static str {
     match state {
-        State::Gone => "it is gone",
-        State::Restarted => "its counters began anew",
+        State::Gone => "disconnected",
+        State::Restarted => "its counters restarted",
         State::Appeared | State::IntervalCounts => "counting",
     }
 }
 
 /// I/Os that wait for an answer.
 pub(super) fn waiting(in_flight: u64, span: Nanos) -> String {
-    format!("{in_flight} I/Os are in flight and nothing has ended for {}", whole_secs(span))
+    format!("{in_flight} I/Os in flight; none completed for {}", whole_secs(span))
 }
 
 /// I/Os in flight, and how many of them are reads and writes where the system tells.
@@ -63,23 +63,23 @@ pub(super) fn whole_secs(span: Nanos) -> String {
 pub(super) const HELP: [&str; 21] = [
     "↑ ↓ PgUp PgDn   choose a drive        Enter   its pictures, facts and layers",
     "< >             sort by a column      r       reverse the order",
-    "/               filter by text        Esc     takes the filter away, goes back",
+    "/               filter by text        Esc     clears the filter, goes back",
     "space           freeze, resume        + -     longer, shorter interval",
     "u               MB/s or MiB/s         q       quit",
     "a               also idle loop devices and empty slots",
     "p               also partitions",
     "",
-    "MB/s     1,000,000 bytes a second that ended in the interval; MiB/s 1,048,576",
+    "MB/s     1,000,000 bytes per second completed in the interval; MiB/s 1,048,576",
     "IOPS     I/Os per s at the device: adjacent requests may have been merged",
-    "latency  mean from entering the queue to the end. The kernel counts whole ms:",
+    "latency  mean from queueing to completion. The kernel counts whole ms:",
     "         < all together took less than one, ~ fewer than ten, so it is rough",
-    "queue    mean number in flight; an I/O counts as a whole when it ends",
-    "busy     share of time with something in flight. What serves many at once still",
-    "         has more to give at 100%: only a drive that serves QD1 is full then",
-    "waiting  I/Os are in flight and nothing has ended for that long",
-    "trim     discards; what of them reaches the flash is the drive's own business",
-    "°C       what the driver says, asked for every 10 s",
+    "queue    mean number in flight; an I/O counts when it completes",
+    "busy     share of time with I/Os in flight. Drives that serve many at once",
+    "         can be 100% busy and still have headroom",
+    "waiting  stalled: no I/O completed for that long",
+    "trim     discards sent; the drive may ignore them",
+    "°C       as the driver reports it, read every 10 s",
     "",
-    "The sums above are of drives alone: layers and partitions count the same again.",
+    "The sums above count drives only, not layers and partitions.",
     "Programs that read from the page cache cause no I/O here.",
 ];

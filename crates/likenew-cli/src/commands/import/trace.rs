@@ -139,7 +139,7 @@ impl TraceOutput {
             return Err(Failure::Usage(wording::unknown_trace_ending(path)));
         };
         let writer = writer.map_err(|error| match error {
-            TraceError::File { file, error } if error.kind() == ErrorKind::AlreadyExists => {
+            TraceError::File { file, error, .. } if error.kind() == ErrorKind::AlreadyExists => {
                 Failure::Refused(wording::file_exists(file))
             }
             error => Failure::Other(error.into()),

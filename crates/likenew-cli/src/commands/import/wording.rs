@@ -18,7 +18,7 @@ pub(super) fn title(
     let compression = compression.map_or_else(String::new, |name| format!(", {name}"));
     let volume = volume.map_or_else(String::new, |name| format!(", volume {name}"));
     let records = Number(survey.records as f64);
-    format!("{file}: {records} I/Os in {} ({format}{compression}{volume})", survey.span_ns)
+    format!("{file}: {records} I/Os in {} (format: {format}{compression}{volume})", survey.span_ns)
 }
 
 pub(super) fn addresses(survey: &Survey) -> String {
@@ -33,7 +33,7 @@ pub(super) fn addresses(survey: &Survey) -> String {
 pub(super) fn latencies(survey: &Survey) -> String {
     match &survey.latency {
         Some(latency) => format!(
-            "Busy for {}, waits of {} in all; queue depth {:.1} on average while busy, {} at most.",
+            "Busy {}, total wait {}; queue depth {:.1} on average while busy, max {}.",
             latency.busy_ns, latency.waiting_ns, latency.depth_mean, latency.depth_max
         ),
         None => "The trace has no latencies.".to_owned(),

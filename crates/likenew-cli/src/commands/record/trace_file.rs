@@ -55,7 +55,7 @@ impl TraceFile {
     /// # Errors
     /// The file exists already, or cannot be written.
     pub(crate) fn create(path: &Path, head: &TraceHead, on_recorded: bool) -> Result<Self, TraceError> {
-        let wrong = |error| TraceError::File { file: path.display().to_string(), error };
+        let wrong = |error| TraceError::File { action: "write", file: path.display().to_string(), error };
         let writer = TraceWriter::create(path, head)?;
         let write_out = on_recorded.then(|| WriteOut::open(path)).transpose().map_err(wrong)?;
         let (messages, incoming) = sync_channel(BATCHES);

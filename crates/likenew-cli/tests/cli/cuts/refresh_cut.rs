@@ -107,7 +107,7 @@ fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
             CommandOutput::of(recorded.sandbox.command(&arguments).env(AFTER_THE_CUT.0, AFTER_THE_CUT.1));
         assert_eq!(ran.status(), Some(2), "cut after {cut} events: {}", ran.stderr());
         assert!(!point.join(JOURNAL).exists(), "cut after {cut} events: {}", ran.stderr());
-        let has_gone_on = ran.stderr().contains("that is done now");
+        let has_gone_on = ran.stderr().contains("is finished now");
         let has_salvage = point.join(SALVAGE).exists();
         assert_eq!(has_salvage, ran.stderr().contains(SALVAGE));
         let now = FolderState::of(point, &[&APART[..], &[SALVAGE]].concat());

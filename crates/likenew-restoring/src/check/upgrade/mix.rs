@@ -124,10 +124,9 @@ impl MixOption {
     }
 
     /// The names of its applications.
-    pub(super) fn names(&self) -> String {
-        let custom = self.custom.iter().map(|of| of.name.as_str());
-        let names: Vec<&str> = self.applications.iter().map(String::as_str).chain(custom).collect();
-        names.join(", ")
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = |all: Vec<Application>| all.into_iter().map(|of| of.name).collect();
+        self.all().map_or_else(|_| self.applications.clone(), names)
     }
 
     /// Whether a segment is a part of it.

@@ -5,7 +5,7 @@ use likenew_core::answer::Answer;
 use super::saving::{REMAINING_SHARE, Saving, WORTH};
 use super::waits::Waits;
 use super::{DriveOption, Role, UpgradeOptions};
-use crate::check::wording::{self, Work};
+use crate::check::wording::{self, Bar, Work, Worth};
 
 /// What the answers are made from.
 pub(super) struct UpgradeInput<'a> {
@@ -13,7 +13,7 @@ pub(super) struct UpgradeInput<'a> {
     /// The fix for this drive, if there is one.
     pub(super) fix: Option<&'a str>,
     /// The mix of applications, by name.
-    pub(super) mix_names: Option<&'a str>,
+    pub(super) mix_names: Option<&'a [String]>,
 }
 
 impl UpgradeInput<'_> {
@@ -35,18 +35,18 @@ impl UpgradeInput<'_> {
             } else {
                 wording::recording_without_latencies()
             };
-            let answer = wording::upgrade_unknown(name).with_evidence(reason).with_evidence(with_drive);
+            let answer = wording::upgrade_unknown(name, reason).with_evidence(with_drive);
             return self.with_caveats(answer, drive);
         };
         let saving = Saving::from_waits(now, waits);
-        // A fix comes before a purchase, so a new drive has to save time beyond it.
-        let by_fix = self.options.waits_of(Role::AsNew).filter(|_| self.fix.is_some());
-        let by_fix =
-            by_fix.map(|by_fix| (Saving::from_waits(now, by_fix), Saving::from_waits(by_fix, waits)));
-        let by_fix = by_fix.filter(|(fixed, _)| fixed.low > 0.0);
-        let decisive = by_fix.map_or(saving, |(_, beyond)| beyond);
-        let worth = decisive.worth(self.options.elapsed());
-        let answer = wording::upgrade(name, worth, saving.value, self.work())
+        let by_fix = self.by_fix(now, waits);
+        let worth = self.worth(now, waits);
+        let bar = match (by_fix, self.options.elapsed()) {
+            (Some(_), _) => Bar::Fix,
+            (None, Some(_)) => Bar::OfTime(WORTH),
+            (None, None) => Bar::OfWaiting(1.0 - REMAINING_SHARE),
+        };
+        let answer = wording::upgrade(name, worth, bar, (now.blocking_ns, waits.blocking_ns), self.work())
             .estimate(saving.value, saving.low, saving.high, "ns")
             .with_evidence(wording::waited_now(self.work(), now.blocking_ns, now.busy_beyond()))
             .with_evidence(with_drive)
@@ -57,11 +57,24 @@ impl UpgradeInput<'_> {
             ));
         let answer = match (by_fix, self.fix) {
             (Some((fixed, beyond)), Some(fix)) => {
-                answer.with_evidence(wording::cheaper_fix(name, fix, fixed.value, beyond.value))
+                answer.with_evidence(wording::cheaper_fix(name, fix, worth, fixed.value, beyond.value))
             }
             _ => answer,
         };
         self.with_caveats(answer, drive)
+    }
+
+    /// What a fix of this drive saves, and what another drive saves beyond that.
+    fn by_fix(&self, now: &Waits, waits: &Waits) -> Option<(Saving, Saving)> {
+        let fixed = self.options.waits_of(Role::AsNew).filter(|_| self.fix.is_some())?;
+        let savings = (Saving::from_waits(now, fixed), Saving::from_waits(fixed, waits));
+        (savings.0.low > 0.0).then_some(savings)
+    }
+
+    /// A fix comes before a purchase, so a new drive has to save time beyond it.
+    fn worth(&self, now: &Waits, waits: &Waits) -> Worth {
+        let beyond_fix = self.by_fix(now, waits).map(|(_, beyond)| beyond);
+        beyond_fix.unwrap_or_else(|| Saving::from_waits(now, waits)).worth(self.options.elapsed())
     }
 
     /// The work that is compared.
@@ -104,9 +117,11 @@ impl UpgradeInput<'_> {
     /// The candidate with the shortest waiting, and whether it is worth a difference in price.
     fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
         let [(best, least), (next, more), ..] = candidates else { return None };
+        let now = self.options.waits_of(Role::Now);
+        let is_worth_it = now.map_or(Worth::Undecided, |now| self.worth(now, least));
         let saving = Saving::from_waits(more, least);
-        let worth = saving.worth(self.options.elapsed());
-        let answer = wording::best_upgrade(&best.name, &next.name, worth, saving.low, saving.high);
-        Some(answer.with_evidence(self.share(&saving)))
+        let difference = saving.worth(self.options.elapsed());
+        let answer = wording::best_upgrade(&best.name, &next.name, is_worth_it, difference);
+        Some(answer.with_evidence(wording::less_than_next(&next.name, saving.low, saving.high)))
     }
 }
