@@ -6,7 +6,7 @@ use std::fmt;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::findings::Findings;
-use likenew_core::quantity::{Rate, Size, digits};
+use likenew_core::quantity::{Number, Rate, Share, Size, digits};
 use likenew_core::units::Nanos;
 use serde_json::Value;
 
@@ -189,7 +189,7 @@ impl Factsheet<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        writeln!(f, "\nNot known")?;
+        writeln!(f, "\nUnavailable")?;
         // Facts that the user can get come first.
         reasons.sort_by_key(|(_, help, names)| (help.is_none(), std::cmp::Reverse(names.len())));
         let reasons: Vec<String> = reasons
@@ -206,6 +206,20 @@ impl Factsheet<'_> {
 
 /// The name of a fact without its unit.
 fn words(row: &FactRow) -> String {
+    let usual = match (&*row.section, &*row.fact) {
+        ("identity", "knows_trim") | ("stack", "takes_trim") => "TRIM",
+        ("identity", "rotation_rpm") => "rotation",
+        ("identity", "virtual_by") => "virtual disk",
+        ("link", "ceiling_bytes_per_s") => "link now",
+        ("link", "possible_bytes_per_s") => "link maximum",
+        ("files", "extents_per_mib") => "fragments per MiB",
+        ("files", "extents_max") => "fragments, at most",
+        _ => return name_without_unit(row),
+    };
+    usual.to_owned()
+}
+
+fn name_without_unit(row: &FactRow) -> String {
     const UNITS: [&str; 10] =
         ["_bytes_per_s", "_bits_per_s", "_bytes", "_percent", "_hours", "_rpm", "_ms", "_us", "_s", "_c"];
     let (name, end) = ["_max", "_p10", "_p50", "_p90"]
@@ -226,7 +240,13 @@ fn words(row: &FactRow) -> String {
 
 /// A value with its unit.
 fn spell(row: &FactRow) -> String {
+    let is_trim = matches!(&*row.fact, "knows_trim" | "takes_trim");
     let text = match &row.value {
+        Value::Bool(yes) if is_trim => return if *yes { "supported" } else { "not supported" }.to_owned(),
+        Value::String(none) if row.fact == "virtual_by" && none == "none" => return "no".to_owned(),
+        Value::Number(turns) if row.fact == "rotation_rpm" && turns.as_u64() == Some(0) => {
+            return "solid state".to_owned();
+        }
         Value::String(text) => return text.clone(),
         Value::Bool(yes) => return if *yes { "yes" } else { "no" }.to_owned(),
         other => other.to_string(),
@@ -241,8 +261,9 @@ fn spell(row: &FactRow) -> String {
         ("µs", Some(micros)) => Nanos(micros.saturating_mul(1_000)).to_string(),
         ("ms", Some(millis)) => Nanos(millis.saturating_mul(1_000_000)).to_string(),
         ("", _) => text,
-        ("%", _) => format!("{text}%"),
-        (unit, _) => format!("{text} {unit}"),
+        ("%", _) => Share(number / 100.0).to_string(),
+        ("1/MiB", _) => digits(number),
+        (unit, _) => format!("{} {unit}", Number(number)),
     }
 }
 
