@@ -10,7 +10,7 @@ pub(crate) mod serve;
 use std::fmt::Display;
 use std::path::Path;
 
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size};
+use likenew_core::quantity::{Factor, Number, Offset, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
@@ -421,7 +421,7 @@ pub(crate) fn resume_hint(path: &Path) -> String {
 }
 
 pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) -> String {
-    format!("a {op} at offset {offset} failed and ended the run: {error}")
+    format!("a {op} at offset {} failed and ended the run: {error}", Offset(offset))
 }
 
 pub(crate) const DISK_FULL: &str = "Other programs used up the reserve, so the file system is full. All temporary files are deleted.\n\

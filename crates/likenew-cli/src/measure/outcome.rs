@@ -6,6 +6,7 @@ use likenew_core::dry_run::DryRun;
 use likenew_core::lab_error::LabError;
 use likenew_core::procedure::{Evidence, Procedure};
 use likenew_core::recorder::Stop;
+use likenew_core::system_error;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
 
@@ -106,7 +107,8 @@ fn print_end(end: &End) {
         End::Interrupted => anstream::eprintln!("{}", wording::STOPPED_EARLY),
         End::Failed(Stop::Failed { op, offset, errno }) => {
             let error = std::io::Error::from_raw_os_error(*errno);
-            anstream::eprintln!("{}", wording::error(wording::io_failed(op, *offset, &error)));
+            let reason = system_error::reason(&error);
+            anstream::eprintln!("{}", wording::error(wording::io_failed(op, *offset, reason)));
             if error.kind() == std::io::ErrorKind::StorageFull {
                 anstream::eprintln!("{}", wording::DISK_FULL);
             }

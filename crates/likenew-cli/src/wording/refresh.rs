@@ -54,7 +54,7 @@ pub(crate) fn another_file(path: impl Display) -> String {
 }
 
 pub(crate) fn compare_with_backup(path: impl Display, reason: &str) -> String {
-    format!("{path} {reason}: compare it with a backup, then delete the journal")
+    format!("{path} {reason}; compare it with a backup, then delete the journal")
 }
 
 pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it differ from the saved copy";

@@ -118,7 +118,7 @@ mod tests {
         assert!(found.forbids && found.reason == "it is hot; let it cool down");
         let unknown = Precondition {
             name: "health",
-            standing: Standing::Unknown { reason: "its health is not known".into(), help: "ask".into() },
+            standing: Standing::Unknown { reason: "its health is unknown".into(), help: "ask".into() },
         };
         assert_eq!(objection(&unknown, ActionKind::Discard), None);
         assert!(objection(&unknown, ActionKind::NvmeFormat).unwrap().forbids);

@@ -162,7 +162,7 @@ impl FormatPlan {
     }
 
     /// The same in words, for the log and the user:
-    /// `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
+    /// `namespace 1, erase of user data, LBA format 0 (512 B), unchanged`.
     pub fn text(&self) -> String {
         let erase = match self.erase {
             Erase::UserData => wording::ERASE_OF_USER_DATA,
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(plan.word_10(), 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9);
         assert_eq!(
             plan.text(),
-            "namespace 1, erase of user data, LBA format 2 (4096 bytes and 8 of metadata) as it is"
+            "namespace 1, erase of user data, LBA format 2 (4 KiB and 8 B of metadata), unchanged"
         );
         let mut many = answers();
         (many.2[25], many.2[26]) = (40, 1 | 1 << 5);

@@ -370,7 +370,7 @@ mod tests {
             assert_eq!(refusal(&silent, MAINS, action), None, "{action:?}");
         }
         let text = refusal(&silent, MAINS, ActionKind::NvmeFormat).unwrap();
-        assert!(text.contains("temperature is not known"), "{text}");
+        assert!(text.contains("temperature is unknown"), "{text}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
+use likenew_core::system_error;
 use likenew_core::units::amount;
 use rustix::io::Errno;
 
@@ -20,6 +21,7 @@ pub(crate) fn not_its_id(typed: &str, kind: &str, id: &str) -> String {
 }
 
 pub(crate) fn kind_unknown(reason: &io::Error) -> String {
+    let reason = system_error::reason(reason);
     format!("its kind cannot be determined ({reason}); mount /proc first, or give a folder")
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use likenew_core::units::amount;
+
 // ## Whole refusals
 
 pub(crate) const FORMAT_WITHOUT_ERASE: &str = "erase 0 may leave data readable; use 1 (user data) or 2 (key)";
@@ -184,7 +186,8 @@ pub(crate) fn format_plan(
     let metadata =
         if metadata_bytes > 0 { format!(" and {metadata_bytes} B of metadata") } else { String::new() };
     format!(
-        "namespace {namespace}, {erase}, LBA format {format_index} ({block_bytes} B{metadata}), unchanged"
+        "namespace {namespace}, {erase}, LBA format {format_index} ({}{metadata}), unchanged",
+        amount(block_bytes)
     )
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use likenew_core::system_error;
+
 use rustix::io::Errno;
 
 // ## Clauses: why a fact is unknown
@@ -13,6 +15,7 @@ pub(crate) const NOT_THERE: &str = "the system does not have it";
 pub(crate) const NO_PERMISSION: &str = "this user may not read it";
 
 pub(crate) fn unreadable(error: &io::Error) -> String {
+    let error = system_error::reason(error);
     format!("it cannot be read: {error}")
 }
 
@@ -97,6 +100,7 @@ pub(crate) fn not_installed(name: &str) -> String {
 }
 
 pub(crate) fn not_started(name: &str, error: &io::Error) -> String {
+    let error = system_error::reason(error);
     format!("{name} could not be started: {error}")
 }
 
@@ -105,6 +109,7 @@ pub(crate) fn timed_out(name: &str, limit_s: u64) -> String {
 }
 
 pub(crate) fn output_unreadable(name: &str, error: &io::Error) -> String {
+    let error = system_error::reason(error);
     format!("the output of {name} could not be read: {error}")
 }
 

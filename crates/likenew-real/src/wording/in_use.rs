@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use likenew_core::system_error;
+
 // ## Clauses: who uses these bytes, and what to do
 
 pub(crate) fn unknown_use(reason: &str) -> String {
@@ -14,6 +16,7 @@ pub(crate) fn held(subject: &str) -> String {
 }
 
 pub(crate) fn list_unreadable(list: &str, error: &io::Error) -> String {
+    let error = system_error::reason(error);
     format!("{list} cannot be read ({error})")
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use likenew_core::system_error;
+
 // ## Recording block I/O: refusals
 
 pub(crate) fn not_writable() -> String {
@@ -90,6 +92,7 @@ pub(crate) fn partition_only(partition: &str, disk: &str) -> String {
 // ## Counters of the kernel
 
 pub(crate) fn no_such_drive(name: &str, error: &io::Error, known: &[String]) -> String {
+    let error = system_error::reason(error);
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     format!("there is no drive \"{name}\" ({error}); known are {known}, or give a folder on one")
 }
@@ -108,5 +111,6 @@ pub(crate) fn counting_off(device: &str) -> String {
 pub(crate) const COUNTED_BELOW: &str = "its I/Os are counted again on the drives below it";
 
 pub(crate) fn tracefs_refused(action: &str, error: &io::Error) -> String {
+    let error = system_error::reason(error);
     format!("could not {action}: {error}; {RUN_AS_ROOT}")
 }

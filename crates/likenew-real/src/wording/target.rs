@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 use likenew_core::io::Op;
+use likenew_core::system_error;
 use likenew_core::units::amount;
 use rustix::io::Errno;
 
@@ -88,10 +89,12 @@ pub(crate) fn not_searched(folder: impl Display, errno: Errno) -> String {
 // ## The I/O engine
 
 pub(crate) fn no_io_uring(error: &io::Error, reason: &str) -> String {
+    let error = system_error::reason(error);
     format!("io_uring is not available ({error}): {reason}; use --engine posix")
 }
 
 pub(crate) fn threads_instead(error: &io::Error, reason: &str) -> String {
+    let error = system_error::reason(error);
     format!(
         "io_uring is not available ({error}): {reason}. Threads issued the I/O with blocking calls instead, \
          which cost more per I/O and lower the IOPS of a fast drive"

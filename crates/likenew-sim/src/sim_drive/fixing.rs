@@ -254,7 +254,7 @@ mod tests {
             fix_report(&mut drive, Fix::Refresh { pieces: vec![AddressRange { offset: 0, bytes: 8 << 20 }] })
                 .unwrap();
         assert_eq!((report.bytes, report.skips[0].bytes), (4 << 20, 4 << 20));
-        assert!(report.skips[0].reason.contains("a read at offset 4194304 failed"), "{report:?}");
+        assert!(report.skips[0].reason.contains("a read at offset 4 MiB failed"), "{report:?}");
         assert_eq!(drive.flash_counters().unwrap().host_bytes_written, 4 << 20);
         assert!(fix_report(&mut drive, Fix::Format { crypto: false }).is_err());
         let files = Fix::RefreshFiles { slower_than_bytes_per_s: 1.0 };

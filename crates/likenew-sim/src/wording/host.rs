@@ -1,6 +1,7 @@
 //! What a simulated drive answers its host: why something is unknown, and what it cannot do.
 
 use likenew_core::io::Op;
+use likenew_core::quantity::Offset;
 
 // Layers on the way of TRIM
 
@@ -42,7 +43,7 @@ pub(crate) const NO_SUCH_COMMAND: &str = "a simulated drive has no such command"
 pub(crate) const REFUSED: &str = "the drive refused it";
 
 pub(crate) fn io_failed(op: Op, offset: u64) -> String {
-    format!("a {op} at offset {offset} failed, and nothing after it was touched")
+    format!("a {op} at offset {} failed, and nothing after it was touched", Offset(offset))
 }
 
 // What no run can ask of a simulated drive

@@ -184,15 +184,15 @@ fn what_differs_though_the_power_was_never_lost_stays() {
     refuses(Some(&earlier), "was written to since");
     // Another program has set the time back, or only the drive lost power.
     fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
-    refuses(Some(&first), "has not lost power since");
+    refuses(Some(&first), "without a power loss of this machine");
     // The boot is unknown.
-    refuses(None, "has not lost power since");
+    refuses(None, "without a power loss of this machine");
     // It was resumed in the second boot, and killed there.
     let (_, journal) = super::place(folder.path()).unwrap();
     JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("second").unwrap();
-    refuses(Some(&Boot::from_id("second")), "has not lost power since");
+    refuses(Some(&Boot::from_id("second")), "without a power loss of this machine");
     JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("").unwrap();
-    refuses(Some(&Boot::from_id("third")), "has not lost power since");
+    refuses(Some(&Boot::from_id("third")), "without a power loss of this machine");
 }
 
 #[test]
