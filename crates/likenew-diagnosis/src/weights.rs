@@ -185,6 +185,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("token_bucket", "virtual", -0.5, -5.0).in_group("shown"),
     weight("token_bucket", "cloud", 2.5, -1.0).in_group("shown"),
     weight("token_bucket", "deep_below", -4.0, 3.0),
+    weight("token_bucket", "depth_helps", -2.0, 3.0),
     weight("token_bucket", "writes_above", -5.0, 0.5),
     weight("token_bucket", "throttle_count_cloud", 4.0, -2.0),
     weight("slow_region", "hard_disk", 2.0, -4.0),

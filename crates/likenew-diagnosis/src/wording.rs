@@ -33,7 +33,7 @@ pub(crate) fn hard_disk(is: bool) -> String {
 }
 
 pub(crate) fn virtual_disk(is: bool) -> String {
-    either(is, "A hypervisor or a cloud provides this disk.", "No hypervisor provides this disk.")
+    either(is, "This is a virtual disk.", "This is no virtual disk.")
 }
 
 pub(crate) fn repeat_read_faster(ratio: Measured) -> String {
@@ -762,7 +762,7 @@ pub(crate) mod power_saving {
     }
 
     pub(crate) fn virtual_disk() -> String {
-        "A hypervisor or a cloud provides this disk, and its host may have slept.".into()
+        "This is a virtual disk, whose host may have slept.".into()
     }
 
     pub(crate) fn turn_off() -> Action {
@@ -908,6 +908,10 @@ pub(crate) mod token_bucket {
             "It is a cloud volume with provisioned IOPS and throughput.",
             "It is not a volume of a known cloud.",
         )
+    }
+
+    pub(crate) fn depth_helps(ratio: Measured) -> String {
+        format!("4K random reads at QD32 reach {} the IOPS of QD1.", times(ratio))
     }
 
     pub(crate) fn writes_above(ratio: Measured) -> String {

@@ -264,6 +264,7 @@ const BREAKS: &[Broken] = &[
         virtual_(t);
         t.slower(Metric::RandomReadQd32, 10.0);
         t.slower(Metric::RandomWrite, 10.0);
+        t.measurements.deep_over_single = Some(add_measured(1.0));
         t.measurements.burst_over_flat = Some(add_measured(8.0));
     }),
     ("lazy_volume", healthy, |t| {

@@ -139,7 +139,9 @@ fn applications_are_played_where_there_is_no_day() {
         sandbox.run(&[&check[..], &["--app", "word", "--app", "photoshop-light", "--json", "-"]].concat());
     let document = mix.code(0).json();
     is_valid(&document);
-    assert!(says(&document, "crucial-m4-128gb").contains("less waiting in Microsoft Word and Adobe Photoshop"));
+    assert!(
+        says(&document, "crucial-m4-128gb").contains("less waiting in Microsoft Word and Adobe Photoshop")
+    );
     assert!(!says(&document, "crucial-m4-128gb").contains("not worth it"));
     assert!(document["bytes_written"].as_u64().unwrap() <= 2 << 30);
     for table in ["metrics", "indicators"] {

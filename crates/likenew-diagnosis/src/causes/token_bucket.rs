@@ -4,6 +4,8 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
+/// Ratio of IOPS at QD32 to those at QD1 below which a limit holds both. Chosen: every medium with queues gains more.
+const DEPTH_HELPS: f64 = 1.5;
 /// Ratio of two rates in IOPS up to which one limit holds both. Chosen: credits that came back in idle time make
 /// a short test faster.
 const HELD_ALIKE: f64 = 3.0;
@@ -63,6 +65,13 @@ impl Cause for TokenBucket {
             0.7,
             wording::token_bucket::deep_below,
             wording::token_bucket::GIVE_RATED,
+        );
+        log_odds.add_measured(
+            "depth_helps",
+            case.measurements.deep_over_single,
+            DEPTH_HELPS,
+            wording::token_bucket::depth_helps,
+            Hint::NONE,
         );
         let rate = |metric| case.measurements.metric(metric);
         let writes = rate(Metric::RandomWrite).zip(rate(Metric::RandomReadQd32));

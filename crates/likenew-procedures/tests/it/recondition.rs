@@ -60,10 +60,7 @@ fn an_objection_removes_a_step() {
     let step_plan = &findings.tables["step_plan"];
     assert_eq!(reason(step_plan, "refresh"), "it has 75 °C; let it cool down");
     assert!(reason(step_plan, "trim").starts_with("possible; not run"));
-    assert!(
-        reason(step_plan, "discard-unused")
-            .contains("the 3 GiB outside of partitions may hold data")
-    );
+    assert!(reason(step_plan, "discard-unused").contains("the 3 GiB outside of partitions may hold data"));
     let plan = &findings.answers[0];
     assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite, rewrite"));
     assert!(findings.summary.contains("trim, discard-unused, overwrite and rewrite"), "{}", findings.summary);

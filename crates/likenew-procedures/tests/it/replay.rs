@@ -52,7 +52,8 @@ fn evidence(capacity: u64, writable: bool) -> Evidence {
 fn is_less(findings: &Findings, id: &str) -> Option<bool> {
     let answer = answer(findings, id);
     let is_of_one_pass = answer.answer.contains("in a single pass");
-    (answer.standing == Standing::Info || is_of_one_pass).then(|| answer.answer.contains("less than recorded"))
+    (answer.standing == Standing::Info || is_of_one_pass)
+        .then(|| answer.answer.contains("less than recorded"))
 }
 
 fn summary() -> TraceSummary {

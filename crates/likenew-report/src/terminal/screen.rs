@@ -15,9 +15,12 @@ use crate::document::Document;
 use crate::unit::clean;
 use crate::wording;
 
-/// Lines of a screen, the same at every width, so that a wider terminal never shows less. Chosen: most windows show as
-/// many.
-const LINES_MAX: usize = 30;
+/// From this many columns on a screen has fewer lines, because fewer lines are wrapped.
+const WIDE_FROM: usize = 100;
+/// Lines of a wide screen: a terminal of 80 by 25 with its prompt.
+const LINES_WIDE: usize = 24;
+/// Lines of a narrower one.
+const LINES_NARROW: usize = 30;
 /// Lines of a headline.
 const HEADLINE_MAX: usize = 6;
 /// Lines of each headline if there are several below each other.
@@ -52,7 +55,7 @@ impl Page {
             [only] => self.screen_of_one(&only.document, details_command),
             _ => self.screen_of_several(group, details_command),
         };
-        lines.truncate(LINES_MAX);
+        lines.truncate(self.lines_max());
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
@@ -74,15 +77,19 @@ impl Page {
         text
     }
 
+    fn lines_max(&self) -> usize {
+        if self.width >= WIDE_FROM { LINES_WIDE } else { LINES_NARROW }
+    }
+
     fn screen_of_one(&self, document: &Document, details_command: Option<&str>) -> Vec<String> {
         let table = document.overview.table.as_ref().filter(|table| !table.rows.is_empty());
         let table_first = document.overview.lead == Lead::Table && table.is_some();
         let head = if table_first { self.remarks(document) } else { self.head(document, table.is_none()) };
         let last = self.last_line(details_command, wording::cost(document).as_deref());
-        let mut room = LINES_MAX.saturating_sub(section(&head) + last.len());
+        let mut room = self.lines_max().saturating_sub(section(&head) + last.len());
 
         // Rows come before all actions but the first, and the plot takes what is left.
-        let table_lines = table.map_or(0, |table| self.overview_table(table, LINES_MAX).len() + 1);
+        let table_lines = table.map_or(0, |table| self.overview_table(table, self.lines_max()).len() + 1);
         let for_actions = room.saturating_sub(table_lines).max(ACTION_LINES_MIN.min(room));
         let actions = self.actions(document, for_actions);
         room = room.saturating_sub(section(&actions));
@@ -270,7 +277,7 @@ impl Page {
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }
         let table_min = if tables.is_empty() { 0 } else { 1 + 3 + ROWS_MIN };
-        let room = LINES_MAX.saturating_sub(last.len() + 1 + table_min);
+        let room = self.lines_max().saturating_sub(last.len() + 1 + table_min);
         let mut head: Vec<String> = headlines.iter().flatten().cloned().collect();
         if head.len() > room {
             head = headlines.iter().map(|lines| lines[0].clone()).collect();
@@ -280,7 +287,7 @@ impl Page {
             head.truncate(room - 1);
             head.push(self.paint.faint(&more));
         }
-        let room = LINES_MAX.saturating_sub(head.len() + 1 + last.len() + 1);
+        let room = self.lines_max().saturating_sub(head.len() + 1 + last.len() + 1);
         let table = tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room));
         join(vec![head, table, last])
     }
