@@ -53,10 +53,14 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
     wording::with_details(&format!("likenew report{last}{folder}"))
 }
 
+/// Columns from which on a command is not repeated. Chosen: with its label it fits into 80.
+const COMMAND_WIDTH_MAX: usize = 68;
+
 /// The command line, with details.
 pub(crate) fn same_command() -> String {
     let words = std::env::args().skip(1).map(|word| shell_quote(&word)).collect::<Vec<_>>().join(" ");
-    wording::with_details(&format!("likenew {words}"))
+    let command = wording::with_details(&format!("likenew {words}"));
+    if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
 }
 
 /// Writes a document that was already shown in all other requested forms.

@@ -253,11 +253,11 @@ pub(crate) const BLOCK_DEVICE: (&str, &str) =
     ("a block device", "Give a folder on it: temporary files in its free space destroy nothing.");
 
 pub(crate) fn with_op_read_hint(refusal: &str) -> String {
-    format!("{refusal}\nTo measure reads only, add --op read")
+    format!("{refusal}; to measure reads only, add --op read")
 }
 
 pub(crate) fn with_reads_only_hint(refusal: &str) -> String {
-    format!("{refusal}\nTo replay only the reads of the trace, add --reads-only")
+    format!("{refusal}; to replay only the reads of the trace, add --reads-only")
 }
 
 pub(crate) fn leftover(files: u64, bytes: u64, path: &Path) -> String {
@@ -519,6 +519,9 @@ pub(crate) fn not_a_finished_check(path: &Path) -> String {
 pub(crate) fn with_details(command: &str) -> String {
     format!("{command} --details")
 }
+
+/// In place of a command that is too long for a line.
+pub(crate) const SAME_COMMAND: &str = "the same command with --details";
 
 /// The command that shows everything about a kept run.
 pub(crate) fn details_of_run(path: &Path) -> String {

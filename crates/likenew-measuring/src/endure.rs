@@ -2,6 +2,7 @@
 //! the best speed that is left.
 
 mod answers;
+mod cliff;
 pub mod extent;
 mod level;
 mod loop_findings;

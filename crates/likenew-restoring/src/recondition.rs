@@ -391,6 +391,11 @@ impl Recondition {
             changes.extend(probes.and_then(|(before, after)| Change::of_rewriting(&before, &after)));
             wanted = vec![Measure::Rewriting];
         }
+        let is_known = !wanted.is_empty();
+        if !is_known && measures_writes {
+            // Reads of what a step released do not reach the flash, however slow it is.
+            wanted.extend(Measure::shown_by(name));
+        }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
         let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
         let caveat = context.virtual_by().map(|by| wording::virtual_disk(by, NOTICEABLE_VIRTUAL));
@@ -399,7 +404,7 @@ impl Recondition {
             None if context.is_simulated() => NOTICEABLE_SIMULATED,
             None => NOTICEABLE,
         };
-        let effect = Effect::classify(&showing, noticeable, !wanted.is_empty());
+        let effect = Effect::classify(&showing, noticeable, is_known);
         let metrics_showing = showing.into_iter().copied().collect();
         let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
         let warnings = warnings.map(|objection| objection.reason.clone()).collect();

@@ -122,7 +122,7 @@ fn files_that_have_lain_long_are_read_beside_what_is_written() {
     let arguments = ["check", point, "--bytes", "128MiB", "--reserve", "1MiB", "--json", "-"];
     let document = sandbox.run(&arguments).json();
     let message = document["answers"][0]["evidence"].to_string();
-    assert!(message.contains("4 pieces of 4 files that are"), "{message}");
+    assert!(message.contains("4 pieces from 4 files, "), "{message}");
     let shapes = document["tables"]["indicators"].as_array().unwrap();
     assert!(shapes.iter().any(|row| row["indicator"] == "new_over_old_data"), "{shapes:?}");
     for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {

@@ -51,7 +51,7 @@ fn a_file_is_overwritten_with_consent_and_keeps_its_length() {
     std::fs::write(&file, vec![7; 32 << 20]).unwrap();
     let at = file.to_str().unwrap();
     sandbox.run(&bench(at, &[])).code(3).says("existing file").says("--consent \"image.bin\"");
-    sandbox.run(&bench(at, &["--consent", "other.bin"])).code(3).says("not its file name");
+    sandbox.run(&bench(at, &["--consent", "other.bin"])).code(3).says("does not match; its file name is");
     assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
     sandbox.run(&bench(at, &["--consent", "image.bin", "--details"])).code(0).says("will be lost");
     assert_eq!(file.metadata().unwrap().len(), 32 << 20);

@@ -102,7 +102,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     };
     case(&["--files", "missing"], 2, "does not exist");
     case(&["--files", "photo.raw"], 2, "is not a folder");
-    case(&["--files", "empty"], 2, "hold no data");
+    case(&["--files", "empty"], 2, "holds no files");
     case(&["--files", "/proc"], 2, "virtual file system without files");
     case(&["--files", ".", "--sample", "1k"], 2, "--sample");
     case(&["--files", ".", "--scan-time", "0s"], 2, "--scan-time");

@@ -78,7 +78,7 @@ fn a_person_reads_subjects_and_what_would_help() {
     for words in [
         "stack · drive",
         "identity · drive",
-        "Not known",
+        "Unavailable",
         "a simulated drive does not report it",
         "(announced by",
     ] {

@@ -14,7 +14,7 @@ fn encryption_by_a_processor_that_can_do_no_more_is_named() {
             .iter()
             .find(|row| row["cause"] == "encryption" && row["sentence"].as_str().unwrap().contains(words))
     };
-    let kernel = says("CPU cores busy during sequential reads").unwrap_or_else(|| panic!("{evidence:?}"));
+    let kernel = says("of one CPU core during sequential reads").unwrap_or_else(|| panic!("{evidence:?}"));
     assert_eq!(kernel["speaks"], "for", "{kernel}");
     assert!(says("dm-crypt encrypts this volume").is_some());
     let fixes = document["tables"]["fixes"].as_array().unwrap();

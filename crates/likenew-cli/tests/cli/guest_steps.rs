@@ -114,7 +114,7 @@ fn refused(guest: &Guest, name: &str, words: &[&str]) {
 fn a_drive_that_carries_anything_is_refused() {
     let Some(guest) = guest() else { return };
     refused(guest, "mounted", &["is mounted at /mnt/discards", "unmount it"]);
-    refused(guest, "mounted-other", &["is not its serial number", "LN-NVME-TWO-ns2"]);
+    refused(guest, "mounted-other", &["does not match", "LN-NVME-TWO-ns2"]);
     refused(guest, "partition-mounted", &["1 is mounted at /mnt/plain", "unmount it"]);
     refused(guest, "mounted-partition", &["1 is mounted at /mnt/plain", "unmount it"]);
     // The top of all layers is reported first.
@@ -207,7 +207,7 @@ fn a_drive_that_has_formatted_itself_is_checked_before_and_after() {
     let step = answers.iter().find(|answer| answer["id"] == "step_format");
     let evidence = step.unwrap_or_else(|| panic!("{document:#}"))["evidence"].to_string();
     assert!(
-        evidence.contains("sampled places that had held data") && !evidence.contains("still return"),
+        evidence.contains("sampled blocks that had held data") && !evidence.contains("still return"),
         "{evidence}"
     );
     assert_eq!(document["tables"]["steps"][0]["bytes"].as_u64(), Some(BYTES), "{document:#}");

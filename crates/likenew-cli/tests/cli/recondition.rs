@@ -185,7 +185,7 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     let ran = sandbox.run(&consented);
     let document = ran.json();
     let shown = answer(&document, "step_discard")["evidence"].to_string();
-    assert!(shown.contains("sampled places that had held data"), "what is read back: {shown}");
+    assert!(shown.contains("sampled blocks that had held data"), "what is read back: {shown}");
     drop(device);
     assert!(fs::read(&image).unwrap()[..bytes.len()].iter().all(|byte| *byte == 0), "it was given up");
     let lines = fs::read_to_string(sandbox.audit()).unwrap();

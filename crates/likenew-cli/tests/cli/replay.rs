@@ -74,7 +74,7 @@ fn three_drives_of_the_catalog_are_put_in_order() {
             "together no longer than one after the other"
         );
         let answer = &document["answers"][0];
-        assert_eq!((&answer["id"], &answer["standing"]), (&"waiting_time".into(), &"info".into()));
+        assert_eq!((&answer["id"], &answer["standing"]), (&"waiting_time".into(), &"unknown".into()));
         let is_less = answer["answer"].as_str().unwrap().contains("less than recorded");
         assert_eq!(is_less, drive != drives[0], "{drive}: {answer}");
     }
@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_recording_is_found_before_anything_is_measured() {
     std::fs::write(sandbox.work().join("day.csv"), "").unwrap();
     sandbox.run(&replay).code(2).says("day.csv");
     sandbox.run(&["replay", "sim:tiny-flash", "--trace", "no.csv"]).code(2).says("no.csv");
-    sandbox.run(&["replay", "sim:tiny-flash", "--trace", "-"]).code(2).says("more than once");
+    sandbox.run(&["replay", "sim:tiny-flash", "--trace", "-"]).code(2).says("save it first");
     assert!(sandbox.runs().is_empty());
     std::fs::write(sandbox.work().join("day.csv"), recording(10, 500, 100)).unwrap();
     sandbox
@@ -195,7 +195,7 @@ fn a_killed_replay_goes_on_with_its_recording_and_with_no_other() {
     std::fs::write(sandbox.work().join("day.csv"), recording(3000, 20, 11)).unwrap();
     sandbox.run(&resume).code(2).says("is not the trace this run began with");
     std::fs::remove_file(sandbox.work().join("day.csv")).unwrap();
-    sandbox.run(&resume).code(2).says("cannot be read");
+    sandbox.run(&resume).code(2).says("could not read the trace");
     std::fs::write(sandbox.work().join("day.csv"), text).unwrap();
     let resumed = sandbox.run(&resume);
     resumed.code(0).says("Resuming after");

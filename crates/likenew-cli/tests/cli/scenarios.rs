@@ -95,12 +95,14 @@ fn run_share(share: usize) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let names = crate::support::names(folder.as_ref());
     assert!(names.len() >= 6 * SHARES, "{} scenarios", names.len());
+    let mut wrong = Vec::new();
     let mut documents = Vec::new();
     for name in names.iter().skip(share).step_by(SHARES) {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        documents.push(run(&sandbox, name, &scenario));
+        documents.push(run(&sandbox, name, &scenario, &mut wrong));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut columns = COLUMNS.lock().unwrap();
     columns.shares += 1;
     documents.iter().for_each(|document| columns.add(document));
@@ -157,8 +159,8 @@ fn the_schema_describes_the_tables_of_every_procedure() {
     }
 }
 
-/// The document of a scenario, once it is as expected.
-fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario) -> Value {
+/// The document of a scenario, and what is not as expected.
+fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario, wrong: &mut Vec<String>) -> Value {
     std::fs::write(sandbox.work().join(name), toml::to_string(&scenario.plan).unwrap()).unwrap();
     if let Some(drive) = &scenario.drive {
         drive.write_to(sandbox);
@@ -182,13 +184,18 @@ fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario) -> Value {
                 && answer["standing"] == standing.as_str()
                 && contains.as_deref().is_none_or(|part| text.contains(part))
         });
-        assert!(
-            found,
-            "{name} ({}): \"{id}\" is not {standing} with {contains:?} in {answers:#?}",
-            scenario.about
-        );
+        if !found {
+            let all: Vec<String> = answers
+                .iter()
+                .map(|answer| format!("  {} {} {}", answer["id"], answer["standing"], answer["answer"]))
+                .collect();
+            let wanted = format!("{name}: \"{id}\" is not {standing} with {contains:?} in");
+            wrong.push(format!("{wanted}\n{}", all.join("\n")));
+        }
     }
-    ran.code(scenario.exit);
+    if ran.status() != Some(scenario.exit) {
+        wrong.push(format!("{name}: exit code {:?} and not {}", ran.status(), scenario.exit));
+    }
     let file = format!("scenarios/{}", name.replace(".toml", ".txt"));
     matches_file(&file, &format!("{}\n\n{}", scenario.about, screens(sandbox, name, &ran.stdout())));
     matches_file(

@@ -256,7 +256,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
         (&["tiny-flash", "--speed", "0"], 2, "0.001 to 1000"),
         (&["tiny-flash", "--listen", "here"], 2, "it takes a port"),
         (&["tiny-flash", "--store", "a", "--memory", "1G"], 2, "cannot be used with"),
-        (&["tiny-flash?data=on", "--store", "a"], 2, "data=on: leave out --store"),
+        (&["tiny-flash?data=on", "--store", "a"], 2, "data=on; leave out --store"),
         (&["tiny-flash", "--store", "a?b"], 2, "give another name"),
         (&["tiny-flash", "--socket", "no/such/folder.sock"], 1, "could not listen"),
     ] {

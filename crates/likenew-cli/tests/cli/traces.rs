@@ -16,14 +16,14 @@ fn sandbox() -> Sandbox {
 fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
     let sandbox = sandbox();
     let shown = sandbox.run(&["import", "trace", "web_0.csv"]);
-    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("33% sequential");
+    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (format: msr, volume web_0)").says("33% sequential");
     let first =
         sandbox.run(&["import", "trace", "web_0.csv", "--to", "web.csv.zst", "--json", "-"]).code(0).json();
     assert_eq!((&first["format"], &first["volume"]), (&"msr".into(), &"web_0".into()));
     assert_eq!(first["survey"]["read"], serde_json::json!({"ios": 2, "bytes": 8192}));
     assert_eq!(first["survey"]["latency"]["waiting_ns"], 138_100);
     let import = sandbox.run(&["import", "trace", "web.csv.zst", "--json", "own.json"]);
-    import.code(0).says("(likenew, Zstandard)");
+    import.code(0).says("(format: likenew, Zstandard)");
     let converted = std::fs::read_to_string(sandbox.work().join("own.json")).unwrap();
     let converted: serde_json::Value = serde_json::from_str(&converted).unwrap();
     assert_eq!(converted["survey"], first["survey"], "the form changed and nothing else");
@@ -41,8 +41,8 @@ fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
     sandbox
         .run(&["import", "trace", "web.iolog", "--to", "web.v2.iolog"])
         .code(0)
-        .says("(iolog, volume drive)");
-    sandbox.run(&["import", "trace", "web.v2.iolog"]).code(0).says("Note: the file says nothing of time");
+        .says("(format: iolog, volume drive)");
+    sandbox.run(&["import", "trace", "web.v2.iolog"]).code(0).says("Note: the trace has no times");
 }
 
 #[test]

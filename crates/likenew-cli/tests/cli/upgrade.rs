@@ -208,7 +208,7 @@ fn the_gap_to_the_advertised_speed_is_reported_step_by_step() {
     let answers = document["answers"].as_array().unwrap();
     let output = answers.iter().find(|answer| answer["id"] == "rated_share");
     let because = output.expect("the gap is told")["evidence"].to_string();
-    assert!(because.contains("random data") && because.contains("your files"), "{because}");
+    assert!(because.contains("Incompressible data") && because.contains("your files"), "{because}");
     // There is no answer without a rated speed, or if all of it is reached.
     let silent = sandbox.run(&["check", "sim:wd6400aaks?fill=0.1", "--no-archive", "--json", "-"]).json();
     assert!(silent["tables"]["shares"].is_null());

@@ -65,7 +65,10 @@ fn a_simulated_run_repeats_itself_and_goes_on_to_the_byte() {
         .code(2)
         .says("a simulated drive starts anew");
     sandbox.run(&["verify", "sim:tiny-flash", "--read-only"]).code(2).says("--seed");
-    sandbox.run(&["verify", "sim:tiny-flash", "--quick", "--span", "8MiB"]).code(2).says("too little");
+    sandbox
+        .run(&["verify", "sim:tiny-flash", "--quick", "--span", "8MiB"])
+        .code(2)
+        .says("needs a whole drive");
     sandbox.run(&["verify", "nop:", "--span", "64MiB"]).code(2).says("keeps nothing");
 }
 

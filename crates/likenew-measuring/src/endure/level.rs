@@ -7,6 +7,7 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
 use serde::Serialize;
 
+use super::cliff::Cliff;
 use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, LevelCells};
@@ -24,25 +25,6 @@ pub(super) struct Level<'a> {
     pub(super) steady_from: Option<u64>,
     pub(super) peak: f64,
     pub(super) last: f64,
-}
-
-/// The fall of a test from its fastest loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cliff<'a> {
-    pub(super) test: &'a str,
-    /// Bytes written when it begins.
-    pub(super) at_bytes: u64,
-    /// Bytes a second of the fastest loop …
-    pub(super) peak: f64,
-    /// … and of what is left after the fall.
-    pub(super) low: f64,
-}
-
-impl Cliff<'_> {
-    /// What is left of the peak, in 0..1.
-    pub(super) fn share(&self) -> f64 {
-        (self.low / self.peak).min(1.0)
-    }
 }
 
 #[derive(Serialize)]

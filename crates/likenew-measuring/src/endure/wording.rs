@@ -12,7 +12,7 @@ use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Wind
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, count, number_of};
 
-use super::level::Cliff;
+use super::cliff::Cliff;
 use super::test_series::KneeRow;
 
 // What it is for, and what it writes

@@ -54,12 +54,16 @@ fn file(but: &str) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 }
 
 fn reconditioned(target: &str, but: &str, step: StepName) -> (Evidence, Findings) {
+    reconditioned_by(target, but, step, PROMISED)
+}
+
+fn reconditioned_by(target: &str, but: &str, step: StepName, promised: &str) -> (Evidence, Findings) {
     let spec = Spec::parse(target).unwrap();
     let mut drive = spec.open(file(but)).unwrap();
     let free = spec.free(drive.geometry().capacity);
     let free =
         if free.is_empty() { String::new() } else { format!("free = '{}..{}'\n", free.start, free.end) };
-    let options = format!("step = '{}'\nrest = '1s'\npasses = 2\n{free}{PROMISED}", step.text());
+    let options = format!("step = '{}'\nrest = '1s'\npasses = 2\n{free}{promised}", step.text());
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),
@@ -128,8 +132,8 @@ fn a_step_that_does_nothing_is_credited_with_nothing() {
         let credit = sentences(&findings).find(|sentence| credits_trim(sentence));
         assert!(credit.is_none(), "{of}: {credit:?}");
         let summary = &findings.summary;
-        let words = ["Nothing", "No step", "No fix"];
-        assert!(words.iter().any(|words| summary.starts_with(words)), "{of}: {summary}");
+        let words = ["Nothing", "No step", "No fix", " is not possible: "];
+        assert!(words.iter().any(|words| summary.contains(words)), "{of}: {summary}");
     }
 }
 
@@ -158,8 +162,19 @@ fn a_step_without_effect_is_credited_with_nothing() {
 }
 
 #[test]
-fn a_step_that_helps_is_credited_with_what_it_did() {
+fn reads_of_what_was_released_are_no_success() {
+    // Its check writes too little to be slow, and random reads of trimmed addresses do not reach the flash.
     let (_, findings) = reconditioned("sim:d.toml?state=used&fill=1&deleted=0.9", "", StepName::Trim);
+    assert!(!findings.answers.iter().any(credits), "{:#?}", findings.answers);
+    assert!(!findings.summary.contains("4K random reads"), "{}", findings.summary);
+}
+
+#[test]
+fn a_step_that_helps_is_credited_with_what_it_did() {
+    // Enough to get through what the drive keeps erased.
+    let promised = PROMISED.replace("128MiB", "512MiB");
+    let target = "sim:d.toml?state=used&fill=1&deleted=0.9";
+    let (_, findings) = reconditioned_by(target, "", StepName::Trim, &promised);
     let first = &findings.answers[0];
     assert!(findings.summary.contains("estored: sustained writes "), "{}", findings.summary);
     assert!(credits(first) && first.estimate.as_ref().unwrap().low > 1.0, "{first:#?}");

@@ -130,7 +130,7 @@ fn a_file_is_overwritten_when_it_is_named_and_nobody_else_has_it() {
     let before = fs::read(&path).unwrap();
     says(
         &refusal(Consent::to_overwrite(&path, &agreement("other", &[]))),
-        &["not its file name", "\"filled\""],
+        &["does not match; its file name is", "\"filled\""],
     );
     {
         let _reader = File::open(&path).unwrap();

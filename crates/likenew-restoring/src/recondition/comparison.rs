@@ -7,6 +7,7 @@ use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
+use super::step_name::StepName;
 use crate::check::Check;
 
 /// A measure that is compared.
@@ -43,6 +44,16 @@ impl Measure {
             Symptom::NewDataFaster | Symptom::SlowRegions => Self::OldData,
             _ => return None,
         })
+    }
+
+    /// The measures that show what a step does to a drive on which no cause of it was found; none if every one may.
+    pub(super) fn shown_by(step: StepName) -> Vec<Self> {
+        match step {
+            StepName::Refresh => Vec::new(),
+            _ => [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite]
+                .map(Self::Metric)
+                .to_vec(),
+        }
     }
 
     /// The measures that show whether causes are gone.

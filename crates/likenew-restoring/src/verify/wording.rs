@@ -520,7 +520,7 @@ mod tests {
         assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written: do not trust this drive.");
         let (_, again) = damaged(Subject::Drive, 512 << 20, &total, None);
         assert_eq!(again.answer, "1 MiB of the 1 GiB read in all passes and probes is not what was written");
-        assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of its bits differ."]);
-        assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits flipped"]);
+        assert_eq!(answer.evidence, ["1 MiB holds something else; 0.07% of its bits differ."]);
+        assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.07% of the bits flipped"]);
     }
 }

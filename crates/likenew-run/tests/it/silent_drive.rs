@@ -143,7 +143,7 @@ fn a_drive_that_hangs_at_the_end_is_given_up() {
     assert_eq!(ran.segment.ios(Op::Read), 100);
     let text = hang.to_string();
     assert!(text.contains("/dev/silent has not answered for 3 min"), "{text}");
-    assert!(text.contains("read of 4 KiB at offset 409600") && text.contains("and 4 more"), "{text}");
+    assert!(text.contains("read of 4 KiB at offset 400 KiB") && text.contains("and 4 more"), "{text}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn cache(disk: &DiskParameters) -> LayerBox {
         Fact::new("read-ahead", Value::Bytes(disk.segment_bytes)),
         Fact::new(wording::CACHE_PLACES, Value::Count(disk.segments.into())),
         Fact::new("write cache", Value::Bytes(disk.write_cache_bytes)),
-        Fact::new("cached writes, at most", Value::Count(disk.write_cache_extents.into())),
+        Fact::new(wording::CACHED_WRITES_MAX, Value::Count(disk.write_cache_extents.into())),
     ];
     LayerBox::new("cache", wording::disk_cache(disk.write_cache_bytes > 0), facts)
 }

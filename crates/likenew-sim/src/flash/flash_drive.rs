@@ -226,7 +226,8 @@ impl<L: TranslationLayer> FlashDrive<L> {
     }
 
     fn handle_nand_event(&mut self, event: NandEvent, now: Nanos) {
-        match self.nand.handle_event(event, now, &mut self.events) {
+        let program_waits = self.buffer.first_ready().is_some();
+        match self.nand.handle_event(event, program_waits, now, &mut self.events) {
             NandCompletion::Nothing => return,
             NandCompletion::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
                 self.reply(slot, u64::from(bytes), now);

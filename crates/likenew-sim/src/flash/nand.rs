@@ -215,11 +215,12 @@ impl Nand {
         }
     }
 
-    /// Lets an event happen.
+    /// Lets an event happen, while a program of host data waits for a die, or none does.
     #[inline]
     pub(crate) fn handle_event<E: From<NandEvent>>(
         &mut self,
         event: NandEvent,
+        program_waits: bool,
         now: Nanos,
         events: &mut EventQueue<E>,
     ) -> NandCompletion {
@@ -232,14 +233,14 @@ impl Nand {
             }
             NandEvent::Read(die) => {
                 let job = self.dies[die as usize].reading.take().expect("a read ends once");
-                self.advance(die, now, events);
+                self.advance(die, program_waits, now, events);
                 NandCompletion::Read(job)
             }
             NandEvent::Programmed(die) => {
                 let place = &mut self.dies[die as usize];
                 place.programming = false;
                 self.programs -= u32::from(place.work == Nanos::ZERO);
-                self.advance(die, now, events);
+                self.advance(die, program_waits, now, events);
                 NandCompletion::Program(die)
             }
             NandEvent::Rested(die) => self.rest(die, now),
@@ -257,18 +258,25 @@ impl Nand {
     }
 
     /// Starts what a die does after a read or a program.
-    fn advance<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
+    fn advance<E: From<NandEvent>>(
+        &mut self,
+        die: u32,
+        program_waits: bool,
+        now: Nanos,
+        events: &mut EventQueue<E>,
+    ) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
             let mut start = now;
             let is_due = place.reads_in_a_row >= READS_IN_A_ROW_MAX;
-            if is_due && place.work == Nanos::ZERO {
+            let has_work = place.work > Nanos::ZERO;
+            if is_due && program_waits && !has_work {
                 place.reads_in_a_row = 0;
                 self.offered = Some(die);
                 self.idle.set(die, true);
                 return;
             }
-            if is_due {
+            if is_due && has_work {
                 let step = place.work_step.min(place.work);
                 start = now + step;
                 place.reads_in_a_row = 0;

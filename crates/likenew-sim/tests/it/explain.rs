@@ -97,9 +97,9 @@ fn advertised_figures_stand_beside_the_ceilings() {
 #[test]
 fn a_page_map_says_which_block_it_collects() {
     for (name, says) in [
-        ("sim:tiny-flash", "relocates the valid pages of its emptiest block and"),
-        ("sim:generated-853", "the emptiest of 9 random blocks and"),
-        ("sim:generated-801", "the block whose age and emptiness gain most and"),
+        ("sim:tiny-flash", "garbage-collects its emptiest block"),
+        ("sim:generated-853", "the emptiest of 9 random blocks"),
+        ("sim:generated-801", "the block with the best cost-benefit of age and emptiness"),
     ] {
         let drive = explain(name);
         let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();

@@ -283,18 +283,13 @@ fn a_report_says_what_is_wrong_with_the_drive() {
     let text = with_faults(FLASH, &format!("{ALL_GOOD}\nread_only_after_bytes = 1073741824"));
     let facts = open_file(&text).identity().facts;
     let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    assert_eq!(fact("fault: slow"), Some("1 MiB at 5 MiB: reads take 1 to 3 retries of 1.00 ms"));
-    assert_eq!(fact("fault: read-only"), Some("after 1 GiB written"));
-    assert_eq!(fact("fault: stalls"), Some("every 100 I/Os and every 700 ms for 20.0 ms"));
-    assert_eq!(fact("fault: unreadable"), None);
+    assert_eq!(fact("slow region"), Some("1 MiB at 5 MiB: reads take 1 to 3 retries of 1.00 ms"));
+    assert_eq!(fact("read-only"), Some("after 1 GiB written"));
+    assert_eq!(fact("stalls"), Some("every 100 I/Os and every 700 ms for 20.0 ms"));
+    assert_eq!(fact("unreadable"), None);
     let stick = open("sim:fake-stick-512gb").identity();
     assert_eq!(stick.capacity_bytes, 512_000_000_000);
-    assert!(
-        stick
-            .facts
-            .iter()
-            .any(|(name, value)| name == "fault: real capacity" && value.starts_with("14.8 GiB"))
-    );
+    assert!(stick.facts.iter().any(|(name, value)| name == "real capacity" && value.starts_with("14.8 GiB")));
 }
 
 #[test]

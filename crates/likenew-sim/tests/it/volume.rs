@@ -99,7 +99,7 @@ fn a_burst_ends_after_credits_over_burst_less_baseline_and_rest_brings_a_part_ba
 fn a_used_volume_starts_at_its_baseline_and_says_so() {
     let mut drive = open(&format!("{NAME}?state=used"));
     within(run(&mut drive, random_reads(16, 3_000)), 300.0);
-    let says_so = |(name, value): &(String, String)| name == "state" && value.contains("spent");
+    let says_so = |(name, value): &(String, String)| name == "state" && value.contains("no burst credits");
     assert!(drive.identity().facts.iter().any(says_so));
 }
 

@@ -33,7 +33,7 @@ fn run(nand: &mut Nand, events: &mut EventQueue<NandEvent>) -> (Vec<(u64, NandCo
     let (mut ended, mut last) = (Vec::new(), 0);
     while let Some((now, event)) = events.pop() {
         last = now.0;
-        match nand.handle_event(event, now, events) {
+        match nand.handle_event(event, true, now, events) {
             NandCompletion::Nothing => {}
             end => ended.push((now.0, end)),
         }
@@ -113,7 +113,7 @@ fn a_program_is_not_starved_by_reads() {
     (0..100).for_each(|tag| nand.read(0, read(tag), Nanos(0), &mut events));
     let (mut reads, mut before) = (0, Vec::new());
     while let Some((now, event)) = events.pop() {
-        match nand.handle_event(event, now, &mut events) {
+        match nand.handle_event(event, true, now, &mut events) {
             NandCompletion::Read(_) => reads += 1,
             NandCompletion::Program(_) => before.push(reads),
             _ => {}
@@ -135,11 +135,11 @@ fn so_many_dies_program_at_once() {
     nand.work(1, Work { erases: 1, ..Work::NONE }, Nanos(0), &mut events);
     assert_eq!((nand.next_idle(|_| true), nand.may_program(2)), (None, false));
     let (now, event) = events.pop().unwrap();
-    assert_eq!(nand.handle_event(event, now, &mut events), NandCompletion::Program(0));
+    assert_eq!(nand.handle_event(event, true, now, &mut events), NandCompletion::Program(0));
     assert_eq!(nand.next_idle(|_| true), Some(2));
     nand.program(2, unit(1), now, &mut events);
     let (now, event) = events.pop().unwrap();
-    assert_eq!(nand.handle_event(event, now, &mut events), NandCompletion::Program(1));
+    assert_eq!(nand.handle_event(event, true, now, &mut events), NandCompletion::Program(1));
     assert_eq!(nand.next_idle(|_| true), None, "an erasure counts");
 }
 
