@@ -226,7 +226,8 @@ impl<L: TranslationLayer> FlashDrive<L> {
     }
 
     fn handle_nand_event(&mut self, event: NandEvent, now: Nanos) {
-        let program_waits = self.buffer.first_ready().is_some();
+        let program_waits =
+            self.buffer.first_ready().is_some() && self.buffer.has_unit(self.layer.unit(event.die()).size);
         match self.nand.handle_event(event, program_waits, now, &mut self.events) {
             NandCompletion::Nothing => return,
             NandCompletion::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {

@@ -34,6 +34,14 @@ pub(crate) enum NandEvent {
     Rested(u32),
 }
 
+impl NandEvent {
+    pub(crate) fn die(self) -> u32 {
+        match self {
+            Self::Sensed(die) | Self::Read(die) | Self::Programmed(die) | Self::Rested(die) => die,
+        }
+    }
+}
+
 /// What came to an end for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NandCompletion {
