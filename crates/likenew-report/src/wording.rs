@@ -50,24 +50,25 @@ pub(crate) fn answer(answer: &Answer) -> String {
 }
 
 /// Whether a summary has already said what an answer says, with its question or as a sentence of its own; ranges in
-/// brackets are details.
+/// brackets are details, and how clauses are joined does not matter.
 pub(crate) fn is_said_in(summary: &str, answer: &Answer) -> bool {
-    let summary = without_brackets(summary);
-    let text = without_brackets(&answer.answer);
+    let summary = spoken_words(summary);
+    let text = spoken_words(&answer.answer);
     let is_sentence = text.chars().count() >= SENTENCE_MIN;
-    (is_sentence && summary.contains(&text)) || summary.contains(&without_brackets(&self::answer(answer)))
+    (is_sentence && summary.contains(&text)) || summary.contains(&spoken_words(&self::answer(answer)))
 }
 
 /// A shorter answer may stand in a summary by chance.
 const SENTENCE_MIN: usize = 20;
 
-fn without_brackets(text: &str) -> String {
+fn spoken_words(text: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::new();
     for letter in text.chars().flat_map(char::to_lowercase) {
         match letter {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
+            ':' | ';' | ',' | '.' if depth == 0 => kept.push(' '),
             letter if depth == 0 => kept.push(letter),
             _ => {}
         }

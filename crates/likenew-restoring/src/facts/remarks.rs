@@ -296,7 +296,7 @@ mod tests {
             remark.words.clone()
         };
         assert!(of(LayerKind::Crypt, None).contains("blocks TRIM, so the drive below"));
-        assert!(of(LayerKind::Disk, None).contains("does not accept TRIM"));
+        assert!(of(LayerKind::Disk, None).contains("does not support TRIM"));
         assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
     }
 

@@ -167,7 +167,7 @@ pub(super) fn remark_sentence(subject: &str, words: &str) -> String {
 }
 
 pub(super) fn drive_without_trim() -> String {
-    "does not accept TRIM".into()
+    "does not support TRIM".into()
 }
 
 pub(super) fn bridge_hides_trim() -> String {

@@ -569,9 +569,12 @@ pub(super) fn now(headline: Answer) -> Answer {
     Answer { id: "now".into(), question: "Now".into(), answer, ..headline }
 }
 
-/// `as fast as new, 280 MB/s read`: the question takes the colon.
+/// `as fast as new (280 MB/s read)`: the question takes the colon.
 fn one_colon(text: &str) -> String {
-    text.replacen(": ", ", ", 1)
+    match text.split_once(": ") {
+        Some((what, how)) => format!("{what} ({how})"),
+        None => text.to_owned(),
+    }
 }
 
 /// Something else that is wrong with the drive, as the check after the steps found it; `statement` is a clause.
@@ -674,6 +677,7 @@ pub(super) fn plan_table(lines: Vec<PlanLine>) -> OverviewTable {
     for PlanLine { step, reason, least, bytes } in lines {
         let written = match (least, bytes) {
             (Some(least), Some(bytes)) => range(Size(least), Size(bytes)),
+            (None, Some(0)) => Size(0).to_string(),
             (None, Some(bytes)) => format!("up to {}", Size(bytes)),
             (_, None) => String::new(),
         };

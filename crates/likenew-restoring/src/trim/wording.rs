@@ -57,7 +57,7 @@ fn avoid_bridge() -> Action {
 
 /// The lowest layer, which is the drive.
 pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
-    let summary = format!("The drive itself ({}) does not accept TRIM.", layer.name);
+    let summary = format!("The drive itself ({}) does not support TRIM.", layer.name);
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
     (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
 }
