@@ -89,7 +89,7 @@ impl fmt::Display for Share {
         }
         let is_nearly_all = percent > 99.0 && percent < 100.0;
         let text = match percent.abs() {
-            size if size >= 999.5 || size < 0.001 => digits(percent),
+            size if !(0.001..999.5).contains(&size) => digits(percent),
             size if size >= 9.95 && !is_nearly_all => format!("{percent:.0}"),
             size if size >= 0.095 => format!("{percent:.1}"),
             // One significant digit, so that little is not shown as nothing.

@@ -114,6 +114,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("heat", "throttle_count", 8.0, -1.0).in_group("temperature"),
     weight("heat", "near_limit", 2.5, -2.0).in_group("temperature"),
     weight("heat", "cliff_at_half_rate", -4.0, 3.0),
+    weight("heat", "virtual", -5.0, 0.0),
     weight("host_memory", "spread_costs", 3.0, -5.0),
     weight("host_memory", "memory_refused", 6.0, -4.0),
     weight("host_memory", "nvme", 0.0, -8.0),

@@ -2,7 +2,7 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Degrees below a drive's warning temperature at which it may throttle. Chosen: drives start some degrees
 /// below.
@@ -68,6 +68,8 @@ impl Cause for Heat {
             wording::heat::cliff_at_half_rate,
             wording::WRITE_AT_HALF_RATE,
         );
+        let shown = case.virtual_by().map(|_| true);
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
     }
 
