@@ -411,6 +411,22 @@ fn nothing_is_named_where_nothing_is_wrong() {
 }
 
 #[test]
+fn a_link_alone_makes_no_writes_slow() {
+    // A drive that never wrote as fast as it reads, behind a layer that blocks TRIM.
+    let mut target = healthy();
+    target.facts.stack.iter_mut().for_each(|layer| layer.takes_trim = fact(false));
+    for (metric, value) in &mut target.measurements.metrics {
+        if [Metric::SequentialWrite, Metric::SustainedWrite].contains(metric) {
+            *value = add_measured(150e6);
+        }
+    }
+    let link = |metric| Reference { metric, origin: Origin::Link, value: 600e6, repeatability: 0.0 };
+    target.references = vec![link(Metric::SequentialRead), link(Metric::SequentialWrite)];
+    let found = target.diagnose();
+    assert!(!names(&found).contains(&"no_trim"), "{found:#?}");
+}
+
+#[test]
 fn two_causes_at_once_are_both_named() {
     let mut wrong = Vec::new();
     for (index, (one, target, first)) in BREAKS.iter().enumerate() {

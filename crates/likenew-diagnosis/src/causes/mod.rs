@@ -1,6 +1,6 @@
 //! All causes, one file pair each.
 
-use super::{Case, Cause, Hint, LogOdds, Measured, Metric, wording};
+use super::{Case, Cause, Hint, LogOdds, Measured, Metric, Origin, wording};
 use commands::shell_quote;
 
 mod background_io;
@@ -91,7 +91,7 @@ fn small_writes_evidence(log_odds: &mut LogOdds, case: &Case<'_>, evidence_id: &
 /// The speed of the slowest writes over that of sequential reads, each relative to its reference: writes wait
 /// for garbage collection, reads hardly do.
 fn slowest_writes(case: &Case<'_>) -> Option<Measured> {
-    Some(slowest(case, &WRITES)?.divide_by(case.is_below(Metric::SequentialRead)?))
+    Some(slowest(case, &WRITES)?.divide_by(slowest(case, &[Metric::SequentialRead])?))
 }
 
 /// The speed of the slowest writes over that of the slowest reads, each relative to its reference.
@@ -102,7 +102,10 @@ fn writes_over_reads(case: &Case<'_>) -> Option<Measured> {
 
 const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
 
+/// The slowest of some metrics relative to what the drive could do. A link carries reads and writes alike, which says
+/// nothing of a drive that never wrote as fast as it reads.
 fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
-    let all = metrics.iter().filter_map(|metric| case.is_below(*metric));
-    all.min_by(|one, other| one.value.total_cmp(&other.value))
+    let shares = metrics.iter().filter_map(|metric| case.shortfall(*metric));
+    let shares = shares.filter(|(_, reference)| reference.origin != Origin::Link).map(|(share, _)| share);
+    shares.min_by(|one, other| one.value.total_cmp(&other.value))
 }
