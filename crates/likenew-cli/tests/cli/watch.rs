@@ -196,7 +196,7 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
     assert!(report["elapsed_ns"].as_u64().unwrap() > 0);
     let schema: Value = serde_json::from_str(include_str!("../../../../schema/report.schema.json")).unwrap();
     assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&report), "{report}");
-    sandbox.run(&["report", path]).code(0).says(device.name());
+    sandbox.run(&["report", path, "--details"]).code(0).says(device.name());
 
     // What a kill leaves: no findings, and half a line.
     std::fs::remove_file(run.join("findings.json")).unwrap();
