@@ -40,4 +40,4 @@ pub use site::{Possibility, Site};
 pub use steps::{BlockedStep, HelpingStep, causes_fixed_by, helping_steps, step_action_id, step_kind};
 pub use symptom::Symptom;
 pub use weights::{Origin as WeightOrigin, PRIORS, WEIGHTS, Weight, prior};
-pub use wording::{ActionNotes, notes};
+pub use wording::cost;

@@ -1047,84 +1047,58 @@ pub(crate) mod obstacle {
 
 // What an action may cost besides time and bytes
 
-/// Risk, cost and proof of an action, for a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ActionNotes {
-    /// `none`, `low` or `data can be lost`.
-    pub risk: &'static str,
-    /// Time, bytes, money or space.
-    pub cost: &'static str,
-    /// How to see that it helped.
-    pub check: &'static str,
-}
-
-/// The notes of an action that this crate made.
-pub fn notes(action: &Action) -> ActionNotes {
-    const NONE: &str = "none";
-    const LOW: &str = "low";
-    const DATA: &str = "data can be lost";
-    const AGAIN: &str = "check again";
-    let (risk, cost, check) = match &*action.id {
-        "recondition_trim" => (LOW, "seconds; deleted files cannot be recovered", AGAIN),
-        "recondition_discard_unused" => (DATA, "seconds", AGAIN),
-        "recondition_refresh" => (LOW, "one write of each slow byte", AGAIN),
-        "recondition_overwrite" => {
-            (LOW, "several writes of all free space; deleted files cannot be recovered", AGAIN)
-        }
-        "recondition_rewrite" => (LOW, "one write of all data, two at most", AGAIN),
-        "recondition_discard" => (DATA, "seconds, and restoring your data", AGAIN),
-        "recondition_overwrite_all" => {
-            (DATA, "several writes of the whole drive, and restoring your data", AGAIN)
-        }
-        "recondition_format" => (DATA, "minutes, and restoring your data", AGAIN),
-        "enable_trim_passthrough" => (LOW, "with encryption, free blocks become visible", "run likenew trim"),
-        "force_trim_passthrough" => (DATA, "a setting", "run likenew trim"),
-        "enable_fstrim_timer" => {
-            (NONE, "seconds a week", "run likenew facts: the timer covers this file system")
-        }
-        "free_space" => (NONE, "what you delete", AGAIN),
-        "leave_as_is" => (NONE, "nothing", "write again after some idle minutes"),
-        "keep_free_space" => (NONE, "space", "write as much again with more free space"),
-        "improve_cooling" => (NONE, "little", "check again under the same load"),
-        "copy_and_replace" => (NONE, "a drive", "check the new drive"),
-        "update_firmware_for_old_data" => (LOW, "minutes; not every drive has an update", AGAIN),
-        "change_usb_port" => (NONE, "a cable", "run likenew facts: the link is faster"),
-        "change_enclosure" => (LOW, "an enclosure", "run likenew facts: the driver is uas"),
-        "change_slot" => (NONE, "minutes with the power off", "run likenew facts: the link is at its best"),
-        "change_cable" => (NONE, "a cable", "run likenew facts: the error counters do not grow"),
-        "repartition" => {
-            (DATA, "a backup and hours", "run likenew facts: the partition starts at a multiple of 1 MiB")
-        }
-        "bypass_crypt_queues" => (LOW, "nothing", AGAIN),
-        "choose_cipher" => (DATA, "hours to re-encrypt everything", AGAIN),
-        "find_other_io" => (NONE, "nothing", AGAIN),
-        "test_your_files" => (NONE, "nothing", "read its answer"),
-        "return_drive" => (NONE, "nothing", "run likenew verify on the next one"),
-        "verify_capacity" => (DATA, "one write of all of it", "read its answer"),
-        "pause_array_check" => (NONE, "a later check", AGAIN),
-        "watch_array" => (NONE, "hours", AGAIN),
-        "update_firmware" => (LOW, "minutes", "run likenew facts: the version is new"),
-        "defragment" => (LOW, "one write of these files", "run likenew facts: there are fewer fragments"),
-        "allow_host_memory" => {
-            (NONE, "host memory, as much as it asks for", "check again after the next boot")
-        }
-        "read_whole_volume" => (NONE, "one read of every block", AGAIN),
+/// Time, bytes, money or space that an action of this crate costs, for a table.
+pub fn cost(action: &Action) -> &'static str {
+    match &*action.id {
+        "recondition_trim" => "seconds; deleted files cannot be recovered",
+        "recondition_discard_unused" => "seconds",
+        "recondition_refresh" => "one write of each slow byte",
+        "recondition_overwrite" => "several writes of all free space; deleted files cannot be recovered",
+        "recondition_rewrite" => "one write of all data, two at most",
+        "recondition_discard" => "seconds, and restoring your data",
+        "recondition_overwrite_all" => "several writes of the whole drive, and restoring your data",
+        "recondition_format" => "minutes, and restoring your data",
+        "enable_trim_passthrough" => "with encryption, free blocks become visible",
+        "force_trim_passthrough" => "a setting",
+        "enable_fstrim_timer" => "seconds a week",
+        "free_space" => "what you delete",
+        "leave_as_is" => "nothing",
+        "keep_free_space" => "space",
+        "improve_cooling" => "little",
+        "copy_and_replace" => "a drive",
+        "update_firmware_for_old_data" => "minutes; not every drive has an update",
+        "change_usb_port" => "a cable",
+        "change_enclosure" => "an enclosure",
+        "change_slot" => "minutes with the power off",
+        "change_cable" => "a cable",
+        "repartition" => "a backup and hours",
+        "bypass_crypt_queues" => "nothing",
+        "choose_cipher" => "hours to re-encrypt everything",
+        "find_other_io" => "nothing",
+        "test_your_files" => "nothing",
+        "return_drive" => "nothing",
+        "verify_capacity" => "one write of all of it",
+        "pause_array_check" => "a later check",
+        "watch_array" => "hours",
+        "update_firmware" => "minutes",
+        "defragment" => "one write of these files",
+        "allow_host_memory" => "host memory, as much as it asks for",
+        "read_whole_volume" => "one read of every block",
         "turn_off_power_saving"
         | "keep_drive_awake"
         | "keep_link_awake"
         | "keep_pcie_awake"
-        | "forbid_suspend" => (LOW, "battery and heat", AGAIN),
-        "bypass_cache" => (NONE, "nothing", "run likenew cache"),
-        "give_idle_time" => (NONE, "hours after long writes", "check again after idle time"),
-        "use_other_disk" => (NONE, "a disk", "check that disk"),
-        "copy_data" => (NONE, "the time of a copy", "read the copy"),
-        "replace_drive" => (DATA, "a drive", "run likenew surface on the new one"),
-        "raise_limits" => (NONE, "money", AGAIN),
-        "spread_work" => (NONE, "time", "run likenew watch"),
-        "enable_write_cache" => (LOW, "nothing", AGAIN),
-        _ => (NONE, "nothing", AGAIN),
-    };
-    ActionNotes { risk, cost, check }
+        | "forbid_suspend" => "battery and heat",
+        "bypass_cache" => "nothing",
+        "give_idle_time" => "hours after long writes",
+        "use_other_disk" => "a disk",
+        "copy_data" => "the time of a copy",
+        "replace_drive" => "a drive",
+        "raise_limits" => "money",
+        "spread_work" => "time",
+        "enable_write_cache" => "nothing",
+        _ => "nothing",
+    }
 }
 
 // Metrics, references and symptoms

@@ -2,7 +2,7 @@
 
 use likenew_core::answer::Action;
 use likenew_core::findings::Findings;
-use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, notes};
+use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
 use likenew_procedure_support::rows::row;
 use serde::Serialize;
 
@@ -125,6 +125,6 @@ fn fix_row<'a>(found: &FoundCause, action: &'a Action) -> FixRow<'a> {
         description: &action.why,
         command: action.command.as_deref(),
         loses: wording::loses(action.loses),
-        cost: notes(action).cost,
+        cost: cost(action),
     }
 }
