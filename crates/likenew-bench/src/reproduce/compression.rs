@@ -49,24 +49,24 @@ const PUBLISHED_FIGURES: [PublishedFigure; 6] = [
     },
     PublishedFigure {
         drive: DRIVE,
-        metric: "first knee of incompressible writes, TRIM off, GB written",
+        metric: "first write cliff, incompressible, TRIM off, GB written",
         printed: "about 40",
         value: 40.0,
     },
     PublishedFigure {
         drive: DRIVE,
-        metric: "the knee of its sequential writes after that, GB written",
+        metric: "write cliff of sequential writes after that, GB written",
         printed: "about 380",
         value: 380.0,
     },
 ];
 
-const NOTE: &str = "The knees are missed. A secure erase leaves all 137 GB of this drive's flash erased, a loop moves on by one file of 1.05 GB for \
+const NOTE: &str = "The write cliffs are missed. A secure erase leaves all 137 GB of this drive's flash erased, a loop moves on by one file of 1.05 GB for \
     nine that it writes, and greedy collection finds blocks that hold nothing valid. So nothing is copied until the files have gone round much of the \
-    drive, which makes the first knee, and writes are slowest once they have gone round all of it: the spare and the free space are used up in \
+    drive, which makes the first cliff, and writes are slowest once they have gone round all of it: the spare and the free space are used up in \
     this order, as the study has it, but later. What would decide it is when collection begins and which blocks it takes, or how much of \
     the flash a secure erase really erases. Nobody publishes either for this controller, so that no parameter was set for it. With TRIM \
-    on, no deleted file is ever copied and nothing falls; the study measured 2 to 4 % between TRIM on and off.\n\n";
+    on, no deleted file is ever copied and nothing falls; the study measured 2 to 4% between TRIM on and off.\n\n";
 
 /// The sets of the study.
 const SETS: [(&str, DataClass, bool); 3] = [
@@ -175,7 +175,7 @@ impl Set {
                 format!("{} {}", cell(row, "test"), cell(row, "op")),
                 number(mb_per_s(row, "peak_bytes_per_s")),
                 row["steady_bytes_per_s"].as_f64().map_or_else(dash, |speed| number(speed / 1e6)),
-                row["share_of_peak_percent"].as_f64().map_or_else(dash, |share| format!("{share:.0} %")),
+                row["share_of_peak_percent"].as_f64().map_or_else(dash, |share| format!("{share:.0}%")),
                 row["steady_from_bytes"].as_u64().map_or_else(dash, amount),
                 number(mb_per_s(row, "last_bytes_per_s")),
             ]
@@ -186,7 +186,7 @@ impl Set {
     fn knees(&self) -> String {
         let knees = &self.findings.tables["knees"];
         if knees.is_empty() {
-            return "No test has a knee.\n".into();
+            return "No test has a write cliff.\n".into();
         }
         let head = ["knee", "written until then", "before, MB/s", "after, MB/s"];
         let line = |row: &Row| {

@@ -79,7 +79,7 @@ impl Hypercube {
     }
 
     /// The parameters whose order is the order of the results most of all, at most three, with Spearman's ρ; only those whose
-    /// 95 % interval excludes no order at all.
+    /// 95% interval excludes no order at all.
     pub(super) fn deciding(&self, results: &[f64]) -> Vec<(&str, f64)> {
         let mut found: Vec<(&str, f64)> = (0..self.keys.len())
             .filter_map(|index| {
@@ -110,7 +110,7 @@ fn latin_hypercube(dimensions: usize, count: usize) -> Vec<Vec<f64>> {
     draws
 }
 
-/// A median and what 90 % of the draws lie within.
+/// A median and what 90% of the draws lie within.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) median: f64,

@@ -22,13 +22,13 @@ impl FileList {
     pub(super) const HEAD: [&'static str; 9] = [
         "what was written",
         "mean, MB/s",
-        "5 %, 50 %, 95 % of the files, MB/s",
+        "5%, 50%, 95% of the files, MB/s",
         "slow files",
         "slow, MB/s",
         "others, MB/s",
         "write amplification",
         "stalls",
-        "longest pause, ms",
+        "max, ms",
     ];
 
     /// From a table of files, or of parts, of `each` bytes.
@@ -69,7 +69,7 @@ impl FileList {
             name.into(),
             number(self.mb_per_s),
             [0.05, 0.5, 0.95].map(|share| number(quantile(&self.speeds, share))).join(", "),
-            format!("{:.1} %", slow.len() as f64 / self.speeds.len() as f64 * 100.0),
+            format!("{:.1}%", slow.len() as f64 / self.speeds.len() as f64 * 100.0),
             median(&slow),
             median(&others),
             number(self.write_amplification),
@@ -112,7 +112,7 @@ mod tests {
             write_amplification: 1.0,
             answers: vec!["A.".into(), "B.".into()],
         };
-        assert_eq!(&list.row("x", 38.0)[3..6], ["30.0 %", "5.00", "76.0"]);
+        assert_eq!(&list.row("x", 38.0)[3..6], ["30.0%", "5.00", "76.0"]);
         assert_eq!(&list.sparkline("x")[..5], ["x", "5.00", "5.00", "5.00", "76.0"]);
         assert_eq!(list.answers_text(), "A. B.");
     }

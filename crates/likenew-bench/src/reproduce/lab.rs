@@ -162,7 +162,7 @@ pub(super) struct WriteAmplification {
 impl WriteAmplification {
     /// Starts counting.
     pub(super) fn from_now(drive: &SimDrive) -> Self {
-        let counters = drive.flash_counters().expect("a simulated drive keeps books");
+        let counters = drive.flash_counters().expect("a simulated drive has flash counters");
         Self { host: counters.host_bytes_written, flash: counters.flash_bytes_programmed }
     }
 

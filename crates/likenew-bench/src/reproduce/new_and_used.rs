@@ -129,7 +129,7 @@ const HEAD: [&str; 11] = [
     "mean latency new, ms",
     "used",
     "rise",
-    "longest used, ms",
+    "max used, ms",
     "score new",
     "used",
     "drop",
@@ -141,8 +141,8 @@ const NOTE: &str = "MB are counted as 10⁶ bytes. With 3 I/Os in flight, rate a
     [predictions.md](predictions.md) has the intervals. 0.02 and 0.03 are printed with one digit: 0.015 to 0.025 and 0.025 to 0.035, or 5.61 \
     I/Os a second of the first, which stands below with more digits.\n\n";
 
-const FOOTNOTE: &str = "\nThe numbers in brackets are 95 % intervals in percent, from five equal parts of the three minutes: where a drive falls \
-    while it is measured they are wide. A drop below zero is a gain; a latency that doubles has risen by 100 %. Filled is the study's recipe: \
+const FOOTNOTE: &str = "\nThe numbers in brackets are 95% intervals in percent, from five equal parts of the three minutes: where a drive falls \
+    while it is measured they are wide. A drop below zero is a gain; a latency that doubles has risen by 100%. Filled is the study's recipe: \
     every address was written once, in order. The spare flash is still erased then, less what measuring the new drive took of it, so a page-mapped \
     drive falls only once that is used up. Overwritten has no erased spare left, and every \
     write waits for the collection of an erase block that still holds valid pages. How many those are follows from the over-provisioning; how much \
@@ -244,7 +244,7 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
         let percent = |key: &str| figure(test, key).map(whole);
         let interval = percent("drop_percent_low").and_then(|low| Ok((low, percent("drop_percent_high")?)));
         let range = interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low} to {high})"));
-        anyhow::Ok(format!("{} %{range}", percent("drop_percent")?))
+        anyhow::Ok(format!("{}%{range}", percent("drop_percent")?))
     };
     let (writes, mean, longest, score) =
         ("random writes", "random write latency, mean", "random write latency, max", "application score");

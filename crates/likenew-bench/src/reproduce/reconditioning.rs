@@ -161,7 +161,7 @@ fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
         "written since the row above, GB",
         "write amplification",
         "MB/s",
-        "longest pause, ms",
+        "max, ms",
     ];
     Ok((drive, format!("The use that ages it:\n\n{}\n", table(&head, &rows))))
 }
@@ -207,7 +207,7 @@ fn fixes(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> 
     let message: String =
         steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.answers_text())).collect();
     Ok(format!(
-        "The cures in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
+        "The fixes in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
          {} MB/s.\n\n{}\nThe same lists from their first file to their last:\n\n{}\nWhat `likenew fill` says of them:\n\n{message}\n",
         number(limit),
         table(&FileList::HEAD, &rows),
@@ -233,10 +233,10 @@ fn passes(lab: Lab) -> anyhow::Result<String> {
             ]
         })
         .collect();
-    let head = ["pass", "MB/s", "minutes", "slowest of 100 parts, MB/s", "stalls", "longest pause, ms"];
+    let head = ["pass", "MB/s", "minutes", "slowest of 100 parts, MB/s", "stalls", "max, ms"];
     let speed = |pass: usize| figure(&passes[pass - 1], "bytes_per_s");
     Ok(format!(
-        "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1} % of pass {PASSES}. `likenew fill` says: {}\n\n",
+        "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1}% of pass {PASSES}. `likenew fill` says: {}\n\n",
         table(&head, &rows),
         speed(2) / speed(PASSES) * 100.0,
         findings.summary
@@ -259,9 +259,9 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
     let last = |passes: &[Row]| speed(passes, passes.len() - 1).expect("there is a pass");
     let first_day = speed(&of_new, 0).expect("there is a pass");
     Ok(format!(
-        "The cure that keeps every file: `likenew recondition --step overwrite` straight after the use, passes over the free space alone until another \
-         one would change less than 1 %. Beside it the same on a new drive that holds the same old files:\n\n{}\nIt ends at {:.1} % of what the \
-         new drive reaches in the same way, and at {:.1} % of that one's first pass, which finds erased blocks: only TRIM or an erase brings those back.\n\n",
+        "The fix that keeps every file: `likenew recondition --step overwrite` straight after the use, passes over the free space alone until another \
+         one would change less than 1%. Beside it the same on a new drive that holds the same old files:\n\n{}\nIt ends at {:.1}% of what the \
+         new drive reaches in the same way, and at {:.1}% of that one's first pass, which finds erased blocks: only TRIM or an erase brings those back.\n\n",
         table(&["pass over the free space", "after the use, MB/s", "new, MB/s"], &rows),
         last(&after_use) / last(&of_new) * 100.0,
         last(&after_use) / first_day * 100.0
