@@ -214,6 +214,17 @@ fn words(row: &FactRow) -> String {
         ("link", "possible_bytes_per_s") => "link maximum",
         ("files", "extents_per_mib") => "fragments per MiB",
         ("files", "extents_max") => "fragments, at most",
+        ("files", "is_part") => "only a sample",
+        ("link", "line_bits_per_s") => "line rate",
+        ("link", "line_bits_per_s_max") => "line rate, at most",
+        ("link", "bytes_per_s") => "payload rate",
+        ("link", "bytes_per_s_max") => "payload rate, at most",
+        (_, "immediate") => "mounted with discard",
+        (_, "timer_present") => "fstrim timer installed",
+        (_, "timer_enabled") => "fstrim timer enabled",
+        (_, "timer_last_run_age") => "fstrim timer, last run",
+        (_, "timer_covers") => "fstrim timer covers it",
+        ("zones", "model") => "zone model",
         _ => return name_without_unit(row),
     };
     usual.to_owned()
@@ -226,7 +237,6 @@ fn name_without_unit(row: &FactRow) -> String {
         .iter()
         .find_map(|end| Some((row.fact.strip_suffix(end)?, *end)))
         .unwrap_or((&row.fact, ""));
-    let name = if name == "bytes_per_s" { "carries" } else { name };
     let name = UNITS.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
     let end = match end {
         "_max" => ", at most",

@@ -3,6 +3,7 @@
 use likenew_core::answer::Action;
 use likenew_core::drive;
 
+use super::causes::with_sudo;
 use super::steps::blocked_steps;
 use super::{
     ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
@@ -131,7 +132,7 @@ impl ScoredCause {
 }
 
 /// The fixes of a cause on the target of a case, the gentlest first. An action loses its command if that is
-/// for another kind of target, or names something unknown.
+/// for another kind of target, or names something unknown; commands that need root say so to other users.
 pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
     let mut actions = cause.actions(case);
     let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
@@ -141,6 +142,12 @@ pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
     };
     for action in actions.iter_mut().filter(|action| !action.command.as_deref().is_none_or(belongs)) {
         (action.command, action.undo) = (None, None);
+    }
+    if case.facts.and_then(|facts| facts.machine.root.get()) == Some(false) {
+        for command in actions.iter_mut().flat_map(|action| [&mut action.command, &mut action.undo]).flatten()
+        {
+            *command = with_sudo(command);
+        }
     }
     actions
 }

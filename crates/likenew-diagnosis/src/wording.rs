@@ -26,7 +26,25 @@ fn either(is: bool, yes: &str, no: &str) -> String {
     if is { yes.to_owned() } else { no.to_owned() }
 }
 
+/// Ratio below which two speeds count as equal in a sentence. Chosen: twice the usual scatter of a check.
+const NO_DIFFERENCE: f64 = 1.1;
+
 // Evidence that several causes share
+
+/// `of`: the share of their references that writes reach, over that of reads.
+pub(crate) fn writes_against_reads(of: Measured) -> String {
+    if of.value < 1.0 / NO_DIFFERENCE {
+        format!(
+            "Writes lost more than reads: against their references, they run at {} of the reads.",
+            share(of)
+        )
+    } else {
+        format!(
+            "Writes lost no more than reads: against their references, they run at {} of the reads.",
+            share(of)
+        )
+    }
+}
 
 pub(crate) fn hard_disk(is: bool) -> String {
     either(is, "Its access time is that of a hard disk.", "Its access time is too short for a hard disk.")
@@ -63,7 +81,7 @@ pub(crate) const SHOW_PROVIDER: Hint = Hint::facts("Find out whether a hyperviso
 // Causes, by their names
 
 pub(crate) mod no_trim {
-    use super::{Action, Hint, Measured, either, share, times};
+    use super::{Action, Hint, Measured, either, times};
 
     pub(crate) const TITLE: &str = "no TRIM";
     pub(crate) const SUMMARY: &str =
@@ -114,10 +132,6 @@ pub(crate) mod no_trim {
 
     pub(crate) fn ignores_trim() -> String {
         "The drive does not support TRIM.".into()
-    }
-
-    pub(crate) fn writes_below_reads(of: Measured) -> String {
-        format!("Relative to their references, writes reach {} of what reads reach.", share(of))
     }
 
     pub(crate) fn enable_passthrough(layer: &str, kind: &str) -> Action {
@@ -194,7 +208,7 @@ pub(crate) mod nearly_full {
 }
 
 pub(crate) mod slc_cache {
-    use super::{Action, Hint, Measured, share, times};
+    use super::{Action, Hint, Measured, NO_DIFFERENCE, share, times};
 
     pub(crate) const TITLE: &str = "SLC cache full";
     pub(crate) const SUMMARY: &str =
@@ -202,22 +216,26 @@ pub(crate) mod slc_cache {
 
     pub(crate) const WRITE_MORE: Hint = Hint::thorough_writing("Write more in one run");
     pub(crate) const REST_AND_WRITE: Hint =
-        Hint::thorough_writing("Let the drive rest and write as much again");
+        Hint::thorough_writing("Leave the drive idle and write as much again");
 
     pub(crate) fn write_cliff(ratio: Measured) -> String {
         format!("Sequential writes dropped for good: they were {} as fast before.", times(ratio))
     }
 
     pub(crate) fn cliff_repeats(again: Measured) -> String {
-        format!("After idle time writes dropped again, after {} of the first amount.", share(again))
+        format!("After idle time, writes dropped again after {} of the bytes.", share(again))
     }
 
     pub(crate) fn cliff_at_half_rate(of: Measured) -> String {
-        format!("At half the rate writes dropped after {} of the first amount.", share(of))
+        format!("At half the rate, writes dropped after {} of the bytes.", share(of))
     }
 
     pub(crate) fn slower_when_warm(ratio: Measured) -> String {
-        format!("Reads slowed down too: after a rest they are {} as fast.", times(ratio))
+        if ratio.value < NO_DIFFERENCE {
+            format!("Reads did not slow down: after idle time they are {} as fast.", times(ratio))
+        } else {
+            format!("Reads slowed down, too: after idle time they are {} as fast.", times(ratio))
+        }
     }
 
     pub(crate) fn cliff_beyond_normal(ratio: Measured) -> String {
@@ -225,7 +243,7 @@ pub(crate) mod slc_cache {
     }
 
     pub(crate) fn protected_memory() -> String {
-        "Its write cache survives a power loss, so that memory may have filled up, and not an SLC cache."
+        "The kernel reports no volatile write cache, so a cache of protected memory may have filled up instead."
             .into()
     }
 
@@ -250,12 +268,15 @@ pub(crate) mod heat {
     pub(crate) const TITLE: &str = "thermal throttling";
     pub(crate) const SUMMARY: &str = "the drive is too hot and throttles itself";
 
-    pub(crate) const LOAD_AGAIN: Hint = Hint::thorough("Load it for a minute, and again after a rest");
+    pub(crate) const LOAD_AGAIN: Hint = Hint::thorough("Load it for a minute, and again after idle time");
     pub(crate) const READ_COUNTERS: Hint =
         Hint::root("Read its throttling counters and temperature, which needs root");
 
     pub(crate) fn slower_when_warm(ratio: Measured) -> String {
-        format!("After a rest, sequential reads are {} as fast as at the end of a long load.", times(ratio))
+        format!(
+            "After idle time, sequential reads are {} as fast as at the end of a long load.",
+            times(ratio)
+        )
     }
 
     pub(crate) fn throttle_count(is: bool) -> String {
@@ -275,7 +296,7 @@ pub(crate) mod heat {
     }
 
     pub(crate) fn cliff_at_half_rate(of: Measured) -> String {
-        format!("At half the rate writes dropped after {} of the first amount.", share(of))
+        format!("At half the rate, writes dropped after {} of the bytes.", share(of))
     }
 
     pub(crate) fn cool() -> Action {
@@ -287,7 +308,7 @@ pub(crate) mod heat {
 }
 
 pub(crate) mod worn_out {
-    use super::{Action, Hint, Measured, Share, either, times};
+    use super::{Action, Hint, Share, either};
 
     pub(crate) const TITLE: &str = "worn-out flash";
     pub(crate) const SUMMARY: &str = "the flash is worn out";
@@ -303,10 +324,6 @@ pub(crate) mod worn_out {
 
     pub(crate) fn endurance_used(percent: f64) -> String {
         format!("The drive reports {} of its endurance used.", Share(percent / 100.0))
-    }
-
-    pub(crate) fn reads_below_writes(ratio: Measured) -> String {
-        format!("Relative to their references, writes are {} as fast as reads.", times(ratio))
     }
 
     pub(crate) fn spare_left(percent: f64) -> String {
@@ -335,7 +352,7 @@ pub(crate) mod old_data {
     }
 
     pub(crate) fn background_io(of: Measured) -> String {
-        format!("Other I/O kept the drive busy for {} of the time, and not evenly.", share(of))
+        format!("Other I/O kept the drive busy for {} of the time.", share(of))
     }
 
     pub(crate) fn faster_than_link(ratio: Measured) -> String {
@@ -1050,15 +1067,15 @@ pub(crate) mod obstacle {
 /// Time, bytes, money or space that an action of this crate costs, for a table.
 pub fn cost(action: &Action) -> &'static str {
     match &*action.id {
-        "recondition_trim" => "seconds; deleted files cannot be recovered",
+        "recondition_trim" => "seconds",
         "recondition_discard_unused" => "seconds",
         "recondition_refresh" => "one write of each slow byte",
-        "recondition_overwrite" => "several writes of all free space; deleted files cannot be recovered",
+        "recondition_overwrite" => "several writes of all free space",
         "recondition_rewrite" => "one write of all data, two at most",
         "recondition_discard" => "seconds, and restoring your data",
         "recondition_overwrite_all" => "several writes of the whole drive, and restoring your data",
         "recondition_format" => "minutes, and restoring your data",
-        "enable_trim_passthrough" => "with encryption, free blocks become visible",
+        "enable_trim_passthrough" => "behind encryption, free blocks become visible",
         "force_trim_passthrough" => "a setting",
         "enable_fstrim_timer" => "seconds a week",
         "free_space" => "what you delete",
@@ -1251,8 +1268,8 @@ mod tests {
             "After TRIM and idle time writes are 3.20× (2.90–3.50) as fast as after idle time alone."
         );
         assert_eq!(
-            no_trim::writes_below_reads(Measured::new(0.17, 0.15, 0.19)),
-            "Relative to their references, writes reach 17% (15–19) of what reads reach."
+            writes_against_reads(Measured::new(0.17, 0.15, 0.19)),
+            "Writes lost more than reads: against their references, they run at 17% (15–19) of the reads."
         );
         assert_eq!(no_trim::trim_blocked(Some(("dm-0", "encryption"))), "dm-0 (encryption) blocks TRIM.");
         assert_eq!(nearly_full::full(99.0), "The file system is 99% full.");

@@ -156,13 +156,8 @@ fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
         before = week;
         eprintln!("    {week} weeks of small files");
     }
-    let head = [
-        "weeks of small files",
-        "written since the row above, GB",
-        "write amplification",
-        "MB/s",
-        "max, ms",
-    ];
+    let head =
+        ["weeks of small files", "written since the row above, GB", "write amplification", "MB/s", "max, ms"];
     Ok((drive, format!("The use that ages it:\n\n{}\n", table(&head, &rows))))
 }
 

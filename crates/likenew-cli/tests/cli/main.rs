@@ -3,6 +3,7 @@
 mod age;
 mod apps;
 mod cache;
+mod causes;
 mod check;
 mod check_baseline;
 mod consent;

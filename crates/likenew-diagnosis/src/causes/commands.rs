@@ -111,10 +111,29 @@ pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, b
     }
 }
 
-/// Switches the write cache of the drive on.
-pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
+/// System commands that any user may run, by their beginning.
+const WITHOUT_ROOT: [&str; 4] = ["likenew ", "cat ", "cryptsetup benchmark", "fwupdmgr get-updates"];
+
+/// A command as somebody types it who is not root.
+pub(crate) fn with_sudo(command: &str) -> String {
+    if WITHOUT_ROOT.iter().any(|start| command.starts_with(start)) || command.starts_with("sudo ") {
+        return command.to_owned();
+    }
+    // A redirection is opened by the shell of the user, not by sudo.
+    if let Some((text, file)) = command.split_once(" > ") {
+        return format!("{text} | sudo tee {file}");
+    }
+    match command.split_once(" | tee ") {
+        Some((text, file)) => format!("{text} | sudo tee {file}"),
+        None => format!("sudo {command}"),
+    }
+}
+
+/// Switches the write cache of the drive on; `None` where no command does.
+pub(super) fn write_cache_on(case: &Case<'_>) -> Option<Command> {
     let device = device(case);
-    match case.drive().map(|drive| drive.kind) {
+    let kind = case.drive().map(|drive| drive.kind);
+    Some(match kind {
         // Feature 06h, Volatile Write Cache (NVMe base specification).
         Some(DriveKind::Nvme) => {
             let set = |value: u8| format!("nvme set-feature {device} --feature-id=6 --value={value}");
@@ -124,8 +143,9 @@ pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
             format!("sdparm --set=WCE=1 --save {device}"),
             format!("sdparm --set=WCE=0 --save {device}"),
         ),
+        Some(DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Card) => return None,
         _ => Command::new(format!("hdparm -W1 {device}"), format!("hdparm -W0 {device}")),
-    }
+    })
 }
 
 /// Keeps the drive, its link and the kernel from power saving, as far as each supports it.
@@ -205,6 +225,20 @@ pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sudo_opens_the_file_that_a_command_writes_to() {
+        for (command, typed) in [
+            ("echo on > /sys/a/control", "echo on | sudo tee /sys/a/control"),
+            ("echo unmap | tee /sys/*/mode", "echo unmap | sudo tee /sys/*/mode"),
+            ("hdparm -W1 /dev/sda", "sudo hdparm -W1 /dev/sda"),
+            ("likenew verify /dev/sda", "likenew verify /dev/sda"),
+            ("sudo likenew record /data", "sudo likenew record /data"),
+            ("cat /proc/mdstat", "cat /proc/mdstat"),
+        ] {
+            assert_eq!(with_sudo(command), typed);
+        }
+    }
 
     #[test]
     fn a_name_of_the_kernel_is_a_path_in_dev() {

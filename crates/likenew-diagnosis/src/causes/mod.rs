@@ -2,6 +2,7 @@
 
 use super::{Case, Cause, Hint, LogOdds, Measured, Metric, Origin, wording};
 use commands::shell_quote;
+pub(crate) use commands::with_sudo;
 
 mod background_io;
 mod commands;

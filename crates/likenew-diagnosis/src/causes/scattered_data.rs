@@ -74,7 +74,7 @@ impl Cause for ScatteredData {
             "writes_below_reads",
             slowest_writes(case),
             0.7,
-            wording::no_trim::writes_below_reads,
+            wording::writes_against_reads,
             wording::no_trim::COMPARE,
         );
         log_odds.add_measured(

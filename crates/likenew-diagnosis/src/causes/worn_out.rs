@@ -64,7 +64,7 @@ impl Cause for WornOut {
             "reads_below_writes",
             writes_over_reads(case),
             READS_BELOW,
-            wording::worn_out::reads_below_writes,
+            wording::writes_against_reads,
             Hint::NONE,
         );
         log_odds.add_measured(

@@ -56,6 +56,10 @@ impl Cause for WriteCacheOff {
     }
 
     fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        vec![write_cache_on(case).add_to(wording::write_cache_off::enable())]
+        let enable = wording::write_cache_off::enable();
+        vec![match write_cache_on(case) {
+            Some(command) => command.add_to(enable),
+            None => enable,
+        }]
     }
 }

@@ -227,7 +227,7 @@ fn model_question(curve: Curve) -> String {
 fn with_prediction(answer: Answer, prediction: &Prediction) -> Answer {
     let Prediction { form, points, typical, worst, other, .. } = prediction;
     let answer = answer.with_evidence(format!(
-        "\"{}\" predicts {points} points left out of the fit within {} on average (max {}).",
+        "\"{}\" predicts {points} points left out of the fit with an error of {} on average (max {}).",
         capitalize(model(*form)),
         error(*typical),
         error(*worst)

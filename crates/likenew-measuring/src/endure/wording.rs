@@ -112,7 +112,7 @@ pub(super) fn first_rise(op: Mix, knee: &KneeRow, number: usize) -> Answer {
 fn changes_in_all(answer: Answer, number: usize) -> Answer {
     match number {
         1 => answer,
-        _ => answer.with_evidence(format!("Speed changes {number} times in all tests together.")),
+        _ => answer.with_evidence(format!("The speed changes {number} times over all tests.")),
     }
 }
 

@@ -247,7 +247,7 @@ pub(super) fn pass_speeds(speeds: &[f64]) -> String {
 pub(super) fn no_stall(least: Nanos, per_gigabyte_most: Option<f64>) -> Answer {
     let answer = Answer::good("stalls", "Stalls", format!("no write took {least} or more"));
     let bound = per_gigabyte_most
-        .map(|most| format!("There are fewer than {} stalls per GB (95% confidence).", digits(most)));
+        .map(|most| format!("At most {} stalls per GB are likely (95% confidence).", digits(most)));
     bound.into_iter().fold(answer, Answer::with_evidence)
 }
 

@@ -349,7 +349,8 @@ impl Answers<'_> {
             .caveats
             .extend(found.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
         let missing = self.deciding(&found.missing_evidence).take(AGAINST_MAX);
-        answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action)));
+        let target = self.case.site.map_or("", |site| site.target);
+        answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action, target)));
         // Nothing has to be done about it, so only commands are of use.
         let is_of_use = |action: &&Action| !is_sleep || action.command.is_some();
         answer.actions.extend(found.actions.iter().filter(is_of_use).cloned());

@@ -6,6 +6,7 @@ use likenew_core::answer::{Action, Answer, Loss, Standing};
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Factor, Rate, Share, Size, digits, range, with_range};
+use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
@@ -356,10 +357,15 @@ pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
     format!("{why} would help, but not now: {reason}.")
 }
 
-pub(super) fn to_confirm(action: &Action) -> String {
+/// `command`: without the target, as prose may break a line in it.
+pub(super) fn to_confirm(action: &Action, target: &str) -> String {
+    let why = lowercase_first(&action.why);
     match &action.command {
-        Some(command) => format!("Not confirmed; to confirm it, run {command}"),
-        None => format!("Not confirmed; to confirm it, {}.", lowercase_first(&action.why)),
+        Some(command) => {
+            let command = command.replace(&shell_quote(target), "TARGET");
+            format!("Not confirmed; to confirm it, {why} ({command}).")
+        }
+        None => format!("Not confirmed; to confirm it, {why}."),
     }
 }
 
