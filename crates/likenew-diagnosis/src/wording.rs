@@ -33,17 +33,7 @@ const NO_DIFFERENCE: f64 = 1.1;
 
 /// `of`: the share of their references that writes reach, over that of reads.
 pub(crate) fn writes_against_reads(of: Measured) -> String {
-    if of.value < 1.0 / NO_DIFFERENCE {
-        format!(
-            "Writes lost more than reads: against their references, they run at {} of the reads.",
-            share(of)
-        )
-    } else {
-        format!(
-            "Writes lost no more than reads: against their references, they run at {} of the reads.",
-            share(of)
-        )
-    }
+    format!("Against their references, writes reach {} of the share that reads reach.", share(of))
 }
 
 pub(crate) fn hard_disk(is: bool) -> String {
@@ -1269,7 +1259,7 @@ mod tests {
         );
         assert_eq!(
             writes_against_reads(Measured::new(0.17, 0.15, 0.19)),
-            "Writes lost more than reads: against their references, they run at 17% (15–19) of the reads."
+            "Against their references, writes reach 17% (15–19) of the share that reads reach."
         );
         assert_eq!(no_trim::trim_blocked(Some(("dm-0", "encryption"))), "dm-0 (encryption) blocks TRIM.");
         assert_eq!(nearly_full::full(99.0), "The file system is 99% full.");
