@@ -15,6 +15,9 @@ const NOTICEABLE: f64 = 1.3;
 /// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
 /// larger difference.
 const STRIKING: f64 = 1.5;
+/// Share of a link's rate that protocols leave to data, at least (PCIe with 128-byte payloads 82%, SATA 91%,
+/// USB 3.0 bulk 80%: headers over payloads by the standards).
+pub(crate) const LINK_FULL: f64 = 0.7;
 /// Share of the time that other I/O may take. Chosen: less is not noticed.
 const BACKGROUND_SHARE_MAX: f64 = 0.05;
 const STALLED_SHARE_MIN: f64 = 0.05;
@@ -101,6 +104,26 @@ impl<'a> Case<'a> {
         let reads = [self.measurements.fastest_read, self.measurements.metric(Metric::SequentialRead)];
         let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
         Some(fastest.divide_by(Measured::with_interval(link, 0.0)))
+    }
+
+    /// Whether sequential reads are as fast as the link carries data.
+    pub fn reads_fill_link(&self) -> bool {
+        self.reads_over_link().is_some_and(|share| share.value >= LINK_FULL)
+    }
+
+    /// Sequential reads over the speed of the link, where reads of this drive have been faster: at another link,
+    /// or by its data sheet.
+    pub fn reads_held_by_link(&self) -> Option<Measured> {
+        let (share, reference) = self.shortfall(Metric::SequentialRead)?;
+        let is_slow = share.value < reference.origin.share_least();
+        self.reads_over_link().filter(|_| is_slow && reference.origin != Origin::Link)
+    }
+
+    /// Sequential reads over what the link carries.
+    pub fn reads_over_link(&self) -> Option<Measured> {
+        let ceiling = self.drive()?.link.ceiling_bytes_per_s.get().filter(|ceiling| *ceiling > 0)? as f64;
+        let reads = self.measurements.metric(Metric::SequentialRead)?;
+        Some(reads.divide_by(Measured::with_interval(ceiling, 0.0)))
     }
 
     /// Whether TRIM is sent for its free space and reaches the drive; `None` if either is unknown.

@@ -809,6 +809,13 @@ pub(crate) mod read_cache {
         format!("Some sequential reads reach {} the link's limit.", times(ratio))
     }
 
+    pub(crate) fn repeat_read_faster(ratio: Measured) -> String {
+        format!(
+            "Read again, the same addresses are {} as fast, and the first reads are not slow.",
+            times(ratio)
+        )
+    }
+
     pub(crate) fn bypass() -> Action {
         Action::new(
             "bypass_cache",

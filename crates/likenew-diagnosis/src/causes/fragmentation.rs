@@ -2,14 +2,19 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Origin, Symptom, wording};
 
 use super::commands::defragment;
 use super::hard_disk_evidence;
 
-/// Pieces per MiB from which a file is fragmented: a disk at 7,200 rpm moves 1 MiB in about the time to reach
-/// the next piece, 12 ms at 85 MB/s.
-const PIECES_MANY: f64 = 1.5;
+/// Time of the seeks in a MiB over that of moving it, from which files are fragmented. Chosen: reads take twice
+/// as long.
+const SEEKS_COST: f64 = 1.0;
+/// Fragments per MiB up to which there is nothing to defragment: files of 1 MiB have one each.
+const FRAGMENTS_LEAST: f64 = 1.1;
+/// Time to reach a fragment, in nanoseconds, where it was not measured, and rate in bytes a second: a disk at 7,200 rpm.
+const ACCESS_NS: f64 = 12e6;
+const RATE: f64 = 85e6;
 
 /// Files lie in many pieces.
 pub(super) struct Fragmentation;
@@ -41,7 +46,7 @@ impl Cause for Fragmentation {
         let pieces = case.facts.and_then(|facts| facts.files.as_ref()?.extents_per_mib.get());
         log_odds.add_fact(
             "many_pieces",
-            pieces.map(|pieces| pieces > PIECES_MANY),
+            pieces.map(|pieces| pieces > FRAGMENTS_LEAST && pieces * seek_cost(case) > SEEKS_COST),
             |is| match pieces {
                 Some(pieces) if is => wording::fragmentation::many(pieces),
                 _ => wording::fragmentation::few(),
@@ -63,4 +68,12 @@ impl Cause for Fragmentation {
         let command = defragment(case).map(|command| command.does);
         vec![Action { command, ..wording::fragmentation::defragment() }]
     }
+}
+
+/// The time to reach a fragment over that of moving a MiB at the speed that the disk could have.
+fn seek_cost(case: &Case<'_>) -> f64 {
+    let access_ns = case.measurements.access_ns.map_or(ACCESS_NS, |access| access.value);
+    let reference = case.shortfall(Metric::SequentialRead).map(|(_, reference)| reference);
+    let rate = reference.filter(|of| of.origin != Origin::Link).map_or(RATE, |of| of.value);
+    access_ns / ((1 << 20) as f64 / rate * 1e9)
 }

@@ -2,11 +2,8 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
-
-/// Share of a link's rate that protocols leave to data, at least (PCIe with 128-byte payloads 82%, SATA 91%,
-/// USB 3.0 bulk 80%: headers over payloads by the standards).
-const NEAR: f64 = 0.7;
+use crate::case::LINK_FULL;
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// The link is slower than it could be.
 pub(super) struct NarrowLink;
@@ -46,13 +43,10 @@ impl Cause for NarrowLink {
         );
         // On USB the port, the cable or the bridge is the limit, which is a separate cause.
         log_odds.add_fact("usb", case.is_usb(), wording::narrow_link::usb, Hint::NONE);
-        let read = case.measurements.metric(Metric::SequentialRead);
-        let ceiling = link.and_then(|link| link.ceiling_bytes_per_s.get()).filter(|ceiling| *ceiling > 0);
         log_odds.add_measured(
             "reads_at_ceiling",
-            read.zip(ceiling)
-                .map(|(read, ceiling)| read.divide_by(Measured::with_interval(ceiling as f64, 0.0))),
-            NEAR,
+            case.reads_over_link(),
+            LINK_FULL,
             wording::narrow_link::reads_at_ceiling,
             wording::SHOW_LINK,
         );

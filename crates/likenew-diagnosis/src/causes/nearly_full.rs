@@ -45,6 +45,8 @@ impl Cause for NearlyFull {
             wording::nearly_full::SHOW_FILL,
         );
         hard_disk_evidence(&mut log_odds, case);
+        let shown = case.virtual_by().map(|_| true);
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, crate::Hint::NONE);
         log_odds
     }
 

@@ -11,6 +11,10 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Possibili
 use super::commands::trim_through;
 use super::{hard_disk_evidence, slowest_writes};
 
+/// Writes over reads, each as a share of its reference, below which writes are what is slow. Chosen: the share
+/// from which a drive counts as slow against its data sheet.
+const WRITES_BELOW: f64 = 0.7;
+
 /// The drive receives no TRIM.
 pub(super) struct NoTrim;
 
@@ -66,13 +70,22 @@ impl Cause for NoTrim {
             },
             wording::no_trim::SHOW_TIMER,
         );
+        // Where writes are slow: deleted data that the drive keeps is gone where it was written again.
+        let is_slow = slowest_writes(case).is_some_and(|share| share.value < WRITES_BELOW);
+        log_odds.add_measured(
+            "rewritten_faster",
+            case.measurements.rewritten_over_first.filter(|_| is_slow),
+            1.3,
+            wording::scattered_data::rewritten_faster,
+            wording::scattered_data::WRITE_TWICE,
+        );
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds.add_measured(
             "writes_below_reads",
             slowest_writes(case),
-            0.7,
+            WRITES_BELOW,
             wording::writes_against_reads,
             wording::no_trim::COMPARE,
         );

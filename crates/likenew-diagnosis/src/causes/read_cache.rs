@@ -2,7 +2,11 @@
 
 use likenew_core::answer::Action;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+
+/// First reads over their reference from which they come from the drive at its own speed. Chosen: the scatter of
+/// checks.
+const FULL_SPEED: f64 = 0.85;
 
 /// A cache answers.
 pub(super) struct ReadCache;
@@ -43,6 +47,16 @@ impl Cause for ReadCache {
             case.fastest_over_link(),
             1.05,
             wording::read_cache::faster_than_link,
+            Hint::NONE,
+        );
+        // A snapshot that is fetched on first access makes first reads slow, a cache only second ones fast.
+        let at_full_speed =
+            case.is_below(Metric::SequentialRead).is_some_and(|share| share.value >= FULL_SPEED);
+        log_odds.add_measured(
+            "repeat_read_faster",
+            case.measurements.repeat_over_first.filter(|_| at_full_speed),
+            1.3,
+            wording::read_cache::repeat_read_faster,
             Hint::NONE,
         );
         log_odds

@@ -2,6 +2,7 @@
 
 use likenew_core::answer::Action;
 
+use crate::case::LINK_FULL;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Bytes a second between USB 2, 53 MB/s, and USB 3, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
@@ -57,6 +58,13 @@ impl Cause for SlowUsb {
             wording::SHOW_LINK,
         );
         log_odds.add_fact("slow_possible", possible, wording::slow_usb::slow_possible, Hint::NONE);
+        log_odds.add_measured(
+            "reads_held",
+            case.reads_held_by_link().filter(|_| case.is_usb() == Some(true)),
+            LINK_FULL,
+            wording::narrow_link::reads_at_ceiling,
+            Hint::NONE,
+        );
         log_odds.add_fact(
             "storage_driver",
             link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),

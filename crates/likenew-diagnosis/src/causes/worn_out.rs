@@ -59,10 +59,11 @@ impl Cause for WornOut {
             |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
             Hint::NONE,
         );
-        // Retries take time in reads of all data, new data included, and none in writes.
+        // Retries take time in reads of all data, new data included, and none in writes. A link that is full slows
+        // down the faster of the two.
         log_odds.add_measured(
             "reads_below_writes",
-            writes_over_reads(case),
+            writes_over_reads(case).filter(|_| !case.reads_fill_link()),
             READS_BELOW,
             wording::writes_against_reads,
             Hint::NONE,
@@ -90,6 +91,8 @@ impl Cause for WornOut {
             Hint::NONE,
         );
         hard_disk_evidence(&mut log_odds, case);
+        let shown = case.virtual_by().map(|_| true);
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
     }
 

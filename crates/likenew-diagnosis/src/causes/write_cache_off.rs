@@ -50,6 +50,13 @@ impl Cause for WriteCacheOff {
             wording::write_cache_off::writes_below,
             wording::write_cache_off::GIVE_RATED,
         );
+        log_odds.add_measured(
+            "background_io",
+            case.measurements.background_share,
+            0.05,
+            wording::old_data::background_io,
+            Hint::NONE,
+        );
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
