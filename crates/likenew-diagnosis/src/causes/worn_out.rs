@@ -59,11 +59,10 @@ impl Cause for WornOut {
             |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
             Hint::NONE,
         );
-        // Retries take time in reads of all data, new data included, and none in writes. A link that is full slows
-        // down the faster of the two.
+        // Retries take time in reads of all data, new data included, and none in writes.
         log_odds.add_measured(
             "reads_below_writes",
-            writes_over_reads(case).filter(|_| !case.reads_fill_link()),
+            writes_over_reads(case),
             READS_BELOW,
             wording::writes_against_reads,
             Hint::NONE,
