@@ -15,6 +15,10 @@ pub struct DiskCounters {
     pub bytes_read: u64,
     /// Writes that ended.
     pub writes: u64,
+    /// Time that reads and writes took, from entering the queue to their end, added up; unknown in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_time: Option<Nanos>,
 }
 
 /// I/O that reached the devices below a drive, since they were attached: what Linux has in
@@ -38,6 +42,10 @@ pub struct Counters {
     pub flushes: Option<u64>,
     /// Time during which anything was in flight. Linux counts it in milliseconds.
     pub busy: Nanos,
+    /// Time that reads and writes took, from entering the queue to their end, added up: two at a time count
+    /// twice. Linux counts it in milliseconds. Unknown in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_time: Option<Nanos>,
     /// Kernel time of all processors of the machine together, for all programs, so it can exceed the time
     /// elapsed. It belongs to the machine and not to a device; it is here because it is read at the same
     /// moments.
@@ -57,6 +65,7 @@ impl Counters {
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |now: u64, then: u64| if now >= then { now - then } else { now };
         let known = |now: Option<u64>, then: Option<u64>| Some(since(now?, then?));
+        let time = |now: Option<Nanos>, then: Option<Nanos>| Some(Nanos(since(now?.0, then?.0)));
         Self {
             reads: since(self.reads, earlier.reads),
             bytes_read: since(self.bytes_read, earlier.bytes_read),
@@ -66,11 +75,13 @@ impl Counters {
             bytes_discarded: known(self.bytes_discarded, earlier.bytes_discarded),
             flushes: known(self.flushes, earlier.flushes),
             busy: Nanos(since(self.busy.0, earlier.busy.0)),
-            kernel: known(self.kernel.map(|of| of.0), earlier.kernel.map(|of| of.0)).map(Nanos),
+            io_time: time(self.io_time, earlier.io_time),
+            kernel: time(self.kernel, earlier.kernel),
             disk: self.disk.zip(earlier.disk).map(|(now, then)| DiskCounters {
                 reads: since(now.reads, then.reads),
                 bytes_read: since(now.bytes_read, then.bytes_read),
                 writes: since(now.writes, then.writes),
+                io_time: time(now.io_time, then.io_time),
             }),
             devices: self.devices,
         }
@@ -90,6 +101,7 @@ impl Counters {
             bytes_discarded: known(self.bytes_discarded, other.bytes_discarded),
             flushes: known(self.flushes, other.flushes),
             busy: self.busy.max(other.busy),
+            io_time: self.io_time.zip(other.io_time).map(|(one, two)| one + two),
             kernel: self.kernel.max(other.kernel),
             disk: None,
             devices: self.devices + other.devices,
@@ -107,12 +119,15 @@ impl Counters {
 
     /// I/O of the disk, or of the devices where no single disk is known.
     pub fn disk_counters(&self) -> DiskCounters {
-        let Self { reads, bytes_read, writes, .. } = *self;
-        self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes })
+        let Self { reads, bytes_read, writes, io_time, .. } = *self;
+        self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes, io_time })
     }
 
-    /// Counts one I/O that has moved so many bytes.
-    pub fn count(&mut self, op: Op, bytes: u64) {
+    /// Counts one I/O that has moved so many bytes in this time.
+    pub fn count(&mut self, op: Op, bytes: u64, elapsed: Nanos) {
+        if matches!(op, Op::Read | Op::Write) {
+            *self.io_time.get_or_insert(Nanos::ZERO) += elapsed;
+        }
         let (ios, moved) = match op {
             Op::Read => (&mut self.reads, Some(&mut self.bytes_read)),
             Op::Write => (&mut self.writes, Some(&mut self.bytes_written)),
@@ -140,11 +155,13 @@ mod tests {
             bytes_discarded: discards,
             flushes: discards,
             busy: Nanos(count),
+            io_time: discards.map(|_| Nanos(5 * count)),
             kernel: discards.map(Nanos),
             disk: discards.map(|_| DiskCounters {
                 reads: 3 * count,
                 bytes_read: 1536 * count,
                 writes: 4 * count,
+                io_time: Some(Nanos(6 * count)),
             }),
             devices: 1,
         }
@@ -157,9 +174,13 @@ mod tests {
         assert_eq!((between.discards, between.busy, between.devices), (Some(5), Nanos(6), 1));
         assert_eq!(between.kernel, Some(Nanos(5)));
         assert_eq!(sample_counters(10, None).since(&sample_counters(4, None)).discards, None);
-        assert_eq!(between.disk_counters(), DiskCounters { reads: 18, bytes_read: 18 * 512, writes: 24 });
+        let of_disk = DiskCounters { reads: 18, bytes_read: 18 * 512, writes: 24, io_time: Some(Nanos(36)) };
+        assert_eq!((between.disk_counters(), between.io_time), (of_disk, Some(Nanos(30))));
         let alone = sample_counters(10, None).since(&sample_counters(4, None));
-        assert_eq!(alone.disk_counters(), DiskCounters { reads: 6, bytes_read: 6 * 512, writes: 12 });
+        assert_eq!(
+            alone.disk_counters(),
+            DiskCounters { reads: 6, bytes_read: 6 * 512, writes: 12, io_time: None }
+        );
         // Attached again in between.
         assert_eq!(sample_counters(3, Some(1)).since(&sample_counters(9, Some(5))).reads, 3);
     }
@@ -177,8 +198,9 @@ mod tests {
     fn what_is_counted_reads_back() {
         let mut counters = Counters { devices: 1, ..Counters::default() };
         for (op, bytes) in [(Op::Read, 512), (Op::Write, 1024), (Op::Trim, 4096), (Op::Flush, 0)] {
-            counters.count(op, bytes);
+            counters.count(op, bytes, Nanos(10));
         }
+        assert_eq!(counters.io_time, Some(Nanos(20)), "of the read and the write");
         assert_eq!((counters.bytes_read, counters.bytes_written), (512, 1024));
         assert_eq!((counters.bytes_discarded, counters.flushes), (Some(4096), Some(1)));
         let text = serde_json::to_string(&counters).unwrap();

@@ -86,10 +86,10 @@ impl Memory {
             Op::Flush => {}
         }
         let moved = outcome.bytes(io.length);
-        self.counters.count(io.op, u64::from(moved));
-        self.counters.busy += self.service;
         let server = self.free_at.iter_mut().min().expect("a drive has a server");
         *server = (*server).max(self.now) + self.service;
+        self.counters.count(io.op, u64::from(moved), server.since(self.now));
+        self.counters.busy += self.service;
         Completion { slot: io.slot, at: *server, outcome }
     }
 }

@@ -19,7 +19,7 @@ const STRIKING: f64 = 1.5;
 /// USB 3.0 bulk 80%: headers over payloads by the standards).
 pub(crate) const LINK_FULL: f64 = 0.7;
 /// Share of the time that other I/O may take. Chosen: less is not noticed.
-const BACKGROUND_SHARE_MAX: f64 = 0.05;
+pub(crate) const BACKGROUND_SHARE_MAX: f64 = 0.05;
 const STALLED_SHARE_MIN: f64 = 0.05;
 /// Standard deviation over mean of the rate in windows of sequential reads from which it is uneven; on a
 /// healthy drive it is a few percent.
@@ -124,6 +124,22 @@ impl<'a> Case<'a> {
         let ceiling = self.drive()?.link.ceiling_bytes_per_s.get().filter(|ceiling| *ceiling > 0)? as f64;
         let reads = self.measurements.metric(Metric::SequentialRead)?;
         Some(reads.divide_by(Measured::with_interval(ceiling, 0.0)))
+    }
+
+    /// Whether anybody counted errors of the link during the check.
+    pub fn had_link_errors(&self) -> Option<bool> {
+        let counts = &self.delta?.counts;
+        let each = [
+            &counts.crc_errors,
+            &counts.pcie_corrected_errors,
+            &counts.log_link_errors,
+            &counts.log_resets,
+            &counts.link_downshifts,
+        ];
+        each.into_iter()
+            .filter_map(|count| count.get())
+            .reduce(|one, other| one + other)
+            .map(|count| count > 0)
     }
 
     /// Whether TRIM is sent for its free space and reaches the drive; `None` if either is unknown.

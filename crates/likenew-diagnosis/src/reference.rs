@@ -31,13 +31,13 @@ impl Origin {
     }
 
     /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
-    /// conditions, a link carries more than any drive moves, and a simulated drive is a model. A simulation
-    /// of a real drive knows neither its firmware nor which part of a disk a folder is in, and the outer
-    /// tracks hold twice as much as the inner ones.
+    /// conditions, a link carries more than any drive moves, and a simulated drive differs from itself when new
+    /// only by what it holds. A simulation of a real drive knows neither its firmware nor which part of a disk a
+    /// folder is in, and the outer tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
             Self::Baseline => 0.85,
-            Self::Simulated => 0.7,
+            Self::Simulated => 0.8,
             Self::Advertised => 0.7,
             Self::SimulatedModel => 0.5,
             Self::Link => 0.3,

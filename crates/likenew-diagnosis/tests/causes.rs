@@ -84,7 +84,7 @@ fn healthy() -> Target {
         }),
         drives: vec![drive],
         files: Some(Files {
-            extents_per_mib: fact(0.9),
+            extents_per_mib: fact(0.05),
             inode_age_s_p90: fact(100 * 86_400),
             ..Files::default()
         }),

@@ -127,6 +127,7 @@ fn parse(text: &str) -> Option<Counters> {
         writes: write.ios,
         bytes_written: write.bytes(),
         busy: Nanos::from_millis(busy_ms),
+        io_time: Some(Nanos::from_millis(read.ms.saturating_add(write.ms))),
         discards: discard.map(|discard| discard.ios),
         bytes_discarded: discard.map(|discard| discard.bytes()),
         flushes: flush.map(|flush| flush.ios),
@@ -166,6 +167,7 @@ mod tests {
             assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
             assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
             assert_eq!((counters.busy, counters.devices), (Nanos::from_millis(51_234), 1));
+            assert_eq!(counters.io_time, Some(Nanos::from_millis(9_121 + 70_112)));
             assert_eq!(source.disk_bytes(), Some((1_622_528 + 8_161_024) * 512));
             assert_eq!(counters.discards.zip(counters.bytes_discarded), discards);
             assert_eq!(counters.flushes, flushes);
@@ -227,7 +229,12 @@ mod tests {
         let mapping = device(root.path(), "dm-0", 17);
         fs::create_dir(mapping.join("slaves")).unwrap();
         std::os::unix::fs::symlink(&partition, mapping.join("slaves/sda1")).unwrap();
-        let of_sda = DiskCounters { reads: 18_243, bytes_read: 1_622_528 * 512, writes: 51_020 };
+        let of_sda = DiskCounters {
+            reads: 18_243,
+            bytes_read: 1_622_528 * 512,
+            writes: 51_020,
+            io_time: Some(Nanos::from_millis(9_121 + 70_112)),
+        };
         for folder in [disk, partition.clone(), mapping.clone()] {
             let counted = CounterSource::for_devices(vec![folder.clone()]).read().unwrap();
             assert_eq!(counted.disk, Some(of_sda), "{}", folder.display());

@@ -240,8 +240,15 @@ impl Drive for SimDrive {
         self.static_facts.as_ref()?;
         let SelfCounts { neighbor_io, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
-        let neighbor_io =
-            Counters { discards: Some(0), bytes_discarded: Some(0), flushes: Some(0), kernel, ..neighbor_io };
+        let io_time = neighbor_io.io_time.or(Some(Nanos::ZERO));
+        let neighbor_io = Counters {
+            discards: Some(0),
+            bytes_discarded: Some(0),
+            flushes: Some(0),
+            io_time,
+            kernel,
+            ..neighbor_io
+        };
         Some(self.device.counters(self.now).plus(&neighbor_io))
     }
 

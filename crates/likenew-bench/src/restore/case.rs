@@ -16,7 +16,8 @@ use likenew_sim::truth::causes;
 
 use crate::insight::ask;
 
-/// Share of new from which on a drive is restored (goal of the project).
+/// Share from which on a drive is restored (goal of the project): of new, and of what the drive reaches when new and rewritten. What
+/// erased spare blocks give on the first day, no step that keeps data brings back.
 const RESTORED: f64 = 0.97;
 /// A drive that writes faster than this share of new has not fallen: there is nothing to restore.
 const FALLEN: f64 = 0.9;
@@ -91,6 +92,8 @@ pub(super) struct WriteShare {
     pub(super) metric: MetricName,
     pub(super) before: f64,
     pub(super) after: f64,
+    /// The same drive when new and then rewritten.
+    pub(super) attainable: f64,
 }
 
 impl Case {
@@ -112,24 +115,31 @@ impl Case {
         check.references = when_new.metrics.iter().map(reference).collect();
         let before = run_check(&spec, seed, &check)?;
         let free = spec.free(capacity);
-        let asked = ReconditionOptions {
-            step: (usage == Use::Incurable).then_some(StepName::Rewrite),
-            rest: REST,
-            free: (!free.is_empty()).then(|| Region::bytes(free)),
-            check: check.clone(),
-            ..ReconditionOptions::default()
+        let recondition = |spec: &Spec, step: Option<StepName>| {
+            let asked = ReconditionOptions {
+                step,
+                rest: REST,
+                free: (!free.is_empty()).then(|| Region::bytes(free.clone())),
+                check: check.clone(),
+                ..ReconditionOptions::default()
+            };
+            let mut drive = spec.open(no_files)?;
+            let asked = ask(&mut drive, "recondition", seed, toml::Table::try_from(&asked)?)?;
+            asked.findings.with_context(|| spec.text.clone())
         };
-        let mut drive = spec.open(no_files)?;
-        let findings = ask(&mut drive, "recondition", seed, toml::Table::try_from(&asked)?)?
-            .findings
-            .with_context(|| target.to_owned())?;
+        let rewritten = match usage {
+            Use::Curable => Some(recondition(&new, Some(StepName::Rewrite))?),
+            Use::Incurable => None,
+        };
+        let findings = recondition(&spec, (usage == Use::Incurable).then_some(StepName::Rewrite))?;
         let steps = rows(&findings, "steps");
         let writes = [MetricName::SustainedWrite, MetricName::SequentialWrite, MetricName::RandomWrite];
         let shares = writes.into_iter().filter_map(|metric| {
             let new = value(&when_new.metrics, metric)?;
             let before = value(&before.metrics, metric)? / new;
             let after = after(&findings, metric).map_or(before, |after| after / new);
-            Some(WriteShare { metric, before, after })
+            let attainable = rewritten.as_ref().and_then(|findings| self::after(findings, metric));
+            Some(WriteShare { metric, before, after, attainable: attainable.map_or(1.0, |rate| rate / new) })
         });
         Ok(Self {
             target: target.to_owned(),
@@ -154,8 +164,13 @@ impl Case {
         self.worst().is_some_and(|share| share.before < FALLEN)
     }
 
-    /// Whether what fell is back.
+    /// Whether what fell is back at what the drive can reach with its data.
     pub(super) fn is_restored(&self) -> bool {
+        self.worst().is_some_and(|share| share.after >= RESTORED * share.attainable.min(1.0))
+    }
+
+    /// Whether it is back at what the drive reached on its first day.
+    pub(super) fn is_as_new(&self) -> bool {
         self.worst().is_some_and(|share| share.after >= RESTORED)
     }
 

@@ -20,7 +20,7 @@ pub struct Files {
     /// Files whose extents were queried.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files_mapped: Fact<u64>,
-    /// Their extents per MiB; a file without gaps of 1 MiB has 1.
+    /// Their extents beyond the first of each file, per MiB: what defragmentation can join.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
     /// Extents of the most fragmented file.

@@ -5,6 +5,7 @@ use likenew_core::drive;
 use likenew_core::units::Nanos;
 
 use super::commands::record_io;
+use crate::case::BACKGROUND_SHARE_MAX;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// How long the I/O of other programs is recorded: periodic I/O shows within a minute.
@@ -45,7 +46,7 @@ impl Cause for BackgroundIo {
         log_odds.add_measured(
             "background_io",
             case.measurements.background_share,
-            0.05,
+            BACKGROUND_SHARE_MAX,
             wording::background_io::busy,
             wording::background_io::COUNT_OTHERS,
         );

@@ -39,20 +39,9 @@ impl Cause for LinkErrors {
 
     fn score(&self, case: &Case<'_>) -> LogOdds {
         let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let counts = case.delta.map(|since| &since.counts);
-        let during = counts.and_then(|counts| {
-            let each = [
-                &counts.crc_errors,
-                &counts.pcie_corrected_errors,
-                &counts.log_link_errors,
-                &counts.log_resets,
-                &counts.link_downshifts,
-            ];
-            each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
-        });
         log_odds.add_count(
             "crc_during",
-            during.map(|count| count > 0),
+            case.had_link_errors(),
             wording::link_errors::during,
             wording::link_errors::COUNT,
         );

@@ -1,5 +1,6 @@
 //! All causes, one file pair each.
 
+use super::case::BACKGROUND_SHARE_MAX;
 use super::{Case, Cause, Hint, LogOdds, Measured, Metric, Origin, wording};
 use commands::shell_quote;
 pub(crate) use commands::with_sudo;
@@ -72,6 +73,19 @@ fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     let is_known = case.measurements.access_ns.is_some() || case.drive().is_some();
     let is_disk = is_known.then(|| case.is_disk());
     log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
+}
+
+/// What slows down any I/O, and writes most where they are slow anyway: other I/O and repeated transfers. Evidence
+/// against causes that only show by how slow something is.
+fn disturbance_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
+    log_odds.add_measured(
+        "background_io",
+        case.measurements.background_share,
+        BACKGROUND_SHARE_MAX,
+        wording::old_data::background_io,
+        Hint::NONE,
+    );
+    log_odds.add_count("crc_during", case.had_link_errors(), wording::link_errors::during, Hint::NONE);
 }
 
 /// The time of a 4K random write over that of a read on a hard disk: evidence on what takes its writes.

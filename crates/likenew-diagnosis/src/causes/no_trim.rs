@@ -9,7 +9,7 @@ use crate::steps::steps;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Possibility, Symptom, wording};
 
 use super::commands::trim_through;
-use super::{hard_disk_evidence, slowest_writes};
+use super::{disturbance_evidence, hard_disk_evidence, slowest_writes};
 
 /// Writes over reads, each as a share of its reference, below which writes are what is slow. Chosen: the share
 /// from which a drive counts as slow against its data sheet.
@@ -82,6 +82,7 @@ impl Cause for NoTrim {
             wording::scattered_data::rewritten_faster,
             wording::scattered_data::WRITE_TWICE,
         );
+        disturbance_evidence(&mut log_odds, case);
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);

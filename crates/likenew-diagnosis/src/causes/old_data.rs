@@ -2,6 +2,7 @@
 
 use likenew_core::answer::Action;
 
+use crate::case::BACKGROUND_SHARE_MAX;
 use crate::steps::steps;
 use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
 
@@ -59,7 +60,7 @@ impl Cause for OldData {
         log_odds.add_measured(
             "background_io",
             case.measurements.background_share,
-            0.05,
+            BACKGROUND_SHARE_MAX,
             wording::old_data::background_io,
             Hint::NONE,
         );

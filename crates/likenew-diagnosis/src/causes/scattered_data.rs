@@ -5,7 +5,7 @@ use likenew_core::answer::Action;
 use crate::steps::steps;
 use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::{hard_disk_evidence, slowest_writes};
+use super::{disturbance_evidence, hard_disk_evidence, slowest_writes};
 
 /// Every erase block holds both current and outdated pages.
 pub(super) struct ScatteredData;
@@ -67,6 +67,7 @@ impl Cause for ScatteredData {
             wording::scattered_data::nothing_free,
             wording::nearly_full::SHOW_FILL,
         );
+        disturbance_evidence(&mut log_odds, case);
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, crate::Hint::NONE);
@@ -89,13 +90,6 @@ impl Cause for ScatteredData {
             case.throttled(),
             wording::heat::throttle_count,
             wording::heat::READ_COUNTERS,
-        );
-        log_odds.add_measured(
-            "background_io",
-            case.measurements.background_share,
-            0.05,
-            wording::old_data::background_io,
-            crate::Hint::NONE,
         );
         log_odds
     }

@@ -4,7 +4,7 @@ use likenew_core::answer::Action;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::{hard_disk_evidence, writes_over_reads};
+use super::{disturbance_evidence, hard_disk_evidence, writes_over_reads};
 
 /// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
@@ -89,6 +89,7 @@ impl Cause for WornOut {
             wording::worn_out::failing,
             Hint::NONE,
         );
+        disturbance_evidence(&mut log_odds, case);
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);

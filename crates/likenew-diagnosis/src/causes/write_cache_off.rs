@@ -2,6 +2,7 @@
 
 use likenew_core::answer::Action;
 
+use crate::case::BACKGROUND_SHARE_MAX;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::commands::write_cache_on;
@@ -53,7 +54,7 @@ impl Cause for WriteCacheOff {
         log_odds.add_measured(
             "background_io",
             case.measurements.background_share,
-            0.05,
+            BACKGROUND_SHARE_MAX,
             wording::old_data::background_io,
             Hint::NONE,
         );

@@ -105,8 +105,8 @@ impl Pieces {
         };
         let is_known = self.files > 0 && self.bytes > 0;
         files.files_mapped = Fact::new(self.files, PLACES);
-        let per_mib =
-            is_known.then(|| (1000.0 * self.pieces as f64 / (self.bytes as f64 / MIB)).round() / 1000.0);
+        let beyond_first = self.pieces.saturating_sub(self.files) as f64;
+        let per_mib = is_known.then(|| (1000.0 * beyond_first / (self.bytes as f64 / MIB)).round() / 1000.0);
         files.extents_per_mib = Fact::from_option(per_mib, &reason, PLACES);
         files.extents_max = Fact::from_option(is_known.then_some(self.most), &reason, PLACES);
     }

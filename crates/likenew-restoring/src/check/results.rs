@@ -302,9 +302,16 @@ impl<'a> CheckResults<'a> {
         let counters = rests.filter_map(|segment| {
             Some((segment.device_counters.as_ref()?.disk_counters(), segment.elapsed()))
         });
-        let (ios, span) =
-            counters.fold((0, Nanos::ZERO), |sum, (of, span)| (sum.0 + of.reads + of.writes, sum.1 + span));
-        let share = ios as f64 / span.0 as f64 * self.access()?;
+        let mut io_time = Some(Nanos::ZERO);
+        let (mut ios, mut span) = (0, Nanos::ZERO);
+        for (of, elapsed) in counters {
+            ios += of.reads + of.writes;
+            io_time = io_time.zip(of.io_time).map(|(sum, time)| sum + time);
+            span += elapsed;
+        }
+        // The kernel's own time of each; without it, each is taken to be as long as a small read.
+        let busy_ns = io_time.map_or(ios as f64 * self.access()?, |time| time.0 as f64);
+        let share = busy_ns / span.0 as f64;
         // The error of a count is its root.
         (share > 0.0).then(|| {
             Measured::with_interval(share, (CERTAIN / (ios as f64).sqrt()).clamp(SINGLE_VALUE_ERROR, 0.9))

@@ -107,11 +107,19 @@ impl Change {
         self.ratio().low > 1.0
     }
 
+    /// How far it moved toward its goal, as a share of that; `None` without a goal.
+    fn gain(&self) -> Option<f64> {
+        self.reference.map(|goal| (self.after.value - self.before.value) / goal.value)
+    }
+
     /// Whether it reached its goal; `None` if that is unknown.
     pub(super) fn is_restored(&self) -> Option<bool> {
         self.reference.map(|goal| self.after.value >= goal.value * goal.least)
     }
 }
+
+/// Least change that counts, as a share of the goal. Chosen: who loses 98% does not feel a hundredth more.
+const GAIN_LEAST: f64 = 0.03;
 
 /// Whether a step helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +145,11 @@ impl Effect {
     /// From the measures that should show it: one has to be faster by more than `noticeable`. If none is
     /// known, one of many is faster by chance, so nothing may be slower.
     pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
-        let faster = |change: &&Change| change.ratio().chance_above(noticeable);
+        let counts = |change: &Change| change.gain().is_none_or(|gain| gain >= GAIN_LEAST);
+        let faster = |change: &&Change| match counts(change) {
+            true => change.ratio().chance_above(noticeable),
+            false => 0.0,
+        };
         let is_faster = changes.iter().any(|change| faster(change) >= SURE);
         let slower = if is_known { 1.0 / noticeable } else { 1.0 };
         let is_slower = changes.iter().any(|change| change.ratio().chance_above(slower) <= 1.0 - SURE);
@@ -225,6 +237,8 @@ mod tests {
         let wide = change(30.0, 40.0, 0.3);
         assert_eq!(Effect::classify(&[&wide], 1.1, true), Effect::Undecided, "{:?}", wide.ratio());
         assert_eq!((faster.is_restored(), same.is_restored()), (Some(true), Some(false)));
+        let tiny = change(0.4, 0.47, 0.01);
+        assert_eq!(Effect::classify(&[&tiny], 1.1, true), Effect::No, "of 80 that is nothing");
     }
 
     #[test]

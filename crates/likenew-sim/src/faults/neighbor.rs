@@ -30,8 +30,8 @@ pub(crate) struct Neighbor {
     random: Xoshiro256PlusPlus,
     next: Nanos,
     free: Vec<u32>,
-    /// Its I/Os, by slot, and what of them has ended.
-    ios: [Io; SLOTS as usize],
+    /// Its I/Os, by slot, since when each is in flight, and what of them has ended.
+    ios: [(Io, Nanos); SLOTS as usize],
     counters: Counters,
 }
 
@@ -51,8 +51,8 @@ impl Neighbor {
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             next: Nanos::ZERO,
             free: (0..SLOTS).rev().collect(),
-            ios: [NO_IO; SLOTS as usize],
-            counters: Counters::default(),
+            ios: [(NO_IO, Nanos::ZERO); SLOTS as usize],
+            counters: Counters { io_time: Some(Nanos::ZERO), ..Counters::default() },
         };
         neighbor.next = neighbor.gap();
         neighbor
@@ -83,7 +83,7 @@ impl Neighbor {
             bytes.clear();
             bytes.resize(io.length as usize, 0);
         }
-        self.ios[io.slot.index()] = io;
+        self.ios[io.slot.index()] = (io, now);
         self.inner.accept(&io, now);
     }
 
@@ -95,8 +95,9 @@ impl Neighbor {
             match completion.slot.0.checked_sub(SLOTS) {
                 Some(slot) => done.push(Completion { slot: Slot(slot), ..completion }),
                 None => {
-                    let io = &self.ios[completion.slot.index()];
-                    self.counters.count(io.op, completion.outcome.bytes(io.length).into());
+                    let (io, sent) = &self.ios[completion.slot.index()];
+                    let bytes = completion.outcome.bytes(io.length).into();
+                    self.counters.count(io.op, bytes, completion.at.since(*sent));
                     self.free.push(completion.slot.0);
                 }
             }
@@ -144,7 +145,9 @@ impl Device for Neighbor {
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         let inner = self.inner.self_counts(now);
-        SelfCounts { neighbor_io: inner.neighbor_io.plus(&self.counters), ..inner }
+        let so_far =
+            Counters { io_time: inner.neighbor_io.io_time.or(Some(Nanos::ZERO)), ..inner.neighbor_io };
+        SelfCounts { neighbor_io: so_far.plus(&self.counters), ..inner }
     }
 
     /// Counters of the mechanism, which do not show who has written.

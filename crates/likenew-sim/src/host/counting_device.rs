@@ -9,8 +9,8 @@ use crate::device::{Device, NO_IO};
 /// A mechanism whose I/Os are counted when they end.
 pub(crate) struct CountingDevice {
     device: Box<dyn Device>,
-    /// What is in flight, by slot.
-    ios: Vec<Io>,
+    /// What is in flight, by slot, and since when.
+    ios: Vec<(Io, Nanos)>,
     in_flight: u32,
     /// Since when anything was in flight.
     busy_since: Nanos,
@@ -23,6 +23,7 @@ impl CountingDevice {
             discards: Some(0),
             bytes_discarded: Some(0),
             flushes: Some(0),
+            io_time: Some(Nanos::ZERO),
             devices: 1,
             ..Counters::default()
         };
@@ -46,7 +47,7 @@ impl CountingDevice {
 
     pub(crate) fn announce_slots(&mut self, count: u32) {
         self.device.announce_slots(count);
-        self.ios.resize(self.ios.len().max(count as usize), NO_IO);
+        self.ios.resize(self.ios.len().max(count as usize), (NO_IO, Nanos::ZERO));
     }
 
     pub(crate) fn accept(&mut self, io: &Io, now: Nanos) {
@@ -54,7 +55,7 @@ impl CountingDevice {
             self.busy_since = now;
         }
         self.in_flight += 1;
-        self.ios[io.slot.index()] = *io;
+        self.ios[io.slot.index()] = (*io, now);
         self.device.accept(io, now);
     }
 
@@ -66,8 +67,9 @@ impl CountingDevice {
         let before = done.len();
         self.device.step(done);
         for completion in &done[before..] {
-            let io = &self.ios[completion.slot.index()];
-            self.counters.count(io.op, u64::from(completion.outcome.bytes(io.length)));
+            let (io, sent) = &self.ios[completion.slot.index()];
+            let bytes = u64::from(completion.outcome.bytes(io.length));
+            self.counters.count(io.op, bytes, completion.at.since(*sent));
             self.in_flight -= 1;
             if self.in_flight == 0 {
                 self.counters.busy += completion.at.since(self.busy_since);

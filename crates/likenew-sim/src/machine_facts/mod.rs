@@ -97,7 +97,7 @@ fn files(model: &Model) -> Files {
         bytes: fact(model.capacity_bytes),
         is_part: fact(false),
         files_mapped: fact(1),
-        extents_per_mib: fact(pieces as f64 / mib),
+        extents_per_mib: fact((pieces - 1) as f64 / mib),
         extents_max: fact(pieces),
         ..Files::default()
     }
