@@ -154,9 +154,11 @@ impl Case {
         })
     }
 
-    /// The metric that fell farthest.
+    /// Sustained writes if they fell, as the goal is about them; else the metric that fell farthest.
     pub(super) fn worst(&self) -> Option<WriteShare> {
-        self.writes.iter().copied().min_by(|one, other| one.before.total_cmp(&other.before))
+        let sustained = self.writes.iter().find(|share| share.metric == MetricName::SustainedWrite);
+        let worst = self.writes.iter().min_by(|one, other| one.before.total_cmp(&other.before));
+        sustained.filter(|share| share.before < FALLEN).or(worst).copied()
     }
 
     /// Whether its writes are slower than when new.
