@@ -321,7 +321,7 @@ fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
 
 /// One target of the tests on folders, devices and files.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     kind: Kind,
     root: bool,
     knows_trim: bool,
@@ -330,7 +330,7 @@ struct Place {
     writable: bool,
 }
 
-impl Place {
+impl Position {
     /// Whether a step is possible there, from its effect and not from the product's own answer.
     fn can(&self, action: ActionKind) -> bool {
         match (self.kind, action) {
@@ -362,7 +362,7 @@ impl Place {
     }
 }
 
-fn places() -> Vec<(Place, &'static str)> {
+fn places() -> Vec<(Position, &'static str)> {
     let blocks = [None, Some(LayerKind::Crypt), Some(LayerKind::Cache), Some(LayerKind::Array)];
     let mut all = Vec::new();
     for (kind, target) in
@@ -371,7 +371,7 @@ fn places() -> Vec<(Place, &'static str)> {
         for blocks in blocks {
             for of in 0..8 {
                 let [root, knows_trim, writable] = [1, 2, 4].map(|bit| of & bit != 0);
-                all.push((Place { kind, root, knows_trim, blocks, writable }, target));
+                all.push((Position { kind, root, knows_trim, blocks, writable }, target));
             }
         }
     }

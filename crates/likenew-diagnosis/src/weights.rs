@@ -144,7 +144,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("no_trim", "crc_during", -3.0, 0.0).in_group("disturbance"),
     weight("no_trim", "rewritten_faster", 0.5, -2.0),
     weight("old_data", "new_data_faster", 5.0, -5.0),
-    weight("old_data", "repeat_read_faster", -4.0, 1.5),
+    weight("old_data", "repeat_read_faster", -4.0, 1.0),
     weight("old_data", "background_io", -3.0, 0.0),
     weight("old_data", "faster_than_link", -4.0, 0.0),
     weight("old_data", "older_than_a_month", 1.5, -1.0).in_group("age"),

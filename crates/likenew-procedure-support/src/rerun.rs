@@ -64,14 +64,14 @@ fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
         geometry.capacity = u64::from(layout.files).checked_mul(layout.file_bytes)?;
     }
     let new = Evidence::new(evidence.plan.clone(), evidence.identity.clone(), geometry);
-    let paces = Paces::new(evidence);
-    let dry_run = DryRun::with_rates(procedure, &new, &|workload| paces.times_as_long(workload)).ok()?;
+    let elapsed = ElapsedByKind::new(evidence);
+    let dry_run = DryRun::with_rates(procedure, &new, &|workload| elapsed.times_as_long(workload)).ok()?;
     let is_known = dry_run.is_finite && dry_run.steps() > 0;
     let assumed = Cost { elapsed: dry_run.elapsed, bytes_written: dry_run.bytes_written };
     is_known.then(|| {
         with_measured_costs(assumed, &dry_run.workloads, evidence, |workload| {
             let alone =
-                DryRun::with_rates(&OneWorkload(workload), &new, &|workload| paces.times_as_long(workload))
+                DryRun::with_rates(&OneWorkload(workload), &new, &|workload| elapsed.times_as_long(workload))
                     .ok()?;
             Some(Cost { elapsed: alone.elapsed, bytes_written: alone.bytes_written })
         })
@@ -151,11 +151,11 @@ impl Procedure for OneWorkload<'_> {
 }
 
 /// How much longer than on the assumed drive I/Os took, kind by kind.
-struct Paces {
-    kinds: Vec<Pace>,
+struct ElapsedByKind {
+    kinds: Vec<KindElapsed>,
 }
 
-struct Pace {
+struct KindElapsed {
     workload: Workload,
     /// Of all segments of this kind, in nanoseconds.
     elapsed_ns: f64,
@@ -163,10 +163,10 @@ struct Pace {
     assumed_ns: f64,
 }
 
-impl Paces {
+impl ElapsedByKind {
     fn new(evidence: &Evidence) -> Self {
         let rotates = evidence.identity.rotates();
-        let mut kinds: Vec<Pace> = Vec::new();
+        let mut kinds: Vec<KindElapsed> = Vec::new();
         let sound = evidence.segments.iter().filter(|segment| segment.measurement_error().is_none());
         for segment in sound {
             let Some(assumed_ns) = assumed_elapsed_ns(segment, rotates) else { continue };
@@ -176,7 +176,7 @@ impl Paces {
                     kind.elapsed_ns += elapsed_ns;
                     kind.assumed_ns += assumed_ns;
                 }
-                None => kinds.push(Pace { workload: workload.clone(), elapsed_ns, assumed_ns }),
+                None => kinds.push(KindElapsed { workload: workload.clone(), elapsed_ns, assumed_ns }),
             }
         }
         Self { kinds }

@@ -24,12 +24,12 @@ pub(super) struct Literal {
     /// The line at which it begins, from 1.
     pub(super) line: usize,
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: LiteralContext,
 }
 
 /// Where a literal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) enum Place {
+pub(super) enum LiteralContext {
     /// In code.
     #[default]
     Code,
@@ -49,7 +49,7 @@ pub(super) fn literals(source: &str) -> syn::Result<Vec<Literal>> {
 #[derive(Default)]
 struct Literals {
     found: Vec<Literal>,
-    place: Place,
+    place: LiteralContext,
 }
 
 impl Literals {
@@ -58,9 +58,9 @@ impl Literals {
     }
 
     /// Reads `inside` as something that stands at `place`; in an assertion everything is of the assertion.
-    fn at(&mut self, place: Place, inside: impl FnOnce(&mut Self)) {
+    fn at(&mut self, place: LiteralContext, inside: impl FnOnce(&mut Self)) {
         let outside = self.place;
-        if outside == Place::Code {
+        if outside == LiteralContext::Code {
             self.place = place;
         }
         inside(self);
@@ -107,13 +107,14 @@ impl<'ast> Visit<'ast> for Literals {
 
     fn visit_macro(&mut self, one: &'ast syn::Macro) {
         let name = one.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
-        let place = if ASSERTING.contains(&name.as_str()) { Place::Assertion } else { Place::Code };
+        let place =
+            if ASSERTING.contains(&name.as_str()) { LiteralContext::Assertion } else { LiteralContext::Code };
         self.at(place, |literals| literals.take(one.tokens.clone()));
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         self.visit_expr(&call.receiver);
-        let place = if call.method == "expect" { Place::Assertion } else { Place::Code };
+        let place = if call.method == "expect" { LiteralContext::Assertion } else { LiteralContext::Code };
         self.at(place, |literals| call.args.iter().for_each(|argument| literals.visit_expr(argument)));
     }
 
@@ -121,7 +122,7 @@ impl<'ast> Visit<'ast> for Literals {
         if let syn::Meta::List(list) = &attribute.meta
             && SHOWN.iter().any(|shown| list.path.is_ident(shown))
         {
-            self.at(Place::Attribute, |literals| literals.take(list.tokens.clone()));
+            self.at(LiteralContext::Attribute, |literals| literals.take(list.tokens.clone()));
         }
     }
 }
@@ -153,7 +154,16 @@ mod tests {
     #[test]
     fn the_place_of_a_literal_is_told() {
         let source = "#[error(\"an error\")]\nstruct E;\nfn f() { assert!(x, \"an assertion\"); f(\"code\").expect(\"a mistake\"); }\n";
-        let places: Vec<Place> = literals(source).unwrap().into_iter().map(|found| found.place).collect();
-        assert_eq!(places, [Place::Attribute, Place::Assertion, Place::Code, Place::Assertion]);
+        let places: Vec<LiteralContext> =
+            literals(source).unwrap().into_iter().map(|found| found.place).collect();
+        assert_eq!(
+            places,
+            [
+                LiteralContext::Attribute,
+                LiteralContext::Assertion,
+                LiteralContext::Code,
+                LiteralContext::Assertion
+            ]
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::files;
-use super::literals::{Place, literals};
+use super::literals::{LiteralContext, literals};
 use super::phrases::is_test;
 
 /// A text of fewer words is a name, a unit, a key or a path.
@@ -46,7 +46,7 @@ pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
         }
         let text = std::fs::read_to_string(&path)?;
         for one in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
-            if one.place == Place::Code && is_sentence(&one.text) && !is_allowed(&name, &one.text) {
+            if one.place == LiteralContext::Code && is_sentence(&one.text) && !is_allowed(&name, &one.text) {
                 let start: String = one.text.chars().take(START_LENGTH).collect();
                 violations.push(format!("{name}:{}: a sentence outside of wording: {start:?}", one.line));
             }

@@ -8,8 +8,8 @@ use super::commands::defragment;
 use super::hard_disk_evidence;
 
 /// Time of the seeks in a MiB over that of moving it, from which files are fragmented. Chosen: reads lose a
-/// third.
-const SEEKS_COST: f64 = 0.5;
+/// quarter.
+const SEEKS_COST: f64 = 0.35;
 /// Time to reach a fragment, in nanoseconds, where it was not measured, and rate in bytes a second: a disk at 7,200 rpm.
 const ACCESS_NS: f64 = 12e6;
 const RATE: f64 = 85e6;

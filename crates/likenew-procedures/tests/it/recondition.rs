@@ -91,7 +91,7 @@ fn a_full_folder_is_not_asked_to_be_a_folder() {
 #[test]
 fn what_a_drive_could_do_by_itself_is_written_down_line_by_line() {
     let lines =
-        vec!["It can not be ended.".to_owned(), "    hdparm --security-erase likenew /dev/sdx".to_owned()];
+        vec!["It cannot be ended.".to_owned(), "    hdparm --security-erase likenew /dev/sdx".to_owned()];
     let manual_steps = vec![ManualStep { action: ActionKind::AtaSecureErase, lines: lines.clone() }];
     let findings =
         dry_run().judge(&evidence(Kind::Device, Feasibility { manual_steps, ..Feasibility::default() }));

@@ -74,7 +74,9 @@ impl ReconditionStep for Rewrite {
             let from = fix_reports(done).filter_map(|report| report.stopped_at).max().unwrap_or(0);
             (probe_count(done) == 0).then_some(Fix::RewriteFiles { settings, from })
         } else {
-            Course::follow(context, done).next.map(|piece| Fix::Rewrite { pieces: vec![piece], settings })
+            RewriteProgress::follow(context, done)
+                .next
+                .map(|piece| Fix::Rewrite { pieces: vec![piece], settings })
         };
         match fix {
             Some(fix) => Some(Step::Probe(Probe::Fix(fix))),
@@ -124,13 +126,13 @@ impl RewritePass {
 }
 
 /// What the passes were and what comes next: it follows from what was done, in order.
-pub(super) struct Course {
+pub(super) struct RewriteProgress {
     pub(super) passes: Vec<RewritePass>,
     pub(super) end: RewriteEnd,
     next: Option<AddressRange>,
 }
 
-impl Course {
+impl RewriteProgress {
     /// Of a target that is no folder.
     pub(super) fn follow(context: &StepContext<'_>, done: &Evidence) -> Self {
         let spans = spans(&context.in_use());
@@ -170,7 +172,7 @@ impl Rewriting {
             let has_failed = fix_reports(done).any(|report| report.end == FixEnd::Failed);
             (vec![pass], if has_failed { RewriteEnd::Failed } else { RewriteEnd::Complete })
         } else {
-            let Course { passes, end, .. } = Course::follow(context, done);
+            let RewriteProgress { passes, end, .. } = RewriteProgress::follow(context, done);
             (passes, end)
         };
         passes.retain(|pass| pass.bytes > 0);

@@ -81,7 +81,7 @@ pub(super) fn page_map(collection: Collection) -> String {
     format!("Any page can be anywhere. A die that runs short of erased blocks garbage-collects {victim}.")
 }
 
-/// Until when a drive collects garbage in idle time.
+/// Until when a drive garbage-collects in idle time.
 pub(super) fn idle_collection(free_blocks: u32) -> String {
     match free_blocks {
         0 => "no".to_owned(),

@@ -197,7 +197,7 @@ impl CompressingMap {
         work
     }
 
-    /// As [`Self::renew`] for host pages, and collects what that needs.
+    /// As [`Self::renew`] for host pages, and garbage-collects what that needs.
     fn renew_host(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = self.renew(die, Stream::Host);
         while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::flash_geometry::FlashGeometry;
 use super::layout_error::LayoutError;
 
-/// How a [`CompressingMap`](super::compressing_map::CompressingMap) is laid out and when it collects.
+/// How a [`CompressingMap`](super::compressing_map::CompressingMap) is laid out and when it garbage-collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressingParameters {
     /// The flash, parity included.
     pub flash: FlashGeometry,
-    /// A die collects as soon as fewer erased blocks are left, 2 at least.
+    /// A die garbage-collects as soon as fewer erased blocks are left, 2 at least.
     pub free_blocks_min: u32,
-    /// A drive without anything to do collects until each die has so many erased blocks.
+    /// A drive without anything to do garbage-collects until each die has so many erased blocks.
     pub idle_free_blocks: u32,
     /// The size of a page that does not compress.
     pub granules_per_page: u32,

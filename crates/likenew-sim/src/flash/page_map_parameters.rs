@@ -7,14 +7,14 @@ use super::layout_error::LayoutError;
 use super::policies::Policies;
 use super::slc_cache_parameters::SlcCacheParameters;
 
-/// How a [`PageMap`](super::page_map::PageMap) is laid out and when it collects.
+/// How a [`PageMap`](super::page_map::PageMap) is laid out and when it garbage-collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageMapParameters {
     /// The flash.
     pub flash: FlashGeometry,
-    /// A die collects as soon as fewer erased blocks are left, 2 at least.
+    /// A die garbage-collects as soon as fewer erased blocks are left, 2 at least.
     pub free_blocks_min: u32,
-    /// A drive without anything to do collects until each die has so many erased blocks.
+    /// A drive without anything to do garbage-collects until each die has so many erased blocks.
     pub idle_free_blocks: u32,
     /// Blocks that take host writes with one bit in a cell.
     pub slc_cache: Option<SlcCacheParameters>,
