@@ -682,6 +682,11 @@ pub(crate) mod fragmentation {
         "Files have few fragments.".into()
     }
 
+    /// `ratio`: what seeks would leave of the speed, over what is left.
+    pub(crate) fn reads_fit_seeks(ratio: Measured) -> String {
+        format!("With a seek for each fragment, reads would be {} as fast as they are.", times(ratio))
+    }
+
     pub(crate) fn new_file_faster(ratio: Measured) -> String {
         format!("A newly written file is read {} as fast as existing files.", times(ratio))
     }

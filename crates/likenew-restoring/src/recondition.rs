@@ -404,12 +404,16 @@ impl Recondition {
             None if context.is_simulated() => NOTICEABLE_SIMULATED,
             None => NOTICEABLE,
         };
-        let effect = Effect::classify(&showing, noticeable, is_known);
+        let wrong_step = before.and_then(|before| self.wrong_step(name, before));
+        let effect = match Effect::classify(&showing, noticeable, is_known) {
+            // What makes it slow comes and goes, so one check after the step proves nothing of it.
+            Effect::Yes if wrong_step.is_some() => Effect::Undecided,
+            effect => effect,
+        };
         let metrics_showing = showing.into_iter().copied().collect();
         let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
         let warnings = warnings.map(|objection| objection.reason.clone()).collect();
         let headline = before.and_then(|before| self.check.worst_metric(before)).map(Measure::Metric);
-        let wrong_step = before.and_then(|before| self.wrong_step(name, before));
         StepOutcome {
             name,
             evidence: done,

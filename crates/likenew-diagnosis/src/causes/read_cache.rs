@@ -2,6 +2,7 @@
 
 use likenew_core::answer::Action;
 
+use super::disturbance_evidence;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// First reads over their reference from which they come from the drive at its own speed. Chosen: the scatter of
@@ -55,8 +56,16 @@ impl Cause for ReadCache {
         log_odds.add_measured(
             "repeat_read_faster",
             case.measurements.repeat_over_first.filter(|_| at_full_speed),
-            1.3,
+            2.0,
             wording::read_cache::repeat_read_faster,
+            Hint::NONE,
+        );
+        disturbance_evidence(&mut log_odds, case);
+        log_odds.add_measured(
+            "slower_when_warm",
+            case.measurements.rested_over_loaded,
+            1.3,
+            wording::heat::slower_when_warm,
             Hint::NONE,
         );
         log_odds

@@ -7,9 +7,6 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 
 /// Bytes a second between USB 2, 53 MB/s, and USB 3, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
-/// Reads over their reference, as a ratio, below which something limits them. Chosen: what a USB 3 link
-/// leaves to data.
-const SLOW: f64 = 0.7;
 /// Rate of a link over that in use, as a ratio, from which another cable is worth it. Chosen: less is not
 /// noticed.
 const BETTER: f64 = 1.2;
@@ -48,12 +45,12 @@ impl Cause for SlowUsb {
             Some(possible as f64 >= BETTER * now as f64)
         });
         // A USB 2 stick at its expected speed is by design; a faster drive in a USB 2 enclosure is not.
-        let is_slow = case.is_below(Metric::SequentialRead).is_some_and(|share| share.value < SLOW);
+        let is_held = case.reads_held_by_link().is_some_and(|share| share.value >= LINK_FULL);
         log_odds.add_fact(
             "slow_ceiling",
             link.and_then(|link| link.ceiling_bytes_per_s.get())
                 .map(|ceiling| ceiling < USB3)
-                .filter(|_| possible != Some(false) || is_slow),
+                .filter(|_| possible != Some(false) || is_held),
             wording::slow_usb::slow_ceiling,
             wording::SHOW_LINK,
         );

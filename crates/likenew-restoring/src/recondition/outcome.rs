@@ -122,7 +122,7 @@ pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
         [] => None,
         [only] => Some(match only.reported() {
             Some(most) => {
-                let why = only.wrong_step.as_deref().filter(|_| only.effect == Effect::No);
+                let why = only.wrong_step.as_deref().filter(|_| only.effect != Effect::Yes);
                 wording::result(only.restoration(most), most, why, loses)
             }
             None => wording::not_measured_again(),
@@ -260,13 +260,13 @@ mod tests {
             caveat: None,
             rewriting: None,
             headline: Some(Measure::Metric(Metric::RandomReadQd32)),
-            wrong_step: Some("Overwriting free space does not help here: the port is slow.".into()),
+            wrong_step: Some("Overwriting free space does not fix the cause: the port is slow.".into()),
         };
         let (summary, _) = result(std::slice::from_ref(&outcome)).unwrap();
         assert_eq!(
             summary,
             "Not restored: 4K random reads at QD32 10.0 → 10.0 IOPS (1.00×), 10% of new. Overwriting free space \
-             does not help here: the port is slow. No file was lost; deleted files can no longer be recovered."
+             does not fix the cause: the port is slow. No file was lost; deleted files can no longer be recovered."
         );
         assert!(outcome.answer().answer.contains("4K random reads at QD32"));
         // A drive that is as fast as new has nothing to restore.

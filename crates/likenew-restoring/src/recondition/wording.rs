@@ -91,7 +91,7 @@ pub(super) fn is_as_new(change: &Change) -> bool {
 
 /// Why a step did not help: `cause`, a clause, is nothing that it fixes.
 pub(super) fn wrong_step(step: StepName, cause: &str) -> String {
-    format!("{} does not help here: {cause}.", noun(step))
+    format!("{} does not fix the cause: {cause}.", noun(step))
 }
 
 /// A measure as a row of a table.
