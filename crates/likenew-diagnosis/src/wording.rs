@@ -490,6 +490,14 @@ pub(crate) mod misalignment {
         )
     }
 
+    /// `ratio`: sequential over 4K random writes, each as a share of its reference.
+    pub(crate) fn only_small_writes(ratio: Measured) -> String {
+        format!(
+            "Against their references, sequential writes are {} as fast as 4K random writes.",
+            times(ratio)
+        )
+    }
+
     pub(crate) fn repartition() -> Action {
         Action::new("repartition", "Back up, recreate the partition at a multiple of 1 MiB, and restore")
             .loses(super::Loss::Everything)

@@ -3,10 +3,14 @@
 use likenew_core::answer::Action;
 use likenew_core::facts::LayerKind;
 
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
+
+/// Sequential over 4K random writes, each as a share of its reference, from which only small writes are slow. Chosen: above the scatter
+/// of checks.
+const ONLY_SMALL: f64 = 1.15;
 
 /// The partition is misaligned.
 pub(super) struct Misalignment;
@@ -57,6 +61,14 @@ impl Cause for Misalignment {
             is_off,
             wording::misalignment::partition_off,
             wording::misalignment::SHOW_START,
+        );
+        let shares = case.is_below(Metric::SequentialWrite).zip(case.is_below(Metric::RandomWrite));
+        log_odds.add_measured(
+            "only_small_writes",
+            shares.map(|(sequential, random)| sequential.divide_by(random)),
+            ONLY_SMALL,
+            wording::misalignment::only_small_writes,
+            Hint::NONE,
         );
         log_odds
     }

@@ -33,6 +33,10 @@ const IN_USE_PERCENT: f64 = 90.0;
 /// garbage collection. Chosen: the smallest drop that counts as a write cliff.
 const FASTER: f64 = 1.3;
 
+/// Writes over reads, each as a share of its reference, that little but garbage collection leaves. Chosen: misaligned writes still reach
+/// half.
+const FAR_BELOW: f64 = 0.35;
+
 impl Cause for ScatteredData {
     fn descriptor(&self) -> &'static CauseDescriptor {
         &DESCRIPTOR
@@ -77,6 +81,14 @@ impl Cause for ScatteredData {
             0.7,
             wording::writes_against_reads,
             wording::no_trim::COMPARE,
+        );
+        // Writes that are too slow to be written twice.
+        log_odds.add_measured(
+            "writes_far_below",
+            slowest_writes(case).filter(|_| case.measurements.rewritten_over_first.is_none()),
+            FAR_BELOW,
+            wording::writes_against_reads,
+            crate::Hint::NONE,
         );
         log_odds.add_measured(
             "slower_when_warm",
