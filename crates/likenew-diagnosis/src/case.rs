@@ -15,6 +15,8 @@ const NOTICEABLE: f64 = 1.3;
 /// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
 /// larger difference.
 const STRIKING: f64 = 1.5;
+/// Reads over their reference from which nothing slows them down. Chosen: the scatter of checks.
+const FULL_SPEED: f64 = 0.85;
 /// Share of a link's rate that protocols leave to data, at least (PCIe with 128-byte payloads 82%, SATA 91%,
 /// USB 3.0 bulk 80%: headers over payloads by the standards).
 pub(crate) const LINK_FULL: f64 = 0.7;
@@ -104,6 +106,11 @@ impl<'a> Case<'a> {
         let reads = [self.measurements.fastest_read, self.measurements.metric(Metric::SequentialRead)];
         let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
         Some(fastest.divide_by(Measured::with_interval(link, 0.0)))
+    }
+
+    /// Whether first sequential reads are as fast as their reference; `None` without one.
+    pub fn reads_at_full_speed(&self) -> Option<bool> {
+        self.is_below(Metric::SequentialRead).map(|share| share.value >= FULL_SPEED)
     }
 
     /// Whether sequential reads are as fast as the link carries data.

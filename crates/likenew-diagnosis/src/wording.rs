@@ -744,7 +744,7 @@ pub(crate) mod host_memory {
 }
 
 pub(crate) mod lazy_volume {
-    use super::{Action, Hint, Measured, Nanos, times};
+    use super::{Action, Hint, Measured, Nanos, either, times};
 
     pub(crate) const TITLE: &str = "snapshot not loaded";
     pub(crate) const SUMMARY: &str = "each block is fetched from a snapshot when it is first read";
@@ -753,6 +753,10 @@ pub(crate) mod lazy_volume {
 
     pub(crate) fn repeat_read_faster(ratio: Measured) -> String {
         format!("The same regions are {} as fast when they are read again.", times(ratio))
+    }
+
+    pub(crate) fn full_speed(is: bool) -> String {
+        either(is, "First sequential reads are not slow.", "First sequential reads are slow.")
     }
 
     pub(crate) fn slow_fetch(access_ns: f64) -> String {

@@ -6,6 +6,7 @@ use likenew_core::facts::LayerKind;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::commands::refresh_command;
+use super::{READS_BELOW, writes_over_reads};
 
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -70,6 +71,13 @@ impl Cause for Encryption {
                     wording::encryption::differ(ratio)
                 }
             },
+            Hint::NONE,
+        );
+        log_odds.add_measured(
+            "reads_below_writes",
+            writes_over_reads(case).filter(|_| is_encrypted == Some(true)),
+            READS_BELOW,
+            wording::writes_against_reads,
             Hint::NONE,
         );
         log_odds

@@ -10,9 +10,9 @@ use super::hard_disk_evidence;
 /// Time of the seeks in a MiB over that of moving it, from which files are fragmented. Chosen: reads lose a
 /// quarter.
 const SEEKS_COST: f64 = 0.35;
-/// Speed that seeks leave over the speed that was measured, from which they explain it. Chosen: short seeks take half as long as
-/// random ones.
-const FITS: f64 = 0.6;
+/// Speed that seeks leave over the speed that was measured, from which they explain it. Chosen: seeks to the next
+/// fragment may take a third of random ones.
+const FITS: f64 = 0.3;
 /// Time to reach a fragment, in nanoseconds, where it was not measured, and rate in bytes a second: a disk at 7,200 rpm.
 const ACCESS_NS: f64 = 12e6;
 const RATE: f64 = 85e6;

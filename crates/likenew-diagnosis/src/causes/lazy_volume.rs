@@ -59,6 +59,12 @@ impl Cause for LazyVolume {
             |access| wording::lazy_volume::slow_fetch(access.value),
             Hint::NONE,
         );
+        log_odds.add_fact(
+            "full_speed",
+            case.reads_at_full_speed(),
+            wording::lazy_volume::full_speed,
+            Hint::NONE,
+        );
         log_odds.add_measured(
             "counted_reads",
             case.measurements.counted_over_read,

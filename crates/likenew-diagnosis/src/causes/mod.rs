@@ -109,6 +109,10 @@ fn slowest_writes(case: &Case<'_>) -> Option<Measured> {
     Some(slowest(case, &WRITES)?.divide_by(slowest(case, &[Metric::SequentialRead])?))
 }
 
+/// Writes over reads, each as a share of its reference, from which on reads are what is slow. Chosen: above the
+/// scatter of checks.
+const READS_BELOW: f64 = 1.2;
+
 /// The speed of the slowest writes over that of the slowest reads, each relative to its reference. A full link
 /// slows down the reads that fill it, whatever the drive does.
 fn writes_over_reads(case: &Case<'_>) -> Option<Measured> {

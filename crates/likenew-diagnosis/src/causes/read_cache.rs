@@ -3,11 +3,7 @@
 use likenew_core::answer::Action;
 
 use super::disturbance_evidence;
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-/// First reads over their reference from which they come from the drive at its own speed. Chosen: the scatter of
-/// checks.
-const FULL_SPEED: f64 = 0.85;
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
 
 /// A cache answers.
 pub(super) struct ReadCache;
@@ -51,23 +47,14 @@ impl Cause for ReadCache {
             Hint::NONE,
         );
         // A snapshot that is fetched on first access makes first reads slow, a cache only second ones fast.
-        let at_full_speed =
-            case.is_below(Metric::SequentialRead).is_some_and(|share| share.value >= FULL_SPEED);
         log_odds.add_measured(
             "repeat_read_faster",
-            case.measurements.repeat_over_first.filter(|_| at_full_speed),
+            case.measurements.repeat_over_first.filter(|_| case.reads_at_full_speed() == Some(true)),
             2.0,
             wording::read_cache::repeat_read_faster,
             Hint::NONE,
         );
         disturbance_evidence(&mut log_odds, case);
-        log_odds.add_measured(
-            "slower_when_warm",
-            case.measurements.rested_over_loaded,
-            1.3,
-            wording::heat::slower_when_warm,
-            Hint::NONE,
-        );
         log_odds
     }
 

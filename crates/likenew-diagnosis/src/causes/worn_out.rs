@@ -1,19 +1,17 @@
 //! Flash at the end of its life.
 
 use likenew_core::answer::Action;
+use likenew_core::facts::LayerKind;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::{disturbance_evidence, hard_disk_evidence, writes_over_reads};
+use super::{READS_BELOW, disturbance_evidence, hard_disk_evidence, writes_over_reads};
 
 /// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
 
 /// Percent of the rated endurance from which on reads may need retries. Chosen: the simulator's flash does then.
 const HALF_PERCENT: f64 = 50.0;
-/// Writes over reads, each as a share of its reference, from which on reads are what is slow. Chosen: above the
-/// scatter of checks.
-const READS_BELOW: f64 = 1.2;
 
 /// The flash is worn out.
 pub(super) struct WornOut;
@@ -91,6 +89,9 @@ impl Cause for WornOut {
         );
         disturbance_evidence(&mut log_odds, case);
         hard_disk_evidence(&mut log_odds, case);
+        // Encryption slows down reads, too, and writes less, as a cache takes them.
+        let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
+        log_odds.add_fact("encrypted", is_encrypted, wording::encryption::encrypted, Hint::NONE);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
