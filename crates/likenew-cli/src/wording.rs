@@ -115,6 +115,15 @@ pub(crate) fn not_read_or_write(text: &str) -> String {
     format!("\"{text}\" is neither read nor write")
 }
 
+/// A metric of check that is not compared here.
+pub(crate) fn metric_is_not_used(metric: &str) -> String {
+    format!("{metric} is not used here, only by check and recondition; give read and write")
+}
+
+pub(crate) fn not_a_sequential_rate(text: &str) -> String {
+    format!("\"{text}\" is not a rated speed; write read=550MB/s and write=500MB/s")
+}
+
 pub(crate) fn unknown_engine(engine: &str) -> String {
     format!("the run began with --engine {engine}, which this version does not know; give another --engine")
 }
@@ -558,10 +567,10 @@ pub(crate) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
     )
 }
 
-pub(crate) fn area_does_not_fit(area: u64, span: u64) -> String {
+pub(crate) fn file_does_not_fit(span: u64, file_size: u64) -> String {
     format!(
-        "the area has {}, and a --span of {} does not fit; give a smaller --span, or a larger target",
-        Size(area),
+        "a file of {} does not fit into the span of {}; give a smaller --file-size, or a larger --span",
+        Size(file_size),
         Size(span)
     )
 }
@@ -606,7 +615,7 @@ pub(crate) fn quick_needs_space(span: u64) -> String {
 }
 
 pub(crate) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
-    format!("{} is too little: twice --size and {} more is needed, or --no-worth", Size(bytes), Size(least))
+    format!("{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least))
 }
 
 pub(crate) fn only_for_snia(flag: &str) -> String {
