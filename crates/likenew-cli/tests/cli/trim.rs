@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{CommandOutput, Sandbox, names};
 
 const QUICK: [&str; 9] =
-    ["--size", "4MiB", "--wait", "3s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
+    ["--bytes", "4MiB", "--wait", "3s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
 
 /// A file system on a loop device, mounted for as long as this lives.
 struct Mounted {
@@ -201,7 +201,7 @@ fn a_mount_with_discard_is_waited_for() {
 fn what_trim_is_worth_is_measured_in_a_folder_and_its_run_is_judged_again() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
-    let quick = ["--size", "1MiB", "--wait", "1s", "--reserve", "1MiB", "--space", "32MiB", "--time", "50ms"];
+    let quick = ["--bytes", "1MiB", "--wait", "1s", "--reserve", "1MiB", "--span", "32MiB", "--time", "50ms"];
     let flags = [&["trim", mounted.path(), "--passes", "2", "--json", "-"], &quick[..]].concat();
     let ran = sandbox.run(&flags);
     let document = ran.code(0).json();
@@ -285,9 +285,9 @@ fn a_device_is_only_inspected() {
 const SIMULATED: [&str; 12] = [
     "trim",
     "sim:tiny-flash?data=on",
-    "--size",
+    "--bytes",
     "1MiB",
-    "--space",
+    "--span",
     "64MiB",
     "--time",
     "100ms",
@@ -345,6 +345,6 @@ fn a_plan_is_only_printed_when_that_is_asked() {
     let ran = sandbox.run(&["trim", "sim:tiny-flash", "--no-worth", "--no-raw", "--plan"]);
     ran.code(0).says("procedure = \"trim\"").says("raw = false").says("worth = false");
     assert!(sandbox.runs().is_empty());
-    sandbox.run(&["trim", "sim:tiny-flash", "--size", "5k"]).code(2).says("from 1MiB to 64GiB");
-    sandbox.run(&["trim", "sim:tiny-flash", "--space", "2GiB"]).code(2).says("does not fit");
+    sandbox.run(&["trim", "sim:tiny-flash", "--bytes", "5k"]).code(2).says("from 1MiB to 64GiB");
+    sandbox.run(&["trim", "sim:tiny-flash", "--span", "2GiB"]).code(2).says("does not fit");
 }
