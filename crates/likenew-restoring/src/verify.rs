@@ -64,7 +64,7 @@ pub struct VerifyOptions {
     pub read_only: bool,
     /// Idle time between writing and reading.
     #[serde(with = "duration_text")]
-    pub rest: Nanos,
+    pub idle: Nanos,
     /// Largest size of the drive's cache: if less is written, reads may come from the cache alone.
     #[serde(with = "size_text")]
     pub cache: u64,
@@ -86,7 +86,7 @@ impl Default for VerifyOptions {
             quick: false,
             full: false,
             read_only: false,
-            rest: Nanos::ZERO,
+            idle: Nanos::ZERO,
             cache: 1 << 30,
         }
     }

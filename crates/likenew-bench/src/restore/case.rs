@@ -25,7 +25,7 @@ const CHECK_PART: u64 = 4;
 /// What a check may write at least, in bytes, and the steps of that.
 const CHECK_BYTES_MIN: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
 /// Idle time after a step. Chosen: longer than firmware waits before it collects.
-const REST: Nanos = Nanos::from_secs(10);
+const IDLE: Nanos = Nanos::from_secs(10);
 
 /// What happened to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Case {
         let free = spec.free(capacity);
         let asked = ReconditionOptions {
             step: (usage == Use::Incurable).then_some(StepName::Rewrite),
-            rest: REST,
+            idle: IDLE,
             free: (!free.is_empty()).then(|| Region::bytes(free)),
             check: check.clone(),
             ..ReconditionOptions::default()
