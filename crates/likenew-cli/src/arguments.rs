@@ -61,7 +61,7 @@ pub(crate) use judge::Judge;
 pub(crate) use model::{Model, ModelOps};
 pub(crate) use recondition::Recondition;
 pub(crate) use record::Record;
-pub(crate) use references::{Baseline, ReferenceArguments};
+pub(crate) use references::{Baseline, ReferenceArguments, SequentialRates};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -153,7 +153,7 @@ pub(crate) struct TargetArguments {
     #[arg(help_heading = Option::<&'static str>::None)]
     pub(crate) target: String,
     /// Random seed [default: 0]
-    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]
@@ -219,7 +219,7 @@ pub(crate) struct ExecutionArguments {
     #[command(flatten)]
     pub(crate) output: Output,
     /// I/O engine for real drives
-    #[arg(long, value_enum, default_value_t = EngineName::Auto, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_enum, default_value_t = EngineName::Auto, value_name = "NAME", help_heading = RUN, hide_short_help = true)]
     pub(crate) engine: EngineName,
     /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB]
     #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
@@ -400,7 +400,7 @@ pub(crate) enum EngineName {
     Auto,
     /// io_uring only
     Uring,
-    /// Threads
+    /// threads
     Posix,
 }
 

@@ -340,7 +340,7 @@ pub(super) fn write_cache(bursts: &CacheBursts) -> Answer {
     let answer = Answer::info(id, question, text)
         .estimate(bursts.bytes, bursts.bytes_low, bursts.bytes_high, "bytes")
         .with_evidence(format!(
-            "After a rest, {} writes of {} were at least {} as fast as those that followed.",
+            "After idling, {} writes of {} were at least {} as fast as those that followed.",
             Number(bursts.writes.round()),
             Size(bursts.block),
             bursts.faster
@@ -555,7 +555,7 @@ pub(super) fn residuals_title(op: Op) -> String {
 
 pub(super) const DEPTHS_TITLE: &str = "Requests a second by queue depth, measured and fitted";
 pub(super) const ZONES_TITLE: &str = "Rate by address";
-pub(super) const BURSTS_TITLE: &str = "Random writes after a rest";
+pub(super) const BURSTS_TITLE: &str = "Random writes after idling";
 
 #[cfg(test)]
 mod tests {
