@@ -32,6 +32,14 @@ pub(crate) fn could_not_read(what: impl Display, error: impl Display) -> String 
     format!("could not read {what}: {error}")
 }
 
+/// `names`: all that the option takes, if they are few.
+pub(crate) fn nothing_typed(option: &str, names: &[String]) -> String {
+    match names {
+        [] => format!("nothing was typed for {option}"),
+        names => format!("nothing was typed for {option}; use {}", names.join(", ")),
+    }
+}
+
 pub(crate) fn option_takes_a_whole_number(option: &str, typed: &str) -> String {
     format!("{option} takes a whole number, not \"{typed}\"")
 }

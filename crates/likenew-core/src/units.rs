@@ -140,11 +140,19 @@ pub fn amount(bytes: u64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadUnit {
     /// It is not a size.
-    #[error("\"{0}\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)")]
+    #[error("{}; write 4k or 1GiB (binary), or 500MB (decimal)", refused(.0, "a size"))]
     Size(String),
     /// It is not a duration.
-    #[error("\"{0}\" is not a duration; write 500ms, 3s, 2min, 1h or 7d")]
+    #[error("{}; write 500ms, 3s, 2min, 1h or 7d", refused(.0, "a duration"))]
     Duration(String),
+}
+
+/// What was wrong with a text that should be this.
+fn refused(text: &str, wanted: &str) -> String {
+    match text.trim() {
+        "" => "nothing was typed".into(),
+        _ => format!("\"{text}\" is not {wanted}"),
+    }
 }
 
 /// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
@@ -363,6 +371,9 @@ mod tests {
         for text in ["", "3", "s", "-1s", "3 fortnights", "0.1ns"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
+        let size = |text| parse_size(text).unwrap_err().to_string();
+        assert_eq!(size("4q"), "\"4q\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)");
+        assert_eq!(size(""), "nothing was typed; write 4k or 1GiB (binary), or 500MB (decimal)");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod zone_layout;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -147,7 +147,7 @@ impl Age {
             return Err(out_of_range("depth", depth, 1, DEPTH_LIMIT));
         }
         if file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", exact_size(file_size), "1MiB"));
+            return Err(not_a_multiple("file_size", file_size, 1 << 20));
         }
         if options.trim && options.recipe != Recipe::Churn {
             return Err(wording::recipe_deletes_nothing(options.recipe));

@@ -109,7 +109,7 @@ impl AppsOptions {
             return Err(out_of_range("scale", scale, "0.000001", 1000));
         }
         if !span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", exact_size(*span), "4MiB"));
+            return Err(not_a_multiple("span", *span, SPAN_STEP));
         }
         if !(SPAN_STEP..=SPAN_MAX).contains(span) {
             return Err(out_of_range("span", exact_size(*span), "4MiB", "1PiB"));
@@ -121,7 +121,7 @@ impl AppsOptions {
             return Err(out_of_range("minutes", minutes, "0.000001", 100));
         }
         if *file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", exact_size(*file_size), "1MiB"));
+            return Err(not_a_multiple("file_size", *file_size, 1 << 20));
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Apps {
         }
         let writing_span = writing_span - writing_span % u64::from(geometry.block).max(4096);
         if self.options.span > writing_span {
-            return Err(span_too_large(Size(self.options.span), Size(writing_span)));
+            return Err(span_too_large(self.options.span, writing_span, SPAN_STEP));
         }
         Ok(WorkloadPlan {
             options: &self.options,

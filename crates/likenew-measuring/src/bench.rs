@@ -128,7 +128,7 @@ impl Bench {
             return Err(out_of_range("idle", idle, "0s", "24h"));
         }
         if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
-            return Err(not_a_multiple("span", exact_size(span), "8MiB"));
+            return Err(not_a_multiple("span", span, SPAN_MIN));
         }
         if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
             return Err(no_operation());
@@ -218,7 +218,7 @@ impl Procedure for Bench {
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if self.options.span > evidence.geometry.capacity {
-            return Err(span_too_large(Size(self.options.span), Size(evidence.geometry.capacity)));
+            return Err(span_too_large(self.options.span, evidence.geometry.capacity, SPAN_MIN));
         }
         if self.writes() && !evidence.geometry.writable {
             return Err(target_is_read_only());

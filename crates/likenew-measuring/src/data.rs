@@ -267,7 +267,7 @@ fn check_tests(options: &DataOptions) -> Result<(), String> {
     }
     for Test { block, depth, .. } in tests {
         if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
-            return Err(not_a_power_of_two("block", exact_size(*block), BLOCK_MIN, "64MiB"));
+            return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
         }
         if !(1..=1024).contains(depth) {
             return Err(out_of_range("depth", depth, 1, 1024));
@@ -298,7 +298,7 @@ impl Procedure for Data {
         let workload_plan = WorkloadPlan::new(&self.options);
         let needed = workload_plan.part() * u64::from(self.options.steps);
         if needed > evidence.geometry.capacity {
-            return Err(span_too_large(Size(needed), Size(evidence.geometry.capacity)));
+            return Err(span_too_large(needed, evidence.geometry.capacity, PART_MIN));
         }
         Ok(workload_plan.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
     }

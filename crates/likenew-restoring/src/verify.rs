@@ -23,6 +23,7 @@ use likenew_core::workload::{SAMPLES_MAX, Workload};
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
+use likenew_procedure_support::wording::span_too_large;
 use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
@@ -150,7 +151,7 @@ impl Verify {
         let span = span.unwrap_or(geometry.capacity);
         let span = span - span % u64::from(geometry.block.max(512));
         if span > geometry.capacity {
-            return Err(wording::span_too_large(span, geometry.capacity));
+            return Err(span_too_large(span, geometry.capacity, geometry.block.max(512).into()));
         }
         if span < block {
             return Err(wording::span_too_small(span, block));

@@ -170,10 +170,10 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         says(&document, "sending", "asked for this range");
         says(
             &document,
-            "read back",
+            "read_back",
             "before: 8 MiB as written; after: 4 MiB zeros; kept beside it: 4 MiB as written",
         );
-        assert_eq!(step(&document, "read back")["decisive"], true);
+        assert_eq!(step(&document, "read_back")["decisive"], true);
         says(&document, "accounting", "the file below");
         assert!(document["answers"].to_string().contains("mounted without discard"), "{document:#}");
         assert_eq!(document["bytes_written"], 8 << 20);
@@ -193,7 +193,7 @@ fn a_mount_with_discard_is_waited_for() {
         let document = mounted.trim(&sandbox, &[]).code(0).json();
         assert_eq!(standing(&document, "trim"), Some("good"), "{kind}: {document:#}");
         says(&document, "sending", "by the file system itself");
-        says(&document, "read back", "after: 4 MiB zeros");
+        says(&document, "read_back", "after: 4 MiB zeros");
     }
 }
 
@@ -222,7 +222,7 @@ fn without_raw_reads_the_counters_have_to_do() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
     let document = mounted.trim(&sandbox, &["--no-raw"]).code(0).json();
-    says(&document, "read back", "switched off (--no-raw)");
+    says(&document, "read_back", "switched off (--no-raw)");
     says(&document, "sending", "accepted");
     // For a loop device, the blocks of its file show it.
     assert_eq!(step(&document, "accounting")["answer"], "yes");
@@ -237,8 +237,8 @@ fn what_takes_discards_and_drops_them_stays_silent() {
     assert_eq!(standing(&document, "trim"), Some("unknown"), "{document:#}");
     says(&document, "capability", "yes");
     says(&document, "sending", "accepted");
-    says(&document, "read back", "after the wait: 4 MiB as written");
-    assert_eq!(step(&document, "read back")["decisive"], false);
+    says(&document, "read_back", "after the wait: 4 MiB as written");
+    assert_eq!(step(&document, "read_back")["decisive"], false);
 }
 
 #[test]
@@ -262,14 +262,14 @@ fn btrfs_and_memory_are_refused_with_what_to_do_instead() {
     if let Some(mounted) = Mounted::new(&sandbox, "btrfs", "rw", &Below::Image) {
         let document = mounted.trim(&sandbox, &[]).code(0).json();
         assert_eq!(standing(&document, "trim"), Some("unknown"));
-        says(&document, "read back", "make an ext4 or xfs");
+        says(&document, "read_back", "make an ext4 or xfs");
     }
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
     let document = sandbox
         .run(&[&["trim", memory.path().to_str().unwrap(), "--json", "-"], &QUICK[..]].concat())
         .code(0)
         .json();
-    says(&document, "read back", "this is memory");
+    says(&document, "read_back", "this is memory");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::ops::Range;
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::quantity;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
@@ -130,8 +129,7 @@ pub(super) fn check_bytes(bytes: u64, span: u64) -> Result<(), String> {
     if (u64::from(FILE_BYTES)..=most).contains(&bytes) && bytes.is_multiple_of(u64::from(PAGE)) {
         return Ok(());
     }
-    let least = quantity::Size(u64::from(FILE_BYTES));
-    Err(wording::bytes_out_of_range(quantity::Size(bytes), least, quantity::Size(most)))
+    Err(wording::bytes_out_of_range(bytes, u64::from(FILE_BYTES), most))
 }
 
 fn write() -> Mix {

@@ -12,7 +12,9 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, recondition_command};
+use likenew_procedure_support::wording::{capitalize, recondition_command, use_nearest_multiple};
+
+use super::RANDOM_SPAN_STEP;
 
 // What it is for, and what it writes
 
@@ -334,7 +336,11 @@ fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> St
 }
 
 pub(super) fn random_span_has_wrong_size(random_span: u64) -> String {
-    format!("random_span = {} is not a multiple of 16MiB; use 16MiB to 1PiB", exact_size(random_span))
+    format!(
+        "random_span = {} is not a multiple of 16MiB from 16MiB to 1PiB; {}",
+        exact_size(random_span),
+        use_nearest_multiple(random_span, RANDOM_SPAN_STEP, RANDOM_SPAN_STEP..=1 << 50)
+    )
 }
 
 pub(super) fn too_many_passes(passes: u32, random_span: u64) -> String {
@@ -353,7 +359,7 @@ pub(super) fn target_is_read_only() -> String {
 }
 
 pub(super) fn span_too_large(span: Size, capacity: Size) -> String {
-    format!("a span of {span} exceeds the target's {capacity}; use a smaller --span")
+    format!("a span of {span} exceeds the target; use a --span of at most {capacity}")
 }
 
 pub(super) fn random_span_ages_by_itself(random_span: Size, span: Size, most: Size) -> String {
@@ -367,8 +373,14 @@ pub(super) fn drive_ignores_trim() -> String {
     "this drive ignores TRIM; leave --trim off".into()
 }
 
-pub(super) fn bytes_out_of_range(bytes: Size, least: Size, most: Size) -> String {
-    format!("bytes = {bytes} is not a multiple of 4 KiB from {least} to {most}")
+pub(super) fn bytes_out_of_range(bytes: u64, least: u64, most: u64) -> String {
+    format!(
+        "bytes = {} is not a multiple of 4 KiB from {} to {}; {}",
+        Size(bytes),
+        Size(least),
+        Size(most),
+        use_nearest_multiple(bytes, 4096, least..=most)
+    )
 }
 
 pub(super) fn unknown_recipe(text: &str) -> String {

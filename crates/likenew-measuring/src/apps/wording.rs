@@ -56,7 +56,7 @@ pub(super) fn target_is_read_only() -> String {
 }
 
 pub(super) fn writing_span_too_large(writing_span: Size, capacity: Size) -> String {
-    format!("a writing span of {writing_span} exceeds the target's {capacity}; use a smaller --writing-span")
+    format!("a writing span of {writing_span} exceeds the target; use a --writing-span of at most {capacity}")
 }
 
 pub(super) fn wrong_name(length_max: usize) -> String {

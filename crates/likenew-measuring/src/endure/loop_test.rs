@@ -164,7 +164,7 @@ impl LoopTest {
     pub(super) fn new(options: LoopOptions) -> Result<Self, String> {
         let LoopOptions { file_size, span, bytes, fills, time, .. } = options;
         if file_size < FILE_SIZE_MIN || !file_size.is_multiple_of(FILE_SIZE_MIN) {
-            return Err(not_a_multiple("file_size", exact_size(file_size), "8MiB"));
+            return Err(not_a_multiple("file_size", file_size, FILE_SIZE_MIN));
         }
         if let Some(span) = span.filter(|span| *span < file_size) {
             return Err(wording::span_below_file_size(Size(span), Size(file_size)));
@@ -290,7 +290,7 @@ impl LoopTest {
         let geometry = &evidence.geometry;
         let (span, there) = (self.span(geometry), geometry.capacity);
         if span > there || self.options.file_size > there {
-            return Err(wording::loop_does_not_fit(Size(span.max(self.options.file_size)), Size(there)));
+            return Err(wording::loop_does_not_fit(Size(span.max(self.options.file_size)), there));
         }
         let parts = self.parts(geometry);
         let index = evidence.segments.len();

@@ -13,6 +13,7 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, count, number_of};
 
 use super::cliff::Cliff;
+use super::loop_test::FILE_SIZE_MIN;
 use super::test_series::KneeRow;
 
 // What it is for, and what it writes
@@ -513,8 +514,12 @@ pub(super) fn span_below_minimum(span: u64, least: u64) -> String {
     format!("span = {} is too small; use {} or more", exact_size(span), exact_size(least))
 }
 
-pub(super) fn loop_does_not_fit(needed: Size, capacity: Size) -> String {
-    format!("{needed} exceed the target's {capacity}; use a smaller --span or --file-size")
+pub(super) fn loop_does_not_fit(needed: Size, capacity: u64) -> String {
+    let advice = match capacity - capacity % FILE_SIZE_MIN {
+        0 => "use a larger target".to_owned(),
+        most => format!("use a --span and a --file-size of at most {}", exact_size(most)),
+    };
+    format!("{needed} exceed the target's {}; {advice}", Size(capacity))
 }
 
 pub(super) fn span_does_not_fit(span: Size, least: Size, most: Size) -> String {

@@ -197,7 +197,7 @@ fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
         );
         assert_eq!(standing(&findings, TRIM), expected, "{content:?}");
         assert!(!findings.found_problem());
-        let decisive = &step(&findings, "read back").unwrap()["decisive"];
+        let decisive = &step(&findings, "read_back").unwrap()["decisive"];
         assert_eq!(*decisive, expected == Standing::Good);
     }
     let zeros_later = ReadBackResult { released_half_later: all(|content| &mut content.zero_bytes), ..old() };

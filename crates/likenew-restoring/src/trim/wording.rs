@@ -6,12 +6,13 @@ use likenew_core::quantity::{Factor, Share, Size, digits, range, with_range};
 use likenew_core::trim::{
     AllocationChange, Content, DiscardCounters, Layer, ReadsAs, TrimMethod, TrimReport,
 };
-use likenew_core::units::Nanos;
-use likenew_procedure_support::wording::{capitalize, count};
+use likenew_core::units::{Nanos, exact_size};
+use likenew_procedure_support::wording::{capitalize, count, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::outcome::Outcome;
 use super::trim_evidence::TrimStep;
+use super::trim_options::{BYTES_MAX, BYTES_STEP, HALF_STEP};
 
 // What it is for, and what it writes
 
@@ -187,7 +188,7 @@ pub(super) fn with_steps(answer: Answer, steps: &[TrimStep]) -> Answer {
 }
 
 fn step_sentence(step: &TrimStep) -> String {
-    let (name, answer, evidence) = (capitalize(step.step), &step.answer, &step.evidence);
+    let (name, answer, evidence) = (capitalize(&step.step.replace('_', " ")), &step.answer, &step.evidence);
     if evidence.is_empty() { format!("{name}: {answer}.") } else { format!("{name}: {answer} ({evidence}).") }
 }
 
@@ -470,7 +471,7 @@ pub(super) fn passes(passes: Option<bool>) -> &'static str {
     match passes {
         Some(true) => "yes",
         Some(false) => "no",
-        None => "does not say",
+        None => "does_not_say",
     }
 }
 
@@ -493,7 +494,8 @@ pub(super) const WRITE_WITHOUT: &str = "4K random write without TRIM";
 // Settings and plans
 
 pub(super) fn bad_bytes(bytes: u64) -> String {
-    format!("bytes = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB", Size(bytes))
+    let nearest = use_nearest_multiple(bytes, BYTES_STEP, BYTES_STEP..=BYTES_MAX);
+    format!("bytes = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB; {nearest}", Size(bytes))
 }
 
 pub(super) fn small_span() -> String {
@@ -501,8 +503,9 @@ pub(super) fn small_span() -> String {
 }
 
 pub(super) fn span_does_not_fit(span: u64, capacity: u64) -> String {
+    let most = exact_size(capacity - capacity % (2 * HALF_STEP));
     format!(
-        "span = {} does not fit into {}, or is less than 2 MiB: give another --span, or --no-worth",
+        "span = {} does not fit into {}, or is less than 2 MiB: give a --span from 2MiB to {most}, or --no-worth",
         Size(span),
         Size(capacity)
     )
