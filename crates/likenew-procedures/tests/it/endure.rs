@@ -117,7 +117,17 @@ fn it_ends_with_the_loop_that_has_written_enough() {
     assert!((13.0..13.3).contains(&written(options())));
     assert!((2.5..2.8).contains(&written(LoopOptions { fills: Some(2.5), ..options() })));
     assert!((1.0..1.3).contains(&written(LoopOptions { bytes: Some(SPAN), ..options() })));
-    assert_eq!(LoopOptions::default().default_fills(), 15.0);
+    for (profile, fills) in [
+        (Profile::Of2009, 15.0),
+        (Profile::Peak, 13.0),
+        (Profile::Real, 13.0),
+        (Profile::Default, 18.0),
+        (Profile::Nvme, 18.0),
+    ] {
+        assert_eq!(LoopOptions { profile, ..LoopOptions::default() }.default_fills(), fills, "{profile:?}");
+        let reads = LoopOptions { profile, ops: vec![Mix::Only(Op::Read)], ..LoopOptions::default() };
+        assert_eq!(reads.default_fills(), 7.0, "{profile:?}");
+    }
 }
 
 #[test]
