@@ -577,7 +577,7 @@ mod tests {
         ("sim:tiny-flash", "check", ""),
         ("sim:tiny-flash?state=used", "check", ""),
         ("sim:disk-2tb", "check", ""),
-        ("sim:tiny-flash", "age", "span = \"64MiB\"\nbytes = \"2GiB\""),
+        ("sim:tiny-flash", "age", "random_span = \"64MiB\"\nbytes = \"2GiB\""),
         ("sim:tiny-flash", "endure", "bytes = \"8GiB\""),
         ("sim:tiny-flash", "cache", ""),
         ("sim:tiny-flash?state=used&fill=0.95&deleted=0.4", "recondition", ""),
