@@ -283,7 +283,10 @@ fn nonsense_settings_are_refused_by_name() {
     {
         assert!(Endure::from_options(&toml::from_str(text).unwrap()).err().unwrap().contains(word), "{text}");
     }
-    assert!(loop_test(options()).next(&evidence(FILE_SIZE / 2, true)).unwrap_err().contains("--span"));
+    assert!(loop_test(options()).next(&evidence(FILE_SIZE / 2, true)).unwrap_err().contains("larger target"));
+    let wide = LoopOptions { span: Some(2 * SPAN), ..options() };
+    let refusal = loop_test(wide).next(&evidence(SPAN, true)).unwrap_err();
+    assert!(refusal.contains("a --span and a --file-size of at most"), "{refusal}");
     assert!(loop_test(options()).next(&evidence(SPAN, false)).unwrap_err().contains("read-only"));
 }
 
