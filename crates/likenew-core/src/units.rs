@@ -140,19 +140,17 @@ pub fn amount(bytes: u64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadUnit {
     /// It is not a size.
-    #[error("{}; write 4k or 1GiB (binary), or 500MB (decimal)", refused(.0, "a size"))]
+    #[error("\"{0}\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)")]
     Size(String),
+    /// It is empty, and should be a size.
+    #[error("nothing was typed; write 4k or 1GiB (binary), or 500MB (decimal)")]
+    NoSize,
     /// It is not a duration.
-    #[error("{}; write 500ms, 3s, 2min, 1h or 7d", refused(.0, "a duration"))]
+    #[error("\"{0}\" is not a duration; write 500ms, 3s, 2min, 1h or 7d")]
     Duration(String),
-}
-
-/// What was wrong with a text that should be this.
-fn refused(text: &str, wanted: &str) -> String {
-    match text.trim() {
-        "" => "nothing was typed".into(),
-        _ => format!("\"{text}\" is not {wanted}"),
-    }
+    /// It is empty, and should be a duration.
+    #[error("nothing was typed; write 500ms, 3s, 2min, 1h or 7d")]
+    NoDuration,
 }
 
 /// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
@@ -160,7 +158,10 @@ fn refused(text: &str, wanted: &str) -> String {
 /// # Errors
 /// Anything else, a negative or fractional number of bytes, or a size beyond 2⁶³ bytes.
 pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
-    let bad = || BadUnit::Size(text.to_owned());
+    let bad = || match text.trim() {
+        "" => BadUnit::NoSize,
+        _ => BadUnit::Size(text.to_owned()),
+    };
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "" | "B" => 1,
@@ -182,7 +183,10 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
 /// # Errors
 /// Anything else, a bare number other than 0, or a duration that is not a whole number of nanoseconds.
 pub fn parse_duration(text: &str) -> Result<Nanos, BadUnit> {
-    let bad = || BadUnit::Duration(text.to_owned());
+    let bad = || match text.trim() {
+        "" => BadUnit::NoDuration,
+        _ => BadUnit::Duration(text.to_owned()),
+    };
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "ns" => 1,

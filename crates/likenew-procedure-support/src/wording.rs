@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(within(1 << 40), "use 64MiB");
         assert_eq!(use_nearest_multiple(5, 16 * M, 16 * M..=17 * M), "use 16MiB");
         assert_eq!(use_nearest_multiple(5, 512, 0..=K), "use 0 or 512");
-        assert_eq!(use_nearest_multiple(5, M, M..=K), "use a larger target");
+        assert_eq!(use_nearest_multiple(5, 16 * M, M..=2 * M), "use a larger target");
         let power = |value| not_a_power_of_two("block", value, 4 * K, 64 * M);
         assert_eq!(power(3 * K), "block = 3KiB is not a power of two from 4KiB to 64MiB; use 4KiB");
         assert_eq!(power(6 * K), "block = 6KiB is not a power of two from 4KiB to 64MiB; use 4KiB or 8KiB");

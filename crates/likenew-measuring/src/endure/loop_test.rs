@@ -290,7 +290,11 @@ impl LoopTest {
         let geometry = &evidence.geometry;
         let (span, there) = (self.span(geometry), geometry.capacity);
         if span > there || self.options.file_size > there {
-            return Err(wording::loop_does_not_fit(Size(span.max(self.options.file_size)), there));
+            return Err(wording::loop_does_not_fit(
+                Size(span.max(self.options.file_size)),
+                there,
+                FILE_SIZE_MIN,
+            ));
         }
         let parts = self.parts(geometry);
         let index = evidence.segments.len();

@@ -13,7 +13,6 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, count, number_of};
 
 use super::cliff::Cliff;
-use super::loop_test::FILE_SIZE_MIN;
 use super::test_series::KneeRow;
 
 // What it is for, and what it writes
@@ -514,8 +513,9 @@ pub(super) fn span_below_minimum(span: u64, least: u64) -> String {
     format!("span = {} is too small; use {} or more", exact_size(span), exact_size(least))
 }
 
-pub(super) fn loop_does_not_fit(needed: Size, capacity: u64) -> String {
-    let advice = match capacity - capacity % FILE_SIZE_MIN {
+/// Files are multiples of `unit`.
+pub(super) fn loop_does_not_fit(needed: Size, capacity: u64, unit: u64) -> String {
+    let advice = match capacity - capacity % unit {
         0 => "use a larger target".to_owned(),
         most => format!("use a --span and a --file-size of at most {}", exact_size(most)),
     };

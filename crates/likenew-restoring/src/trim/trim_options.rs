@@ -11,7 +11,7 @@ use super::wording;
 pub const BYTES_STEP: u64 = 1 << 20;
 /// Each half of the span for measuring the effect is a multiple of this, in bytes.
 pub const HALF_STEP: u64 = 1 << 20;
-pub(super) const BYTES_MAX: u64 = 64 << 30;
+const BYTES_MAX: u64 = 64 << 30;
 const PROBES_MAX: u32 = 65_536;
 
 /// The options of trim.

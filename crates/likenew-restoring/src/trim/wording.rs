@@ -12,7 +12,6 @@ use likenew_stats::interval::Interval;
 
 use super::outcome::Outcome;
 use super::trim_evidence::TrimStep;
-use super::trim_options::{BYTES_MAX, BYTES_STEP, HALF_STEP};
 
 // What it is for, and what it writes
 
@@ -494,7 +493,7 @@ pub(super) const WRITE_WITHOUT: &str = "4K random write without TRIM";
 // Settings and plans
 
 pub(super) fn bad_bytes(bytes: u64) -> String {
-    let nearest = use_nearest_multiple(bytes, BYTES_STEP, BYTES_STEP..=BYTES_MAX);
+    let nearest = use_nearest_multiple(bytes, 1 << 20, 1 << 20..=64 << 30);
     format!("bytes = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB; {nearest}", Size(bytes))
 }
 
@@ -503,7 +502,7 @@ pub(super) fn small_span() -> String {
 }
 
 pub(super) fn span_does_not_fit(span: u64, capacity: u64) -> String {
-    let most = exact_size(capacity - capacity % (2 * HALF_STEP));
+    let most = exact_size(capacity - capacity % (2 << 20));
     format!(
         "span = {} does not fit into {}, or is less than 2 MiB: give a --span from 2MiB to {most}, or --no-worth",
         Size(span),
