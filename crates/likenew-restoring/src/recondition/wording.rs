@@ -392,10 +392,10 @@ pub(super) fn instruction(step: StepName) -> &'static str {
     }
 }
 
-/// What a step loses, as tables name it.
+/// What a step loses, on a screen.
 pub(super) fn destroys(step: StepName) -> &'static str {
     match step {
-        StepName::DiscardUnused => "unpartitioned_space",
+        StepName::DiscardUnused => "unpartitioned space",
         _ => loss_text(step.loses()),
     }
 }
@@ -403,7 +403,7 @@ pub(super) fn destroys(step: StepName) -> &'static str {
 fn loss_text(loses: Loss) -> &'static str {
     match loses {
         Loss::Nothing => "nothing",
-        Loss::DeletedFiles => "deleted_files",
+        Loss::DeletedFiles => "deleted files",
         Loss::Everything => "everything",
     }
 }
