@@ -65,6 +65,9 @@ const KEYS = [
 /** Numbers that count work, or are ratios: a row's unit does not apply to them. */
 const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
 
+/** Texts that are identifiers of a fixed set, such as `slow_once`: a reader sees words. */
+const IDENTIFIERS = ["data_lost", "finding", "level", "passes", "phase", "step", "word"];
+
 /** The end of a key whose numbers are rates of what the row's unit says. */
 const PER_S = /_per_s$/;
 
@@ -110,7 +113,8 @@ export function cellOf(column: Column, row: Row): Cell {
   const value = row[column.key] ?? null;
   if (value === null) return MISSING;
   if (typeof value === "boolean") return { text: value ? "yes" : "no", value: value ? "yes" : "no" };
-  if (typeof value === "string") return { text: value, value };
+  if (typeof value === "string")
+    return { text: IDENTIFIERS.includes(column.key) ? value.replaceAll("_", " ") : value, value };
   if (typeof value !== "number") return { text: JSON.stringify(value), value: JSON.stringify(value) };
   const spelled = (number: number) =>
     column.rowUnit && typeof row["unit"] === "string"

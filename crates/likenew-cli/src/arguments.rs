@@ -61,7 +61,7 @@ pub(crate) use judge::Judge;
 pub(crate) use model::{Model, ModelOps};
 pub(crate) use recondition::Recondition;
 pub(crate) use record::Record;
-pub(crate) use references::{Baseline, ReferenceArguments};
+pub(crate) use references::{Baseline, ReferenceArguments, SequentialRates};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -153,7 +153,7 @@ pub(crate) struct TargetArguments {
     #[arg(help_heading = Option::<&'static str>::None)]
     pub(crate) target: String,
     /// Random seed [default: 0]
-    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]
@@ -219,7 +219,7 @@ pub(crate) struct ExecutionArguments {
     #[command(flatten)]
     pub(crate) output: Output,
     /// I/O engine for real drives
-    #[arg(long, value_enum, default_value_t = EngineName::Auto, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_enum, default_value_t = EngineName::Auto, value_name = "NAME", help_heading = RUN, hide_short_help = true)]
     pub(crate) engine: EngineName,
     /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB]
     #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
@@ -333,13 +333,17 @@ pub(crate) fn command() -> clap::Command {
 /// Parses the command line.
 ///
 /// # Errors
-/// Clap's, for what it refuses or shows itself; two reports at once to standard output.
+/// Clap's, for what it refuses or shows itself; an empty value; two reports at once to standard output.
 pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(typed)?;
-    let mut deepest = &matches;
-    while let Some((_, inner)) = deepest.subcommand() {
+    let (mut deepest, mut grammar) = (&matches, &command);
+    while let Some((name, inner)) = deepest.subcommand() {
+        grammar = grammar.find_subcommand(name).expect("what was parsed is in the grammar");
         deepest = inner;
+    }
+    if let Some(error) = empty_value(grammar, deepest) {
+        return Err(error);
     }
     let is_standard_output = |report: &str| {
         let typed = deepest.try_get_raw(report).ok().flatten();
@@ -358,6 +362,22 @@ pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Argumen
     Arguments::from_arg_matches(&matches)
 }
 
+/// The error of an empty value that its parser accepts, such as a path. A consent that is empty is answered with what it
+/// should be, and an export may have no name.
+fn empty_value(grammar: &clap::Command, matches: &clap::ArgMatches) -> Option<clap::Error> {
+    const MAY_BE_EMPTY: [&str; 2] = ["consent", "export_name"];
+    let is_empty = |of: &&clap::Arg| {
+        let id = of.get_id().as_str();
+        let mut typed = matches.try_get_raw(id).ok().flatten().into_iter().flatten();
+        !MAY_BE_EMPTY.contains(&id) && typed.any(std::ffi::OsStr::is_empty)
+    };
+    let empty = grammar.get_arguments().find(is_empty)?;
+    let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(grammar);
+    error.insert(ContextKind::InvalidArg, ContextValue::String(empty.to_string()));
+    error.insert(ContextKind::InvalidValue, ContextValue::String(String::new()));
+    Some(error)
+}
+
 /// The sentence for a command that does not exist; `None` for clap's other errors. `first` is the first word of
 /// the command line.
 pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Option<String> {
@@ -369,6 +389,21 @@ pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Opt
     };
     let parent = first.filter(|first| first != typed);
     Some(wording::unknown_command(parent.as_deref(), typed, near))
+}
+
+/// The sentence for an option or argument whose value is empty; `None` for clap's other errors. Whatever parses the
+/// value would quote nothing.
+pub(crate) fn nothing_typed(error: &clap::Error) -> Option<String> {
+    let (Some(ContextValue::String(option)), Some(ContextValue::String(typed))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+    else {
+        return None;
+    };
+    let names = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(names)) => names.as_slice(),
+        _ => &[],
+    };
+    typed.is_empty().then(|| wording::nothing_typed(option, names))
 }
 
 /// The sentence for an option that takes a whole number and got something else, which clap says in words of Rust's
@@ -400,7 +435,7 @@ pub(crate) enum EngineName {
     Auto,
     /// io_uring only
     Uring,
-    /// Threads
+    /// threads
     Posix,
 }
 
@@ -444,6 +479,8 @@ fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
 
 #[cfg(test)]
 mod tests {
+    use likenew_procedures::check::MetricName;
+
     use super::*;
 
     #[test]
@@ -480,6 +517,93 @@ mod tests {
             sentence("99999999999999999999").as_deref(),
             Some("--passes 99999999999999999999 is too large")
         );
+    }
+
+    #[test]
+    fn an_empty_value_is_called_empty() {
+        let sentence = |option: &str| {
+            let words = ["likenew", "bench", "sim:tiny-flash", option, ""];
+            nothing_typed(&parse(words.iter().map(OsString::from)).unwrap_err())
+        };
+        assert_eq!(sentence("--span").as_deref(), Some("nothing was typed for --span <SIZE>"));
+        assert_eq!(sentence("--passes").as_deref(), Some("nothing was typed for --passes <N>"));
+        assert_eq!(sentence("--profile").as_deref(), Some("nothing was typed for --profile <NAME>"));
+        assert_eq!(
+            sentence("--engine").as_deref(),
+            Some("nothing was typed for --engine <NAME>; use auto, uring, posix")
+        );
+        for (words, option) in [
+            (["likenew", "bench", ""], "<TARGET>"),
+            (["likenew", "help", ""], "[TOPIC]"),
+            (["likenew", "check", ""], "[TARGET]..."),
+        ] {
+            let error = parse(words.iter().map(OsString::from)).unwrap_err();
+            assert_eq!(nothing_typed(&error), Some(format!("nothing was typed for {option}")));
+            assert_eq!(error.exit_code(), 2);
+        }
+        assert_eq!(sentence("--archive").as_deref(), Some("nothing was typed for --archive <DIR>"));
+        let consent = ["likenew", "bench", "stick.img", "--consent", ""];
+        assert!(parse(consent.iter().map(OsString::from)).is_ok(), "it is told what to type");
+        let words = ["likenew", "bench", "sim:tiny-flash", "--span", "1 parsec"];
+        assert_eq!(nothing_typed(&parse(words.iter().map(OsString::from)).unwrap_err()), None);
+    }
+
+    #[test]
+    fn rated_speeds_that_are_not_compared_are_refused_by_name() {
+        let parsed = |command: &str, rated: &str| {
+            let words = ["likenew", command, "sim:tiny-flash", "--advertised", rated];
+            parse(words.iter().map(OsString::from)).map(|arguments| match arguments.command {
+                Command::Data(command) => command.rated,
+                Command::Model(command) => command.rated,
+                _ => panic!("{command} was typed"),
+            })
+        };
+        for command in ["data", "model"] {
+            let rated = parsed(command, "read=550MB/s,write=0.5GB/s").unwrap();
+            assert_eq!(rated.bytes_per_s(MetricName::SequentialRead), Some(550_000_000));
+            assert_eq!(rated.bytes_per_s(MetricName::SequentialWrite), Some(500_000_000));
+            let rated = parsed(command, "write=500MB/s").unwrap();
+            assert_eq!(rated.bytes_per_s(MetricName::SequentialRead), None);
+            for (typed, words) in [
+                ("read=550MB/s,random_read=95000", "random_read is not used here"),
+                ("sustained_write=400MB/s", "give read and write"),
+                ("550MB", "write read=550MB/s"),
+            ] {
+                let error = parsed(command, typed).unwrap_err().to_string();
+                assert!(error.contains(words), "{error}");
+            }
+        }
+        let removed = ["likenew", "data", "sim:tiny-flash", "--advertised-read", "550MB"];
+        assert!(parse(removed.iter().map(OsString::from)).is_err());
+    }
+
+    #[test]
+    fn options_have_one_name_for_one_idea() {
+        for words in [
+            "endure sim:tiny-flash --span 75% --file-size 16MiB",
+            "age sim:tiny-flash --span 256MiB --random-span 16MiB --idle 10s",
+            "trim sim:tiny-flash --span 64MiB --bytes 4MiB",
+            "apps sim:tiny-flash --span 64MiB --consistency --writing-span 256MiB",
+            "recondition sim:tiny-flash --overwrite-max 64MiB --idle 1s",
+            "verify sim:tiny-flash --idle 1s",
+            "bench sim:tiny-flash --idle 1s",
+            "data sim:tiny-flash --idle 1s",
+        ] {
+            let typed = ["likenew"].into_iter().chain(words.split(' ')).map(OsString::from);
+            assert!(parse(typed).is_ok(), "{words}");
+        }
+        for words in [
+            "endure sim:tiny-flash --area 75%",
+            "age sim:tiny-flash --space 256MiB",
+            "age sim:tiny-flash --rest 10s",
+            "trim sim:tiny-flash --size 4MiB",
+            "recondition sim:tiny-flash --space 64MiB",
+            "verify sim:tiny-flash --rest 1s",
+            "bench sim:tiny-flash --interval 1s",
+        ] {
+            let typed = ["likenew"].into_iter().chain(words.split(' ')).map(OsString::from);
+            assert!(parse(typed).is_err(), "{words}");
+        }
     }
 
     #[test]

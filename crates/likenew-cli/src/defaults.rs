@@ -2,9 +2,11 @@
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
+use likenew_procedures::check::MetricName;
 use likenew_procedures::data::Test;
 use likenew_procedures::pattern::Pattern;
 
+use crate::arguments::SequentialRates;
 use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
@@ -77,6 +79,16 @@ pub(crate) fn tests(
         }
     };
     Ok(patterns.iter().enumerate().map(test).collect())
+}
+
+/// The rated sequential speeds in bytes a second: from the command line, otherwise a simulated drive's own.
+pub(crate) fn sequential_rates(
+    typed: &SequentialRates,
+    resolved_target: &ResolvedTarget,
+) -> Result<(Option<u64>, Option<u64>), Failure> {
+    let (read, write) = advertised_rates(resolved_target)?;
+    let typed = |metric| typed.bytes_per_s(metric);
+    Ok((typed(MetricName::SequentialRead).or(read), typed(MetricName::SequentialWrite).or(write)))
 }
 
 /// A simulated drive's rated sequential speeds, in bytes a second.

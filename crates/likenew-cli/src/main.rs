@@ -63,11 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows clap's message, and an example if the target is missing. An unknown command and what is no whole number have
-/// sentences of ours.
+/// Shows clap's message, and an example if the target is missing. An unknown command, an empty value and what is no
+/// whole number have sentences of ours.
 fn refuse(error: &clap::Error) -> ! {
     let command = std::env::args().nth(1);
     let ours = arguments::unknown_command(error, command.clone());
+    let ours = ours.or_else(|| arguments::nothing_typed(error));
     if let Some(sentence) = ours.or_else(|| arguments::not_a_whole_number(error)) {
         anstream::eprintln!("{}", wording::error(sentence));
         std::process::exit(error.exit_code());

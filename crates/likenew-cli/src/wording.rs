@@ -32,6 +32,14 @@ pub(crate) fn could_not_read(what: impl Display, error: impl Display) -> String 
     format!("could not read {what}: {error}")
 }
 
+/// `names`: all that the option takes, if they are few.
+pub(crate) fn nothing_typed(option: &str, names: &[String]) -> String {
+    match names {
+        [] => format!("nothing was typed for {option}"),
+        names => format!("nothing was typed for {option}; use {}", names.join(", ")),
+    }
+}
+
 pub(crate) fn option_takes_a_whole_number(option: &str, typed: &str) -> String {
     format!("{option} takes a whole number, not \"{typed}\"")
 }
@@ -113,6 +121,15 @@ pub(crate) fn range_backwards(range: &str) -> String {
 
 pub(crate) fn not_read_or_write(text: &str) -> String {
     format!("\"{text}\" is neither read nor write")
+}
+
+/// A metric of check that is not compared here.
+pub(crate) fn metric_is_not_used(metric: &str) -> String {
+    format!("{metric} is not used here, only by check and recondition; give read and write")
+}
+
+pub(crate) fn not_a_sequential_rate(text: &str) -> String {
+    format!("\"{text}\" is not a rated speed; write read=550MB/s and write=500MB/s")
 }
 
 pub(crate) fn unknown_engine(engine: &str) -> String {
@@ -558,10 +575,10 @@ pub(crate) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
     )
 }
 
-pub(crate) fn area_does_not_fit(area: u64, span: u64) -> String {
+pub(crate) fn file_does_not_fit(span: u64, file_size: u64) -> String {
     format!(
-        "the area has {}, and a --span of {} does not fit; give a smaller --span, or a larger target",
-        Size(area),
+        "a file of {} does not fit into the span of {}; give a smaller --file-size, or a larger --span",
+        Size(file_size),
         Size(span)
     )
 }
@@ -606,7 +623,7 @@ pub(crate) fn quick_needs_space(span: u64) -> String {
 }
 
 pub(crate) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
-    format!("{} is too little: twice --size and {} more is needed, or --no-worth", Size(bytes), Size(least))
+    format!("{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least))
 }
 
 pub(crate) fn only_for_snia(flag: &str) -> String {

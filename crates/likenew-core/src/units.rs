@@ -142,9 +142,15 @@ pub enum BadUnit {
     /// It is not a size.
     #[error("\"{0}\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)")]
     Size(String),
+    /// It is empty, and should be a size.
+    #[error("nothing was typed; write 4k or 1GiB (binary), or 500MB (decimal)")]
+    NoSize,
     /// It is not a duration.
     #[error("\"{0}\" is not a duration; write 500ms, 3s, 2min, 1h or 7d")]
     Duration(String),
+    /// It is empty, and should be a duration.
+    #[error("nothing was typed; write 500ms, 3s, 2min, 1h or 7d")]
+    NoDuration,
 }
 
 /// Reads `4k`, `1.5GiB`, `4096`, `1MB`. Letters alone and `…iB` are binary, `…B` is decimal.
@@ -152,7 +158,10 @@ pub enum BadUnit {
 /// # Errors
 /// Anything else, a negative or fractional number of bytes, or a size beyond 2⁶³ bytes.
 pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
-    let bad = || BadUnit::Size(text.to_owned());
+    let bad = || match text.trim() {
+        "" => BadUnit::NoSize,
+        _ => BadUnit::Size(text.to_owned()),
+    };
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "" | "B" => 1,
@@ -174,7 +183,10 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
 /// # Errors
 /// Anything else, a bare number other than 0, or a duration that is not a whole number of nanoseconds.
 pub fn parse_duration(text: &str) -> Result<Nanos, BadUnit> {
-    let bad = || BadUnit::Duration(text.to_owned());
+    let bad = || match text.trim() {
+        "" => BadUnit::NoDuration,
+        _ => BadUnit::Duration(text.to_owned()),
+    };
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit {
         "ns" => 1,
@@ -363,6 +375,9 @@ mod tests {
         for text in ["", "3", "s", "-1s", "3 fortnights", "0.1ns"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
+        let size = |text| parse_size(text).unwrap_err().to_string();
+        assert_eq!(size("4q"), "\"4q\" is not a size; write 4k or 1GiB (binary), or 500MB (decimal)");
+        assert_eq!(size(""), "nothing was typed; write 4k or 1GiB (binary), or 500MB (decimal)");
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub(crate) enum WorkloadError {
     NoTrim,
     #[error("{0}")]
     Region(String),
-    #[error("I/Os of {bytes} bytes are not a multiple of the target's block of {block} bytes")]
+    #[error(
+        "I/Os of {bytes} bytes are not a multiple of the target's block of {block} bytes; use {}",
+        bytes.next_multiple_of(*block)
+    )]
     NotInBlocks { bytes: u32, block: u32 },
     #[error("I/Os of {bytes} bytes do not divide the files of {boundary} bytes")]
     AcrossFiles { bytes: u32, boundary: u64 },

@@ -105,7 +105,7 @@ impl Site<'_> {
         let is_large =
             self.kind == Kind::Simulated && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
         Some(action.command(if hint.needs == Needs::Trim && is_large {
-            format!("{command} --space 1GiB")
+            format!("{command} --span 1GiB")
         } else {
             command
         }))

@@ -13,7 +13,7 @@ mod zone_layout;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -42,21 +42,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct AgeOptions {
     /// How the drive is aged.
     pub recipe: Recipe,
-    /// Bytes of the fill, of the overwrites after it, or of the small files; by default as many as the space
+    /// Bytes of the fill, of the overwrites after it, or of the small files; by default as many as the span
     /// has.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Bytes of address space to age, from the start of the drive; all of it by default.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
-    pub space: Option<u64>,
+    pub span: Option<u64>,
     /// Bytes of each file in a folder. Small files have sizes of their own.
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Bytes that random writes go over.
+    /// Bytes of address space for the random writes that are timed.
     #[serde(with = "size_text")]
-    pub span: u64,
+    pub random_span: u64,
     /// Time of the random writes of all passes together; they end earlier once they have written as many
-    /// bytes as the span has.
+    /// bytes as the random span has.
     #[serde(with = "duration_text")]
     pub time: Nanos,
     /// Queue depth of random I/Os.
@@ -65,7 +65,7 @@ pub struct AgeOptions {
     pub passes: u32,
     /// Idle time after which everything is measured once more; 0 for none.
     #[serde(with = "duration_text")]
-    pub rest: Nanos,
+    pub idle: Nanos,
     /// Whether deleting a small file also trims its space, on a target without a file system that does.
     pub trim: bool,
     /// Content of writes.
@@ -79,28 +79,28 @@ impl Default for AgeOptions {
         Self {
             recipe: Recipe::Fill,
             bytes: None,
-            space: None,
+            span: None,
             file_size: 1 << 30,
-            span: 8 << 30,
+            random_span: 8 << 30,
             time: Nanos::from_secs(180),
             depth: 3,
             passes: 5,
-            rest: Nanos::ZERO,
+            idle: Nanos::ZERO,
             trim: false,
             data: DataClass::Random,
         }
     }
 }
 
-/// Spans are multiples of this.
-pub const SPAN_STEP: u64 = 16 << 20;
-/// The zone of applications is one part in this many of the span.
+/// Random spans are multiples of this.
+pub const RANDOM_SPAN_STEP: u64 = 16 << 20;
+/// The zone of applications is one part in this many of the random span.
 const FILES_PART: u64 = 4;
 
 impl AgeOptions {
     /// Bytes of the zone of applications.
     fn files_bytes(&self) -> u64 {
-        self.span / FILES_PART
+        self.random_span / FILES_PART
     }
 }
 
@@ -123,28 +123,31 @@ impl Age {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn new(options: AgeOptions) -> Result<Self, String> {
-        let AgeOptions { passes, time, rest, span, depth, file_size, .. } = options;
+        let AgeOptions { passes, time, idle, random_span, depth, file_size, .. } = options;
         let day = Nanos::from_secs(86_400);
-        if span < SPAN_STEP || !span.is_multiple_of(SPAN_STEP) || span > 1 << 50 {
-            return Err(wording::span_has_wrong_size(span));
+        if random_span < RANDOM_SPAN_STEP
+            || !random_span.is_multiple_of(RANDOM_SPAN_STEP)
+            || random_span > 1 << 50
+        {
+            return Err(wording::random_span_has_wrong_size(random_span));
         }
         if !(1..=100).contains(&passes) {
             return Err(out_of_range("passes", passes, 1, 100));
         }
         if options.files_bytes() / u64::from(passes) < 1 << 20 {
-            return Err(wording::too_many_passes(passes, span));
+            return Err(wording::too_many_passes(passes, random_span));
         }
         if !(Nanos::from_millis(u64::from(passes))..=day).contains(&time) {
             return Err(out_of_range("time", time, format!("{passes}ms"), "24h"));
         }
-        if rest > Nanos(day.0 * 30) {
-            return Err(out_of_range("rest", rest, 0, "30d"));
+        if idle > Nanos(day.0 * 30) {
+            return Err(out_of_range("idle", idle, 0, "30d"));
         }
         if depth == 0 || u64::from(depth) > DEPTH_LIMIT {
             return Err(out_of_range("depth", depth, 1, DEPTH_LIMIT));
         }
         if file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", exact_size(file_size), "1MiB"));
+            return Err(not_a_multiple("file_size", file_size, 1 << 20));
         }
         if options.trim && options.recipe != Recipe::Churn {
             return Err(wording::recipe_deletes_nothing(options.recipe));
@@ -157,7 +160,7 @@ impl Age {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
         if let Some(bytes) = options.bytes {
-            aging::check_bytes(bytes, zones.space.end)?;
+            aging::check_bytes(bytes, zones.span.end)?;
         }
         if options.trim && !evidence.geometry.trims {
             return Err(wording::drive_ignores_trim());
@@ -165,9 +168,9 @@ impl Age {
         let mut workloads = phase::workloads(Phase::New, options, &zones);
         workloads.extend(aging::workloads(options, &zones));
         workloads.extend(phase::workloads(Phase::Used, options, &zones));
-        if self.has_rest() {
-            workloads.push(Workload::rest(options.rest));
-            workloads.extend(phase::workloads(Phase::Rested, options, &zones));
+        if self.has_idle() {
+            workloads.push(Workload::rest(options.idle));
+            workloads.extend(phase::workloads(Phase::AfterIdle, options, &zones));
         }
         for (index, workload) in workloads.iter_mut().enumerate() {
             workload.seed = evidence.plan.seed_of(index);
@@ -175,8 +178,8 @@ impl Age {
         Ok(workloads)
     }
 
-    fn has_rest(&self) -> bool {
-        self.options.rest > Nanos::ZERO
+    fn has_idle(&self) -> bool {
+        self.options.idle > Nanos::ZERO
     }
 
     /// Bytes of each file of a folder.
@@ -192,7 +195,7 @@ impl Procedure for Age {
 
     fn layout(&self) -> Layout {
         let file_bytes = self.file_bytes();
-        let files = self.options.space.map_or(1, |space| space / file_bytes);
+        let files = self.options.span.map_or(1, |span| span / file_bytes);
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes }
     }
 
@@ -221,7 +224,7 @@ impl Procedure for Age {
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
             let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
-            findings.tables.insert(name.into(), known.map(|of| of.row(self.has_rest())).collect());
+            findings.tables.insert(name.into(), known.map(|of| of.row(self.has_idle())).collect());
         }
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
         findings.tables.insert("intervals".into(), intervals.collect());
@@ -238,7 +241,7 @@ impl Procedure for Age {
 }
 
 impl Age {
-    /// The table of new and used; below it the rest, and what else is a problem or open.
+    /// The table of new and used; below it the idle time, and what else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|of| of.value(Phase::New).is_some());
         let rows = known.map(|of| wording::TableRow {
@@ -246,12 +249,12 @@ impl Age {
             unit: of.unit,
             new: of.value(Phase::New),
             used: of.value(Phase::Used),
-            rested: of.value(Phase::Rested),
+            after_idle: of.value(Phase::AfterIdle),
             interval: of.fall(Phase::Used).and_then(|fall| fall.interval),
             share: of.share_of_new(Phase::Used),
         });
         let rows: Vec<wording::TableRow> = rows.collect();
-        let table = wording::table(&rows, self.has_rest(), NOTICED_PERCENT);
+        let table = wording::table(&rows, self.has_idle(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);
         // The summary is the first answer, and the table shows the others.
         let in_table = ["sequential_write", "application_score", "random_read", "sequential_read"];

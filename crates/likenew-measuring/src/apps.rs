@@ -65,8 +65,8 @@ pub struct AppsOptions {
     pub minutes: f64,
     /// Bytes of address space to write for consistency, from the start of the drive; all of it by default.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
-    pub space: Option<u64>,
-    /// Bytes of each file, if that space is a folder's.
+    pub writing_span: Option<u64>,
+    /// Bytes of each file, if that span is a folder's.
     #[serde(with = "size_text")]
     pub file_size: u64,
     /// Applications outside of the library, in full.
@@ -86,7 +86,7 @@ impl Default for AppsOptions {
             data: DataClass::Random,
             consistency: false,
             minutes: 1.0,
-            space: None,
+            writing_span: None,
             file_size: 1 << 30,
             custom: Vec::new(),
         }
@@ -109,7 +109,7 @@ impl AppsOptions {
             return Err(out_of_range("scale", scale, "0.000001", 1000));
         }
         if !span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", exact_size(*span), "4MiB"));
+            return Err(not_a_multiple("span", *span, SPAN_STEP));
         }
         if !(SPAN_STEP..=SPAN_MAX).contains(span) {
             return Err(out_of_range("span", exact_size(*span), "4MiB", "1PiB"));
@@ -121,7 +121,7 @@ impl AppsOptions {
             return Err(out_of_range("minutes", minutes, "0.000001", 100));
         }
         if *file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", exact_size(*file_size), "1MiB"));
+            return Err(not_a_multiple("file_size", *file_size, 1 << 20));
         }
         Ok(())
     }
@@ -178,19 +178,19 @@ impl Apps {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
         }
-        let space = self.options.space.unwrap_or(geometry.capacity);
-        if space > geometry.capacity {
-            return Err(wording::space_too_large(Size(space), Size(geometry.capacity)));
+        let writing_span = self.options.writing_span.unwrap_or(geometry.capacity);
+        if writing_span > geometry.capacity {
+            return Err(wording::writing_span_too_large(Size(writing_span), Size(geometry.capacity)));
         }
-        let space = space - space % u64::from(geometry.block).max(4096);
-        if self.options.span > space {
-            return Err(span_too_large(Size(self.options.span), Size(space)));
+        let writing_span = writing_span - writing_span % u64::from(geometry.block).max(4096);
+        if self.options.span > writing_span {
+            return Err(span_too_large(self.options.span, writing_span, SPAN_STEP));
         }
         Ok(WorkloadPlan {
             options: &self.options,
             applications: &self.applications,
             geometry: geometry.clone(),
-            space,
+            writing_span,
         }
         .planned_workloads())
     }
@@ -202,11 +202,11 @@ impl Procedure for Apps {
     }
 
     fn layout(&self) -> Layout {
-        let AppsOptions { consistency, span, space, file_size, .. } = self.options;
+        let AppsOptions { consistency, span, writing_span, file_size, .. } = self.options;
         if !consistency {
             return Layout { files: 1, file_bytes: span };
         }
-        let files = space.map_or(1, |space| space / file_size);
+        let files = writing_span.map_or(1, |bytes| bytes / file_size);
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: file_size }
     }
 

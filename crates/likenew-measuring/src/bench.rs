@@ -61,9 +61,9 @@ pub struct BenchOptions {
     /// A pass ends after this time, or once it has moved as many bytes as the span has.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Rest before every pass.
+    /// Idle time before every pass.
     #[serde(with = "duration_text")]
-    pub interval: Nanos,
+    pub idle: Nanos,
     /// Content of writes.
     pub data: DataClass,
 }
@@ -79,7 +79,7 @@ impl Default for BenchOptions {
             precise: None,
             passes_max: Goal::PASSES_MAX as u32,
             time: Nanos::from_secs(5),
-            interval: Nanos::ZERO,
+            idle: Nanos::ZERO,
             data: DataClass::Random,
         }
     }
@@ -92,7 +92,7 @@ const UNSTEADY_RATIO: f64 = 1.25;
 /// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
 /// blocks.
 const COVERAGE_MIN: f64 = 0.99;
-/// Longest pass and longest rest, a day. Chosen: longer is a mistake.
+/// Longest pass and longest idle time, a day. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos(86_400_000_000_000);
 
 /// The procedure.
@@ -114,7 +114,7 @@ impl Bench {
     /// # Errors
     /// A sentence that names the option and what it may be.
     pub fn new(options: BenchOptions) -> Result<Self, String> {
-        let BenchOptions { passes, passes_max, time, interval, span, .. } = options;
+        let BenchOptions { passes, passes_max, time, idle, span, .. } = options;
         if !(1..=1000).contains(&passes) {
             return Err(out_of_range("passes", passes, 1, 1000));
         }
@@ -124,11 +124,11 @@ impl Bench {
         if !(Nanos::from_millis(1)..=DAY).contains(&time) {
             return Err(out_of_range("time", time, "1ms", "24h"));
         }
-        if interval > DAY {
-            return Err(out_of_range("interval", interval, "0s", "24h"));
+        if idle > DAY {
+            return Err(out_of_range("idle", idle, "0s", "24h"));
         }
         if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
-            return Err(not_a_multiple("span", exact_size(span), "8MiB"));
+            return Err(not_a_multiple("span", span, SPAN_MIN));
         }
         if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
             return Err(no_operation());
@@ -218,7 +218,7 @@ impl Procedure for Bench {
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if self.options.span > evidence.geometry.capacity {
-            return Err(span_too_large(Size(self.options.span), Size(evidence.geometry.capacity)));
+            return Err(span_too_large(self.options.span, evidence.geometry.capacity, SPAN_MIN));
         }
         if self.writes() && !evidence.geometry.writable {
             return Err(target_is_read_only());
@@ -228,13 +228,13 @@ impl Procedure for Bench {
         if done == 0 && evidence.geometry.writable {
             return run(prepare(span, span, self.options.data));
         }
-        let rested = evidence.segments.last().is_some_and(|segment| segment.workload.streams.is_empty());
+        let was_idle = evidence.segments.last().is_some_and(|segment| segment.workload.streams.is_empty());
         for (op, test) in self.tests() {
             let passes = self.passes(evidence, op, test);
             if !self.is_enough(&passes) {
-                let rest = self.options.interval > Nanos::ZERO && !rested;
-                return run(if rest {
-                    Workload::rest(self.options.interval)
+                let is_idle = self.options.idle > Nanos::ZERO && !was_idle;
+                return run(if is_idle {
+                    Workload::rest(self.options.idle)
                 } else {
                     self.pass(test, op, passes.len())
                 });
@@ -415,7 +415,7 @@ impl BenchOptions {
             add(true, "passes-max", self.passes_max.to_string());
         }
         add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.interval != usual.interval, "interval", exact_duration(self.interval));
+        add(self.idle != usual.idle, "idle", exact_duration(self.idle));
         add(self.data != usual.data, "data", self.data.to_string());
         arguments.join(" ")
     }

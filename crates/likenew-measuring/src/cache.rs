@@ -13,7 +13,7 @@ use likenew_core::drive::Kind;
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::quantity::{Rate, Size};
+use likenew_core::quantity::Rate;
 use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
@@ -124,17 +124,17 @@ impl Cache {
         }
         for Test { block, depth, .. } in tests {
             if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
-                return Err(not_a_power_of_two("block", exact_size(*block), "4KiB", "64MiB"));
+                return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
             }
             if !(1..=1024).contains(depth) {
                 return Err(out_of_range("depth", depth, 1, 1024));
             }
             if *span < *block || !span.is_multiple_of(*block) {
-                return Err(not_a_multiple("span", exact_size(*span), exact_size(*block)));
+                return Err(not_a_multiple("span", *span, *block));
             }
         }
         if *span == 0 || !span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", exact_size(*span), "1MiB"));
+            return Err(not_a_multiple("span", *span, SPAN_STEP));
         }
         if !(1..=1000).contains(passes) {
             return Err(out_of_range("passes", passes, 1, 1000));
@@ -164,7 +164,8 @@ impl Procedure for Cache {
         }
         let (span, capacity) = (self.options.span, evidence.geometry.capacity);
         if span > capacity {
-            return Err(span_too_large(Size(span), Size(capacity)));
+            let step = self.options.tests.iter().map(|test| test.block).fold(SPAN_STEP, u64::max);
+            return Err(span_too_large(span, capacity, step));
         }
         let workload_plan = WorkloadPlan::new(&self.options, evidence);
         Ok(workload_plan.workload(evidence).map_or(Step::Done, Step::Run))

@@ -84,7 +84,7 @@ pub struct DataOptions {
     pub time: Nanos,
     /// Idle time before each pass of a step.
     #[serde(with = "duration_text")]
-    pub interval: Nanos,
+    pub idle: Nanos,
     /// The rated speed of sequential reads, in bytes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_read_bytes_per_s: Option<u64>,
@@ -106,7 +106,7 @@ impl Default for DataOptions {
             span: 1 << 30,
             passes: 3,
             time: Nanos::from_secs(1),
-            interval: Nanos::ZERO,
+            idle: Nanos::ZERO,
             advertised_read_bytes_per_s: None,
             advertised_write_bytes_per_s: None,
             files: None,
@@ -126,15 +126,16 @@ impl DataOptions {
             }
         };
         let ops: Vec<String> = self.ops.iter().map(Op::to_string).collect();
-        let rate = |rate: Option<u64>| exact_rate(rate.unwrap_or_default());
         add(self.steps != usual.steps, "steps", self.steps.to_string());
         add(self.ops != usual.ops, "op", ops.join(","));
         add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
         add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.interval != usual.interval, "interval", exact_duration(self.interval));
-        let (read, write) = (self.advertised_read_bytes_per_s, self.advertised_write_bytes_per_s);
-        add(read.is_some() && !is_simulated, "advertised-read", rate(read));
-        add(write.is_some() && !is_simulated, "advertised-write", rate(write));
+        add(self.idle != usual.idle, "idle", exact_duration(self.idle));
+        let rates =
+            [("read", self.advertised_read_bytes_per_s), ("write", self.advertised_write_bytes_per_s)];
+        let rates = rates.map(|(metric, rate)| Some(format!("{metric}={}/s", exact_rate(rate?))));
+        let rates: Vec<String> = rates.into_iter().flatten().collect();
+        add(!rates.is_empty() && !is_simulated, "advertised", rates.join(","));
         add(self.passes != usual.passes, "passes", self.passes.to_string());
         arguments.join(" ")
     }
@@ -175,7 +176,7 @@ pub const PART_MIN: u64 = 1 << 20;
 const STEPS_MAX: u32 = 101;
 const BLOCK_MIN: u64 = 512;
 const BLOCK_MAX: u64 = 64 << 20;
-/// Longest pass and longest rest. Chosen: longer is a mistake.
+/// Longest pass and longest idle time. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
@@ -215,8 +216,8 @@ impl Data {
         if !(Nanos::from_millis(1)..=DAY).contains(&options.time) {
             return Err(out_of_range("time", options.time, "1ms", "24h"));
         }
-        if options.interval > DAY {
-            return Err(out_of_range("interval", options.interval, "0s", "24h"));
+        if options.idle > DAY {
+            return Err(out_of_range("idle", options.idle, "0s", "24h"));
         }
         if WorkloadPlan::new(&options).part() == 0 {
             let needed = u64::from(options.steps) * workload_plan::unit(&options);
@@ -266,7 +267,7 @@ fn check_tests(options: &DataOptions) -> Result<(), String> {
     }
     for Test { block, depth, .. } in tests {
         if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
-            return Err(not_a_power_of_two("block", exact_size(*block), BLOCK_MIN, "64MiB"));
+            return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
         }
         if !(1..=1024).contains(depth) {
             return Err(out_of_range("depth", depth, 1, 1024));
@@ -297,7 +298,7 @@ impl Procedure for Data {
         let workload_plan = WorkloadPlan::new(&self.options);
         let needed = workload_plan.part() * u64::from(self.options.steps);
         if needed > evidence.geometry.capacity {
-            return Err(span_too_large(Size(needed), Size(evidence.geometry.capacity)));
+            return Err(span_too_large(needed, evidence.geometry.capacity, PART_MIN));
         }
         Ok(workload_plan.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
     }

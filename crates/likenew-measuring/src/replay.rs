@@ -11,7 +11,6 @@ mod wording;
 
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::replay_spec::{ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
 use likenew_core::target::Geometry;
@@ -86,7 +85,7 @@ impl Replay {
         }
         match span {
             Some(span) if *span > geometry.capacity => {
-                Err(span_too_large(Size(*span), Size(geometry.capacity)))
+                Err(span_too_large(*span, geometry.capacity, LENGTH_MIN))
             }
             _ => Ok(()),
         }

@@ -67,7 +67,7 @@ impl Run {
             return Err(wording::no_workload());
         }
         if options.files == 0 || options.file_size == 0 || !options.file_size.is_multiple_of(4096) {
-            return Err(wording::wrong_files());
+            return Err(wording::wrong_files(options.file_size));
         }
         Ok(Self { options })
     }

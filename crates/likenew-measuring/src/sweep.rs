@@ -18,7 +18,6 @@ mod wording;
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 
 use likenew_procedure_support::options::options;
@@ -77,7 +76,7 @@ impl Sweep {
     fn check(&self, evidence: &Evidence) -> Result<(), String> {
         let geometry = &evidence.geometry;
         if self.options.span > geometry.capacity {
-            return Err(span_too_large(Size(self.options.span), Size(geometry.capacity)));
+            return Err(span_too_large(self.options.span, geometry.capacity, SPAN_STEP));
         }
         if !geometry.writable && self.options.ops.iter().any(|op| op.writes()) {
             return Err(target_is_read_only());

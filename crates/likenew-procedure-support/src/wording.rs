@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::ops::RangeInclusive;
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::RefusedIo;
@@ -9,6 +10,7 @@ use likenew_core::plan::Plan;
 use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
+use likenew_core::units::exact_size;
 
 /// The same text with a capital first letter, to begin a sentence with.
 pub fn capitalize(text: &str) -> String {
@@ -61,24 +63,55 @@ pub fn out_of_range(option: &str, value: impl Display, low: impl Display, high: 
     format!("{option} = {value} is out of range; use {low} to {high}")
 }
 
-/// The error of an option that has to be a multiple of something.
-pub fn not_a_multiple(option: &str, value: impl Display, unit: impl Display) -> String {
-    format!("{option} = {value} is not a multiple of {unit}")
+/// The error of a size that has to be a multiple of something.
+pub fn not_a_multiple(option: &str, value: u64, unit: u64) -> String {
+    format!(
+        "{option} = {} is not a multiple of {}; {}",
+        exact_size(value),
+        exact_size(unit),
+        use_nearest_multiple(value, unit, unit..=u64::MAX)
+    )
 }
 
-/// The error of a span that is larger than the target.
-pub fn span_too_large(span: Size, capacity: Size) -> String {
-    format!("the span of {span} exceeds the target's {capacity}; use a smaller --span")
+/// `use 8MiB, 16MiB …`: the sizes that work nearest to one that does not. They are multiples of `unit` within
+/// `limits`.
+pub fn use_nearest_multiple(value: u64, unit: u64, limits: RangeInclusive<u64>) -> String {
+    let (least, most) = (limits.start().next_multiple_of(unit), limits.end() - limits.end() % unit);
+    if most < least {
+        return "use a larger target".into();
+    }
+    let below = value - value % unit;
+    let above = below.saturating_add(unit);
+    match (limits.contains(&below), limits.contains(&above)) {
+        (true, true) => format!("use {} or {}", exact_size(below), exact_size(above)),
+        (true, false) => format!("use {}", exact_size(below)),
+        _ if value > most => format!("use {}", exact_size(most)),
+        _ if most - least < unit => format!("use {}", exact_size(least)),
+        _ => format!("use {}, {} …", exact_size(least), exact_size(least + unit)),
+    }
 }
 
-/// The error of an option that has to be a power of two.
-pub fn not_a_power_of_two(
-    option: &str,
-    value: impl Display,
-    low: impl Display,
-    high: impl Display,
-) -> String {
-    format!("{option} = {value} is not a power of two; use one from {low} to {high}")
+/// The error of a span that is larger than the target; what works is a multiple of `unit`.
+pub fn span_too_large(span: u64, capacity: u64, unit: u64) -> String {
+    let advice = match capacity - capacity % unit {
+        0 => "use a larger target".to_owned(),
+        most => format!("use a --span of at most {}", exact_size(most)),
+    };
+    format!("the span of {} exceeds the target's {}; {advice}", Size(span), Size(capacity))
+}
+
+/// The error of a size that has to be a power of two within limits.
+pub fn not_a_power_of_two(option: &str, value: u64, low: u64, high: u64) -> String {
+    let advice = match value {
+        _ if value < low => exact_size(low),
+        _ if value > high => exact_size(high),
+        _ => {
+            let above = value.next_power_of_two();
+            format!("{} or {}", exact_size(above / 2), exact_size(above))
+        }
+    };
+    let (value, low, high) = (exact_size(value), exact_size(low), exact_size(high));
+    format!("{option} = {value} is not a power of two from {low} to {high}; use {advice}")
 }
 
 /// The error of patterns that are missing or named twice.
@@ -99,6 +132,7 @@ pub fn no_operation() -> String {
 /// The error of a name that does not exist; the nearest one is offered where one is near, and all where none is.
 pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     match nearest(typed, known.iter().copied()) {
+        _ if typed.is_empty() => format!("nothing was typed for the {what}; use {}", known.join(", ")),
         Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"?"),
         None => format!("unknown {what} \"{typed}\"; use {}", known.join(", ")),
     }
@@ -368,14 +402,40 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_size_comes_with_those_that_work() {
+        const K: u64 = 1 << 10;
+        const M: u64 = 1 << 20;
+        let multiple = |value| not_a_multiple("span", value, 8 * M);
+        assert_eq!(multiple(4 * M), "span = 4MiB is not a multiple of 8MiB; use 8MiB, 16MiB …");
+        assert_eq!(multiple(12 * M), "span = 12MiB is not a multiple of 8MiB; use 8MiB or 16MiB");
+        assert_eq!(multiple(0), "span = 0 is not a multiple of 8MiB; use 8MiB, 16MiB …");
+        let within = |value| use_nearest_multiple(value, 16 * M, 16 * M..=64 * M);
+        assert_eq!(within(M), "use 16MiB, 32MiB …");
+        assert_eq!(within(63 * M), "use 48MiB or 64MiB");
+        assert_eq!(within(64 * M + 1), "use 64MiB");
+        assert_eq!(within(1 << 40), "use 64MiB");
+        assert_eq!(use_nearest_multiple(5, 16 * M, 16 * M..=17 * M), "use 16MiB");
+        assert_eq!(use_nearest_multiple(5, 512, 0..=K), "use 0 or 512");
+        assert_eq!(use_nearest_multiple(5, 16 * M, M..=2 * M), "use a larger target");
+        let power = |value| not_a_power_of_two("block", value, 4 * K, 64 * M);
+        assert_eq!(power(3 * K), "block = 3KiB is not a power of two from 4KiB to 64MiB; use 4KiB");
+        assert_eq!(power(6 * K), "block = 6KiB is not a power of two from 4KiB to 64MiB; use 4KiB or 8KiB");
+        assert_eq!(power(128 * M), "block = 128MiB is not a power of two from 4KiB to 64MiB; use 64MiB");
+        assert_eq!(
+            span_too_large(1 << 40, (1 << 30) + 5, 8 * M),
+            "the span of 1 TiB exceeds the target's 1 GiB; use a --span of at most 1GiB"
+        );
+        assert_eq!(
+            span_too_large(1 << 40, M, 8 * M),
+            "the span of 1 TiB exceeds the target's 1 MiB; use a larger target"
+        );
+    }
+
+    #[test]
     fn lists_are_read_aloud() {
         assert_eq!(
             answer_as_summary(&ended_early(3, 25)),
             "Completeness: the run ended after 3 of 25 steps."
-        );
-        assert_eq!(
-            not_a_power_of_two("block", "3KiB", "4KiB", "64MiB"),
-            "block = 3KiB is not a power of two; use one from 4KiB to 64MiB"
         );
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a", "b"]), "a and b");

@@ -47,6 +47,9 @@ const KEYS: [&str; 11] = [
 /// Numbers that count work, or are ratios: a row's unit does not apply to them.
 const COUNTS: [&str; 7] = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
 
+/// Texts that are identifiers of a fixed set, such as `slow_once`: a reader sees words.
+const IDENTIFIERS: [&str; 7] = ["data_lost", "finding", "level", "passes", "phase", "step", "word"];
+
 /// The end of a key whose numbers are rates of what the row's unit says.
 const PER_S: &str = "_per_s";
 
@@ -98,6 +101,9 @@ impl Column {
         let spelled = match row.get(&self.key) {
             None | Some(Value::Null) => return MISSING.into(),
             Some(Value::Bool(yes)) => return if *yes { "yes".into() } else { "no".into() },
+            Some(Value::String(text)) if IDENTIFIERS.contains(&self.key.as_str()) => {
+                return clean(&text.replace('_', " "));
+            }
             Some(Value::String(text)) => return clean(text),
             Some(Value::Number(number)) => self.spell(number.as_f64().unwrap_or(f64::NAN), row),
             Some(other) => return clean(&other.to_string()),
@@ -167,6 +173,13 @@ mod tests {
         let mut shown = vec![columns.iter().map(|column| column.heading.clone()).collect()];
         shown.extend(rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()));
         shown
+    }
+
+    #[test]
+    fn identifiers_are_shown_as_words_and_names_as_they_are() {
+        let rows = rows(json!([{"finding": "slow_once", "cause": "slc_cache", "test": "my_workload"}]));
+        let shown = [["finding", "cause", "test"], ["slow once", "slc_cache", "my_workload"]];
+        assert_eq!(cells_shown(&rows), shown);
     }
 
     #[test]

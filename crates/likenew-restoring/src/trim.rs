@@ -22,7 +22,7 @@ use trim_evidence::TrimEvidence;
 use workload_plan::WorkloadPlan;
 use worth::Worth;
 
-pub use trim_options::{HALF_STEP, SIZE_STEP, TrimOptions};
+pub use trim_options::{BYTES_STEP, HALF_STEP, TrimOptions};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {

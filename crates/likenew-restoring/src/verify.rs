@@ -23,6 +23,7 @@ use likenew_core::workload::{SAMPLES_MAX, Workload};
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
+use likenew_procedure_support::wording::span_too_large;
 use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
@@ -64,7 +65,7 @@ pub struct VerifyOptions {
     pub read_only: bool,
     /// Idle time between writing and reading.
     #[serde(with = "duration_text")]
-    pub rest: Nanos,
+    pub idle: Nanos,
     /// Largest size of the drive's cache: if less is written, reads may come from the cache alone.
     #[serde(with = "size_text")]
     pub cache: u64,
@@ -86,7 +87,7 @@ impl Default for VerifyOptions {
             quick: false,
             full: false,
             read_only: false,
-            rest: Nanos::ZERO,
+            idle: Nanos::ZERO,
             cache: 1 << 30,
         }
     }
@@ -150,7 +151,7 @@ impl Verify {
         let span = span.unwrap_or(geometry.capacity);
         let span = span - span % u64::from(geometry.block.max(512));
         if span > geometry.capacity {
-            return Err(wording::span_too_large(span, geometry.capacity));
+            return Err(span_too_large(span, geometry.capacity, geometry.block.max(512).into()));
         }
         if span < block {
             return Err(wording::span_too_small(span, block));

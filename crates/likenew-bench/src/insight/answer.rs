@@ -52,7 +52,8 @@ pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<PropertyResult>
 fn answer(row: Row) -> anyhow::Result<PropertyResult> {
     let Row { property, state, word, value, value_low, value_high, confidence_percent, bytes_written } = row;
     let statement = match (state.as_str(), word, value) {
-        ("found", Some(word), None) => StatedValue::Word(word),
+        // The simulator names the truth in words, the X-ray in identifiers.
+        ("found", Some(word), None) => StatedValue::Word(word.replace('_', " ")),
         ("found", None, Some(value)) => StatedValue::Number {
             value,
             low: value_low.with_context(|| format!("{property} has a number without an interval"))?,

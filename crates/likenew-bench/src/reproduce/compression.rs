@@ -83,8 +83,9 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
             let predictions = format!("Left out, because the catalog has no {DRIVE}.\n");
             return Ok(Section { simulated: vec![None; PUBLISHED_FIGURES.len()], note: "", predictions });
         };
-        let (span, area) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(256 << 20)));
-        let options = EndureOptions::Loop(LoopOptions { span, area, data, trim, ..LoopOptions::default() });
+        let (file_size, span) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(256 << 20)));
+        let options =
+            EndureOptions::Loop(LoopOptions { file_size, span, data, trim, ..LoopOptions::default() });
         sets.push(Set { name, findings: ask(&mut drive, "endure", toml::Table::try_from(options)?)? });
     }
     let fresh =

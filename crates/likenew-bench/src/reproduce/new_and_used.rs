@@ -193,10 +193,10 @@ fn age(lab: Lab, part: &str, recipe: &str, bytes: Option<u64>) -> anyhow::Result
     let mut drive = lab.open(part, NEW)?.context("the catalog has had this drive a moment ago")?;
     let mut options = toml::Table::new();
     options.insert("recipe".into(), recipe.into());
-    options.insert("span".into(), lab.pick("8GiB", "64MiB").into());
+    options.insert("random_span".into(), lab.pick("8GiB", "64MiB").into());
     options.insert("time".into(), lab.pick("180s", "2s").into());
     if lab.quick {
-        options.insert("space".into(), "256MiB".into());
+        options.insert("span".into(), "256MiB".into());
     }
     if let Some(bytes) = bytes {
         options.insert("bytes".into(), bytes.to_string().into());

@@ -26,7 +26,7 @@ const CHECK_PART: u64 = 4;
 /// What a check may write at least, in bytes, and the steps of that.
 const CHECK_BYTES_MIN: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
 /// Idle time after a step. Chosen: longer than firmware waits before it collects.
-const REST: Nanos = Nanos::from_secs(10);
+const IDLE: Nanos = Nanos::from_secs(10);
 
 /// What happened to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Case {
         let recondition = |spec: &Spec, step: Option<StepName>| {
             let asked = ReconditionOptions {
                 step,
-                rest: REST,
+                idle: IDLE,
                 free: (!free.is_empty()).then(|| Region::bytes(free.clone())),
                 check: check.clone(),
                 ..ReconditionOptions::default()

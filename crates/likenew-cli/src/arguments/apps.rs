@@ -13,16 +13,16 @@ pub(crate) struct Apps {
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) app: Vec<String>,
     /// Runs of each application; with --consistency per phase [default: 3, with --consistency 1]
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub(crate) passes: Option<u32>,
-    /// Share of each application's I/Os to replay [default: all, or what fits into the space]
-    #[arg(long, value_parser = number(1e-6, 1000.0))]
+    /// Share of each application's I/Os to replay [default: all, or what fits]
+    #[arg(long, value_parser = number(1e-6, 1000.0), value_name = "FACTOR")]
     pub(crate) scale: Option<f64>,
-    /// Address space that applications use [default: 4GiB, at most a quarter of the space]
+    /// Address space that applications use [default: 4GiB, at most a quarter of the target or of --writing-span]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
     /// Time limit of one application in one pass
-    #[arg(long, visible_alias = "runtime", default_value = "300s", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", default_value = "300s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Nanos,
     /// Keep the published think times, where an application has them
     #[arg(long)]
@@ -39,7 +39,7 @@ pub(crate) struct Apps {
     pub(crate) minutes: f64,
     /// Address space for the writing phases [default: all of it]
     #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]
-    pub(crate) space: Option<u64>,
+    pub(crate) writing_span: Option<u64>,
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use super::{RunArguments, TargetArguments, mix_of_reads, profile, text};
 #[command(next_help_heading = "Test")]
 pub(crate) struct Bench {
     /// Which tests to run
-    #[arg(long, default_value = "default", value_parser = profile)]
+    #[arg(long, default_value = "default", value_parser = profile, value_name = "NAME")]
     pub(crate) profile: Profile,
     /// Operations: read, write, mix:70 (70% reads) [default: read,write; read where the target is read-only]
     #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
@@ -25,20 +25,20 @@ pub(crate) struct Bench {
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
     /// Passes of each test
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_name = "N")]
     pub(crate) passes: u32,
     /// Instead, repeat short passes until the mean of each test is known this well, such as 2%
     #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
     pub(crate) precise: Option<PrecisionGoal>,
     /// At most this many passes of a test with --precise
-    #[arg(long, requires = "precise", default_value_t = 50)]
+    #[arg(long, requires = "precise", default_value_t = 50, value_name = "N")]
     pub(crate) passes_max: u32,
     /// Time limit of a pass; it also ends once it has moved as many bytes as the span holds
-    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Nanos,
     /// Idle time before each pass
-    #[arg(long, default_value = "0s", value_parser = parse_duration)]
-    pub(crate) interval: Nanos,
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
+    pub(crate) idle: Nanos,
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,

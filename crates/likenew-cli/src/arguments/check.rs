@@ -37,7 +37,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
     /// Random seed [default: 0 for simulated drives, a new one each time for real ones]
-    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]

@@ -11,7 +11,7 @@ use super::{RunArguments, TargetArguments, text};
 #[command(next_help_heading = "Test")]
 pub(crate) struct Fill {
     /// Number of files [default: as many as fill the free space, at most 1000]
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub(crate) files: Option<u32>,
     /// Size of each file [default: the free space divided by --files]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
@@ -20,7 +20,7 @@ pub(crate) struct Fill {
     #[arg(long, conflicts_with = "files")]
     pub(crate) one_file: bool,
     /// Parts of the one file [default: one per 16MiB, at most 1000]
-    #[arg(long, requires = "one_file")]
+    #[arg(long, requires = "one_file", value_name = "N")]
     pub(crate) parts: Option<u32>,
     /// Offset of the first file on a simulated drive
     #[arg(long, default_value = "0", value_parser = parse_size, value_name = "SIZE")]
@@ -35,13 +35,13 @@ pub(crate) struct Fill {
     #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
     /// Queue depth
-    #[arg(long, visible_alias = "iodepth", default_value_t = 4)]
+    #[arg(long, visible_alias = "iodepth", default_value_t = 4, value_name = "N")]
     pub(crate) depth: u32,
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Shortest wait that counts as a stall
-    #[arg(long, default_value = "100ms", value_parser = parse_duration)]
+    #[arg(long, default_value = "100ms", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) stall: Nanos,
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,

@@ -42,7 +42,7 @@ pub(crate) struct ImportTrace {
     /// The trace as text, gzip or Zstandard, or - for standard input
     pub(crate) file: PathBuf,
     /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
-    #[arg(long, value_name = "FORMAT", value_parser = text::<Format>)]
+    #[arg(long, value_name = "NAME", value_parser = text::<Format>)]
     pub(crate) format: Option<Format>,
     /// Which volume, if the trace holds several
     #[arg(long, value_name = "ID")]

@@ -4,7 +4,7 @@ use clap::Args;
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{RunArguments, TargetArguments, text};
+use super::{RunArguments, SequentialRates, TargetArguments, text};
 use crate::doublings::Doublings;
 
 #[derive(Debug, Args)]
@@ -26,20 +26,16 @@ pub(crate) struct Model {
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
     /// Start no new measurement after this time [default: 10min, in a folder 45s]
-    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
     /// Time limit of one measurement [default: 3s, in a folder 500ms]
-    #[arg(long, value_parser = parse_duration)]
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub(crate) visit: Option<Nanos>,
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
-    /// Rated sequential read speed in bytes a second, such as 550MB [default: a simulated drive's own]
-    #[arg(long, value_parser = parse_size, value_name = "RATE")]
-    pub(crate) advertised_read: Option<u64>,
-    /// Rated sequential write speed in bytes a second, such as 500MB [default: a simulated drive's own]
-    #[arg(long, value_parser = parse_size, value_name = "RATE")]
-    pub(crate) advertised_write: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rated: SequentialRates,
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]

@@ -21,17 +21,17 @@ pub(crate) struct Recondition {
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
     /// At most this many overwrite passes; stops earlier when a pass gains nothing
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_name = "N")]
     pub(crate) passes: u32,
     /// Idle time after a step, for the drive to finish it
-    #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "SPAN")]
-    pub(crate) rest: Nanos,
+    #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "TIME")]
+    pub(crate) idle: Nanos,
     /// Each check, before and after, writes at most this much [default: 2GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
     /// Overwrite at most this much free space [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) space: Option<u64>,
+    pub(crate) overwrite_max: Option<u64>,
     /// Limit of the rewriting rate, such as 50MB/s [default: as fast as the drive goes]
     #[arg(long, value_parser = rate, value_name = "SIZE/s")]
     pub(crate) rate: Option<u64>,

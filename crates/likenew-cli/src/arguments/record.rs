@@ -16,7 +16,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub(crate) out: PathBuf,
     /// Stop after this time, such as 8h [default: Ctrl-C]
-    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, help_heading = RUN)]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME", help_heading = RUN)]
     pub(crate) time: Option<Nanos>,
     /// Stop after this many bytes were read and written
     #[arg(long, value_parser = parse_size, value_name = "SIZE", help_heading = RUN)]

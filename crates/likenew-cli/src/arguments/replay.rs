@@ -18,26 +18,26 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: String,
     /// Its format, if it is not recognized
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
     /// Which volume, if the trace holds several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "ID")]
     pub(crate) volume: Option<String>,
     /// When I/Os start: dependent (after those that had ended before, plus think time), timed (as recorded), fast (as
     /// soon as possible)
-    #[arg(long, default_value = "dependent", value_parser = text::<ReplayMode>)]
+    #[arg(long, default_value = "dependent", value_parser = text::<ReplayMode>, value_name = "NAME")]
     pub(crate) mode: ReplayMode,
     /// Speed-up of the recorded times
-    #[arg(long, default_value_t = 1.0, value_parser = number(0.001, 1e6))]
+    #[arg(long, default_value_t = 1.0, value_parser = number(0.001, 1e6), value_name = "FACTOR")]
     pub(crate) speed: f64,
     /// Shorten pauses without I/O to this [default: keep them]
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub(crate) idle_max: Option<Nanos>,
     /// Largest queue depth
-    #[arg(long, visible_alias = "iodepth", default_value_t = 256)]
+    #[arg(long, visible_alias = "iodepth", default_value_t = 256, value_name = "N")]
     pub(crate) depth: u32,
     /// Where recorded addresses beyond the target go: modulo (wrap around) or scale (in proportion)
-    #[arg(long, default_value = "modulo", value_parser = text::<Fit>)]
+    #[arg(long, default_value = "modulo", value_parser = text::<Fit>, value_name = "NAME")]
     pub(crate) fit: Fit,
     /// Address space to use, from the start [default: all; in a folder what the trace reaches, at most 8GiB]
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
@@ -52,13 +52,13 @@ pub(crate) struct Replay {
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     /// Number of replays
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) passes: u32,
     /// Time limit of a replay
-    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
     /// Random seed
-    #[arg(long, default_value_t = 0, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: u64,
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]

@@ -13,7 +13,7 @@ pub(crate) struct Run {
     /// The target, if it is not the one that the plan names
     pub(crate) target: Option<String>,
     /// Random seed [default: the plan's]
-    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,

@@ -36,7 +36,7 @@ pub(crate) struct SimServe {
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "socket", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Simulated seconds per real second, from 0.001 to 1000
-    #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0))]
+    #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0), value_name = "FACTOR")]
     pub(crate) speed: f64,
     /// Refuse writes, TRIM and zeroing
     #[arg(long)]

@@ -17,7 +17,7 @@ pub(crate) struct Surface {
     #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "op", hide_short_help = true)]
     pub(crate) rwmixread: Option<Mix>,
     /// Points, evenly spaced over the address space [default: 100, fewer on small targets]
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub(crate) points: Option<u32>,
     /// Bytes moved sequentially at each point [default: 8MiB, less on small targets]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
@@ -26,7 +26,7 @@ pub(crate) struct Surface {
     #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
     /// Queue depth
-    #[arg(long, visible_alias = "iodepth", default_value_t = 2)]
+    #[arg(long, visible_alias = "iodepth", default_value_t = 2, value_name = "N")]
     pub(crate) depth: u32,
     /// Cover every byte, in as many pieces as there are points
     #[arg(long, conflicts_with_all = ["bytes", "time"])]
@@ -35,7 +35,7 @@ pub(crate) struct Surface {
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
     /// Number of single random accesses
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) probes: u32,
     /// Block size of the random accesses
     #[arg(long, default_value = "4KiB", value_parser = parse_size, value_name = "SIZE")]
@@ -44,10 +44,10 @@ pub(crate) struct Surface {
     #[arg(long, default_value = "256KiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) burst: u64,
     /// Repeated measurements of a slow region before it is reported, from 0 to 2
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_name = "N")]
     pub(crate) retests: u32,
     /// Time limit of a point; all random accesses together take at most ten times as long
-    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Nanos,
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]

@@ -15,7 +15,7 @@ use crate::doublings::Doublings;
 #[command(next_help_heading = "Test")]
 pub(crate) struct Sweep {
     /// Preset; the options below change parts of it
-    #[arg(long, default_value = "default", value_parser = preset)]
+    #[arg(long, default_value = "default", value_parser = preset, value_name = "NAME")]
     pub(crate) profile: Preset,
     /// Operations: read, write, mix:70 (70% reads) [preset default: read,write]
     #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
@@ -30,7 +30,7 @@ pub(crate) struct Sweep {
     #[arg(long, visible_alias = "bs", value_delimiter = ',', value_parser = text::<Doublings<Block>>, value_name = "SIZE,..")]
     pub(crate) block: Vec<Doublings<Block>>,
     /// Queue depths; 1..256 means every doubling [preset default: 1,4,32]
-    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "DEPTH,..")]
+    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "N,..")]
     pub(crate) depth: Vec<Doublings<u32>>,
     /// Data: random, zero, or what it compresses to, such as 0.5 for half [preset default: random]
     #[arg(long, value_delimiter = ',', value_parser = text::<DataClass>, value_name = "DATA,..")]
@@ -39,22 +39,22 @@ pub(crate) struct Sweep {
     #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
     /// Time limit of a combination in one pass [preset default: 300ms]
-    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
     /// Byte limit of a combination in one pass, at least twice its queue [preset default: 128MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
     /// Passes of each combination [preset default: 5]
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub(crate) passes: Option<u32>,
     /// Repeat each combination until its mean is known this well, such as 2%
     #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
     pub(crate) precise: Option<PrecisionGoal>,
     /// At most this many passes of a combination with --precise [default: 20]
-    #[arg(long, requires = "precise")]
+    #[arg(long, requires = "precise", value_name = "N")]
     pub(crate) passes_max: Option<u32>,
     /// Order of the combinations in each pass: shuffled or listed [preset default: shuffled]
-    #[arg(long, value_parser = text::<Order>)]
+    #[arg(long, value_parser = text::<Order>, value_name = "NAME")]
     pub(crate) order: Option<Order>,
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,

@@ -27,7 +27,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N")]
     pub(crate) probes: Option<u32>,
     /// Parts per pass
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_name = "N")]
     pub(crate) parts: u32,
     /// Size of the files in a folder [default: about 1GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
@@ -36,11 +36,11 @@ pub(crate) struct Verify {
     #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
     /// Queue depth
-    #[arg(long, visible_alias = "iodepth", default_value_t = 4)]
+    #[arg(long, visible_alias = "iodepth", default_value_t = 4, value_name = "N")]
     pub(crate) depth: u32,
     /// Idle time between writing and reading
-    #[arg(long, default_value = "0s", value_parser = parse_duration)]
-    pub(crate) rest: Nanos,
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
+    pub(crate) idle: Nanos,
     /// Largest cache the drive may have; less data than that proves nothing
     #[arg(long, default_value = "1GiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) cache: u64,

@@ -13,10 +13,10 @@ pub(crate) struct Watch {
     #[arg(value_name = "DRIVE")]
     pub(crate) drives: Vec<String>,
     /// Time between two readings of the counters, at least 10ms
-    #[arg(long, default_value = "1s", value_parser = parse_duration)]
+    #[arg(long, default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) interval: Nanos,
     /// Stop after this time [default: q or Ctrl-C]
-    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
     pub(crate) time: Option<Nanos>,
     /// Watch one interval, print it as a table and stop
     #[arg(long, conflicts_with = "time")]

@@ -29,15 +29,15 @@ pub(crate) fn run(command: Apps) -> Result<Exit, Failure> {
 fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let usable = resolved_target.usable_bytes()?;
     let defaults = AppsOptions::default();
-    let (space, file_size) = if command.consistency && resolved_target.is_folder() {
-        let space = command.space.unwrap_or(usable);
-        let each = space / FILES_USUAL;
+    let (writing_span, file_size) = if command.consistency && resolved_target.is_folder() {
+        let writing_span = command.writing_span.unwrap_or(usable);
+        let each = writing_span / FILES_USUAL;
         let file_size = (each - each % FILE_STEP).max(FILE_STEP);
-        (Some(space - space % file_size), file_size)
+        (Some(writing_span - writing_span % file_size), file_size)
     } else {
-        (command.space, defaults.file_size)
+        (command.writing_span, defaults.file_size)
     };
-    let there = space.unwrap_or(usable);
+    let there = writing_span.unwrap_or(usable);
     let (applications, custom) = applications(&command.app)?;
     let passes = command.passes.unwrap_or(if command.consistency { 1 } else { PASSES_USUAL });
     let options = options(&AppsOptions {
@@ -53,7 +53,7 @@ fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failur
         data: command.data,
         consistency: command.consistency,
         minutes: command.minutes,
-        space,
+        writing_span,
         file_size,
         custom,
     });

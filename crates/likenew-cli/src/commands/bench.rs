@@ -28,7 +28,7 @@ fn plan(command: &Bench, resolved_target: &ResolvedTarget) -> Result<Plan, Failu
         precise: command.precise,
         passes_max: command.passes_max,
         time: command.time,
-        interval: command.interval,
+        idle: command.idle,
         data: command.data,
     });
     Ok(command.target_arguments.plan_of("bench", options))

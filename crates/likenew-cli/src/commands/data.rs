@@ -59,7 +59,7 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
 }
 
 fn measurement(command: &Data, resolved_target: &ResolvedTarget) -> Result<DataOptions, Failure> {
-    let (read, write) = defaults::advertised_rates(resolved_target)?;
+    let (read, write) = defaults::sequential_rates(&command.rated, resolved_target)?;
     let mut options = DataOptions {
         steps: command.steps,
         ops: command.op.clone(),
@@ -67,9 +67,9 @@ fn measurement(command: &Data, resolved_target: &ResolvedTarget) -> Result<DataO
         span: SPAN_USUAL,
         passes: command.passes,
         time: command.time,
-        interval: command.interval,
-        advertised_read_bytes_per_s: command.advertised_read.or(read),
-        advertised_write_bytes_per_s: command.advertised_write.or(write),
+        idle: command.idle,
+        advertised_read_bytes_per_s: read,
+        advertised_write_bytes_per_s: write,
         files: None,
     };
     if command.scan_only {

@@ -3,8 +3,8 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::endure::EndureOptions;
 use likenew_procedures::endure::extent::Extent;
-use likenew_procedures::endure::loop_test::{LoopOptions, SPAN_MIN};
-use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
+use likenew_procedures::endure::loop_test::{FILE_SIZE_MIN, LoopOptions};
+use likenew_procedures::endure::snia_plan::{SPAN_UNIT, SniaOptions};
 
 use crate::access::Access;
 use crate::arguments::{Endure, EndureTest, Switch};
@@ -13,12 +13,12 @@ use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the span, so
 /// that there are enough loops to see a knee, and at least one in this many parts, so that a large drive does
 /// not loop forever.
-const SPAN_USUAL: u64 = 1000 << 20;
-const SPANS_MIN: u64 = 100;
-const SPANS_MAX: u64 = 256;
+const FILE_SIZE_USUAL: u64 = 1000 << 20;
+const FILES_MIN: u64 = 100;
+const FILES_MAX: u64 = 256;
 
 pub(crate) fn run(command: Endure) -> Result<Exit, Failure> {
     let request = Request::for_target(&command.target_arguments, Access::Write, &command.run_arguments);
@@ -45,10 +45,10 @@ fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Lo
         ("--threads", threads.is_some()),
     ];
     refuse_foreign(&snias, wording::only_for_snia)?;
-    let area = area(command, resolved_target)?;
-    let span = command.span.unwrap_or_else(|| default_span(area));
-    if area < span.max(SPAN_MIN) {
-        return Err(Failure::Usage(wording::area_does_not_fit(area, span.max(SPAN_MIN))));
+    let span = span(command, resolved_target)?;
+    let file_size = command.file_size.unwrap_or_else(|| default_file_size(span));
+    if span < file_size.max(FILE_SIZE_MIN) {
+        return Err(Failure::Usage(wording::file_does_not_fit(span, file_size.max(FILE_SIZE_MIN))));
     }
     let usual = LoopOptions::default();
     let typed = command.ops();
@@ -56,8 +56,8 @@ fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Lo
     Ok(LoopOptions {
         profile: command.profile.unwrap_or(usual.profile),
         ops,
-        span,
-        area: Some(area),
+        file_size,
+        span: Some(span),
         bytes: command.bytes,
         fills: command.fills,
         data: command.data.unwrap_or(usual.data),
@@ -67,20 +67,20 @@ fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Lo
 }
 
 fn snia(command: &Endure, resolved_target: &ResolvedTarget) -> Result<SniaOptions, Failure> {
-    let Endure { profile, span, bytes, fills, trim, time, .. } = command;
+    let Endure { profile, file_size, bytes, fills, trim, time, .. } = command;
     let loops = [
         ("--profile", profile.is_some()),
         ("--op", !command.ops().is_empty()),
-        ("--span", span.is_some()),
+        ("--file-size", file_size.is_some()),
         ("--bytes", bytes.is_some()),
         ("--fills", fills.is_some()),
         ("--trim", trim.is_some()),
         ("--time", time.is_some()),
     ];
     refuse_foreign(&loops, wording::only_for_loop)?;
-    let (area, usual) = (area(command, resolved_target)?, SniaOptions::default());
+    let (span, usual) = (span(command, resolved_target)?, SniaOptions::default());
     Ok(SniaOptions {
-        area: Some(area - area % AREA_UNIT),
+        span: Some(span - span % SPAN_UNIT),
         round: command.round.unwrap_or(usual.round),
         rounds: command.rounds,
         depth: command.depth.unwrap_or(usual.depth),
@@ -97,19 +97,19 @@ fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<
     }
 }
 
-/// Bytes of the area: from the command line, or all that may be used.
-fn area(command: &Endure, resolved_target: &ResolvedTarget) -> Result<u64, Failure> {
+/// The span: from the command line, or all that may be used.
+fn span(command: &Endure, resolved_target: &ResolvedTarget) -> Result<u64, Failure> {
     let usable = resolved_target.usable_bytes()?;
-    Ok(match command.area {
+    Ok(match command.span {
         Extent::Bytes(bytes) => bytes,
         Extent::Percent(percent) => (usable as f64 * percent / 100.0) as u64,
     })
 }
 
-/// The file of a loop for an area of this size.
-fn default_span(area: u64) -> u64 {
-    let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
-    (span - span % SPAN_MIN).max(SPAN_MIN)
+/// The file of a loop for a span of this size.
+fn default_file_size(span: u64) -> u64 {
+    let file_size = (span / FILES_MIN).min(FILE_SIZE_USUAL).max(span / FILES_MAX);
+    (file_size - file_size % FILE_SIZE_MIN).max(FILE_SIZE_MIN)
 }
 
 #[cfg(test)]
@@ -117,11 +117,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loops_file_suits_the_area() {
-        assert_eq!(default_span(120_034_123_776), 1000 << 20);
-        assert_eq!(default_span(1 << 30), 8 << 20);
-        assert_eq!(default_span(4 << 20), 8 << 20);
-        let large = default_span(2_000_398_934_016);
-        assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(SPAN_MIN), "{large}");
+    fn a_loops_file_suits_the_span() {
+        assert_eq!(default_file_size(120_034_123_776), 1000 << 20);
+        assert_eq!(default_file_size(1 << 30), 8 << 20);
+        assert_eq!(default_file_size(4 << 20), 8 << 20);
+        let large = default_file_size(2_000_398_934_016);
+        assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(FILE_SIZE_MIN), "{large}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(command: Model) -> Result<Exit, Failure> {
 
 fn plan(command: &Model, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let preset = ModelOptions::default();
-    let (read, write) = defaults::advertised_rates(resolved_target)?;
+    let (read, write) = defaults::sequential_rates(&command.rated, resolved_target)?;
     let options = options(&ModelOptions {
         ops: ops(command, resolved_target),
         depths: values(&command.depth, preset.depths),
@@ -32,8 +32,8 @@ fn plan(command: &Model, resolved_target: &ResolvedTarget) -> Result<Plan, Failu
         time: command.time,
         visit: command.visit,
         data: command.data,
-        advertised_read_bytes_per_s: command.advertised_read.or(read),
-        advertised_write_bytes_per_s: command.advertised_write.or(write),
+        advertised_read_bytes_per_s: read,
+        advertised_write_bytes_per_s: write,
     });
     Ok(command.target_arguments.plan_of("model", options))
 }

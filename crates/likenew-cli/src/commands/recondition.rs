@@ -42,7 +42,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
     let mut asked = ReconditionOptions {
         step: command.step,
         passes: command.passes,
-        rest: command.rest,
+        idle: command.idle,
         dry_run: command.dry_run,
         journal: command.journal.clone(),
         rate: command.rate,
@@ -51,15 +51,16 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
     };
     if let ResolvedTarget::Simulated(spec) = resolved_target {
         let free = spec.free(usable);
-        let free = free.start..free.end.min(free.start.saturating_add(command.space.unwrap_or(u64::MAX)));
+        let free =
+            free.start..free.end.min(free.start.saturating_add(command.overwrite_max.unwrap_or(u64::MAX)));
         if !free.is_empty() {
             in_scope(&mut check, free.end - free.start);
             asked.free = Some(Region::bytes(free));
         }
     } else if resolved_target.is_folder() {
-        let space = command.space.map_or(usable, |space| space.min(usable));
-        in_scope(&mut check, space);
-        asked.space = Some(space);
+        let most = command.overwrite_max.map_or(usable, |most| most.min(usable));
+        in_scope(&mut check, most);
+        asked.overwrite_max = Some(most);
     }
     if !command.dry_run
         && !add_references(

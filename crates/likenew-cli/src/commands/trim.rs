@@ -10,11 +10,11 @@ use crate::measure::{Request, measure, options};
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
 
-/// Default space of a folder for measuring the effect of TRIM, if there is room: it is written again and
+/// Default span of a folder for measuring the effect of TRIM, if there is room: it is written again and
 /// again.
-const SPACE_OF_FOLDER: u64 = 1 << 30;
-/// Most space used of a simulated drive, which already takes long to fill.
-const SPACE_OF_DRIVE: u64 = 64 << 30;
+const SPAN_OF_FOLDER: u64 = 1 << 30;
+/// Largest span of a simulated drive, which already takes long to fill.
+const SPAN_OF_DRIVE: u64 = 64 << 30;
 
 pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
     // A file or a device is only queried, which needs no permission to write.
@@ -25,12 +25,12 @@ pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
 fn plan(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let worth = !command.no_worth && resolved_target.is_writable();
     let options = options(&TrimOptions {
-        size: size(command),
+        bytes: bytes(command),
         wait: command.wait,
         probes: command.probes,
         raw: !command.no_raw,
         worth,
-        space: if worth { space(command, resolved_target)? } else { None },
+        span: if worth { span(command, resolved_target)? } else { None },
         time: command.time,
         depth: command.depth,
         passes: command.passes,
@@ -38,24 +38,24 @@ fn plan(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Plan, Failur
     Ok(command.target_arguments.plan_of("trim", options))
 }
 
-fn size(command: &Trim) -> u64 {
-    command.size.unwrap_or(TrimOptions::default().size)
+fn bytes(command: &Trim) -> u64 {
+    command.bytes.unwrap_or(TrimOptions::default().bytes)
 }
 
 /// From the command line; otherwise the default. A simulated drive that is used as a whole needs no number.
-fn space(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
+fn span(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
     let usable = resolved_target.usable_bytes()?;
     let (usual, step) =
-        (if resolved_target.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
+        (if resolved_target.is_folder() { SPAN_OF_FOLDER } else { SPAN_OF_DRIVE }, 2 * HALF_STEP);
     // The file that is read back needs space as well.
     let room = if resolved_target.is_folder() {
-        usable.saturating_sub(size(command).saturating_mul(2))
+        usable.saturating_sub(bytes(command).saturating_mul(2))
     } else {
         usable
     };
-    let least = |size: u64| (size - size % HALF_STEP).max(HALF_STEP).saturating_mul(2);
-    match command.space.or(command.size.filter(|_| resolved_target.is_folder()).map(least)) {
-        Some(space) => Ok(Some(space)),
+    let least = |bytes: u64| (bytes - bytes % HALF_STEP).max(HALF_STEP).saturating_mul(2);
+    match command.span.or(command.bytes.filter(|_| resolved_target.is_folder()).map(least)) {
+        Some(span) => Ok(Some(span)),
         None if !resolved_target.is_folder() && usable <= usual => Ok(None),
         None if room < step => Err(Failure::Usage(wording::trim_does_not_fit(usable, step))),
         None => Ok(Some(usual.min(room - room % step))),

@@ -61,7 +61,7 @@ fn plan(command: &Verify, resolved_target: &ResolvedTarget) -> Result<Plan, Fail
         quick: command.quick,
         full: command.full,
         read_only: command.read_only,
-        rest: command.rest,
+        idle: command.idle,
         cache: command.cache,
     });
     Ok(command.target_arguments.plan_of("verify", options))

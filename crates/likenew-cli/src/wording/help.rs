@@ -111,7 +111,7 @@ const EXAMPLES: [(&str, [&str; 3]); 27] = [
     (
         "endure",
         [
-            "likenew endure ~/data --area 25%",
+            "likenew endure ~/data --span 25%",
             "likenew endure sim:intel-x25-m-80gb --test snia-wsat",
             "likenew endure sim:tiny-flash --op write --fills 4",
         ],
@@ -120,8 +120,8 @@ const EXAMPLES: [(&str, [&str; 3]); 27] = [
         "age",
         [
             "likenew age sim:intel-x25-m-80gb",
-            "likenew age ~/data --recipe overwrite --space 20GiB",
-            "likenew age sim:tiny-flash --recipe churn --rest 10min",
+            "likenew age ~/data --recipe overwrite --span 20GiB",
+            "likenew age sim:tiny-flash --recipe churn --idle 10min",
         ],
     ),
     (

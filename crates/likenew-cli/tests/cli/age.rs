@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, names};
 
 const SMALL: [&str; 10] =
-    ["--space", "64MiB", "--span", "16MiB", "--passes", "2", "--time", "100ms", "--reserve", "64MiB"];
+    ["--span", "64MiB", "--random-span", "16MiB", "--passes", "2", "--time", "100ms", "--reserve", "64MiB"];
 
 fn age<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["age", target], &SMALL[..], more].concat()
@@ -51,7 +51,7 @@ fn a_simulated_drive_is_aged_unasked_and_says_what_new_was() {
     let sandbox = Sandbox::new();
     let age = |state: &str| {
         let drive = format!("sim:tiny-flash?state={state}");
-        let flags = ["--span", "64MiB", "--passes", "2", "--no-archive", "--json", "-"];
+        let flags = ["--random-span", "64MiB", "--passes", "2", "--no-archive", "--json", "-"];
         sandbox.run(&[&["age", &drive], &flags[..]].concat()).stdout()
     };
     let new = age("new");
@@ -74,11 +74,11 @@ fn what_can_not_be_aged_is_refused() {
     sandbox.run(&["age", "photo.raw", "--yes"]).code(3).says("nothing was changed");
     for (arguments, words) in [
         (&["age", "sim:tiny-flash", "--recipe", "rust"][..], "churn"),
-        (&["age", "sim:tiny-flash", "--span", "1GiB"], "--span"),
-        (&["age", "sim:tiny-flash", "--space", "2GiB"], "--space"),
+        (&["age", "sim:tiny-flash", "--random-span", "1GiB"], "--random-span"),
+        (&["age", "sim:tiny-flash", "--span", "2GiB"], "--span"),
         (&["age", "sim:tiny-flash", "--trim", "on"], "churn"),
         (&["age", "sim:tiny-flash", "--passes", "0"], "passes"),
-        (&["age", ".", "--space", "16MiB", "--yes"], "too little"),
+        (&["age", ".", "--span", "16MiB", "--yes"], "too little"),
     ] {
         sandbox.run(arguments).code(2).says(words);
     }

@@ -145,7 +145,8 @@ fn a_folder_is_played_in_and_left_as_it_was() {
     assert!(document["tables"]["applications"][0]["score"].as_f64().unwrap() > 0.0);
     assert_eq!(names(&sandbox.work()), ["photo.raw"]);
     // Hours of writes need a question, even when shortened.
-    let consistency = ["--consistency", "--minutes", "0.00001", "--space", "64MiB", "--reserve", "64MiB"];
+    let consistency =
+        ["--consistency", "--minutes", "0.00001", "--writing-span", "64MiB", "--reserve", "64MiB"];
     let refused = sandbox.run(&apps(".", &consistency));
     refused.code(3).says("wears flash and cannot be undone").says("Nothing was written");
     let agreed = sandbox.run(&apps(".", &[&consistency[..], &["--yes", "--json", "-"]].concat()));

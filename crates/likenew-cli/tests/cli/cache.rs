@@ -39,7 +39,7 @@ fn a_simulated_drive_answers_always_the_same_and_goes_on_to_the_byte() {
     assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(&document));
     assert_eq!(rows(&document, "null", "read").len(), 0, "the instrument costs nothing on a virtual clock");
     assert_eq!(ram(&document, "direct", "read"), [0.0, 0.0]);
-    assert_eq!(ram(&document, "second buffered", "read"), [100.0, 100.0]);
+    assert_eq!(ram(&document, "second_buffered", "read"), [100.0, 100.0]);
     let run = &sandbox.runs()[0];
     let file = run.join("segments.jsonl");
     let text = fs::read_to_string(&file).unwrap();
@@ -94,10 +94,10 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         all("direct", "read", 0.0..=0.5);
         all("direct", "write", 0.0..=0.5);
         // One in 32 random I/Os repeats an address.
-        all("buffered, flushed", "write", 0.0..=6.0);
-        all("first buffered", "read", 0.0..=6.0);
+        all("buffered_flushed", "write", 0.0..=6.0);
+        all("first_buffered", "read", 0.0..=6.0);
         // Other programs may take some of the memory.
-        all("second buffered", "read", 80.0..=100.0);
+        all("second_buffered", "read", 80.0..=100.0);
         // Other programs may cause early write-back.
         all("buffered", "write", 20.0..=100.0);
         assert_eq!(standing(&document, "direct_io").as_deref(), Some("good"));
@@ -109,7 +109,7 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
             );
         }
         let moved = |row: &Value| row["moved_bytes"].as_u64().unwrap();
-        let written: u64 = ["buffered", "buffered, flushed", "direct"]
+        let written: u64 = ["buffered", "buffered_flushed", "direct"]
             .iter()
             .flat_map(|level| rows(&document, level, "write"))
             .map(moved)
@@ -134,7 +134,7 @@ fn what_may_only_be_read_has_only_levels_of_reading() {
         assert!(levels.iter().all(|row| row["op"] == "read") && document["bytes_written"] == 0);
         assert!(ram(&document, "direct", "read").iter().all(|ram| *ram < 0.5), "{levels:?}");
         // Other programs may take some of the memory.
-        assert!(ram(&document, "second buffered", "read").iter().all(|ram| *ram > 80.0), "{levels:?}");
+        assert!(ram(&document, "second_buffered", "read").iter().all(|ram| *ram > 80.0), "{levels:?}");
     }
     assert_eq!(fs::read(&file).unwrap(), vec![7u8; 24 << 20]);
 }

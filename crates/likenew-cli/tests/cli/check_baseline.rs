@@ -142,7 +142,7 @@ fn files_that_have_lain_long_and_are_fast_are_not_written_again() {
     let sandbox = Sandbox::new();
     let Some(aged) = Aged::new(&sandbox, &["a", "b", "c", "d"]) else { return };
     let point = aged.point.to_str().unwrap();
-    let how = ["--step", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--rest", "0s", "--json", "-"];
+    let how = ["--step", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--idle", "0s", "--json", "-"];
     let document = sandbox.run(&[&["recondition", point], &how[..]].concat()).json();
     assert!(!document["summary"].as_str().unwrap().is_empty(), "{document:#}");
     // A file on the computer's own disk is as fast as a new one, or the first four show that rewriting

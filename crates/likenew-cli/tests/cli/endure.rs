@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 const LOOP: [&str; 11] = [
     "endure",
     "sim:tiny-flash",
-    "--area",
+    "--span",
     "64MiB",
     "--profile",
     "real",
@@ -22,7 +22,7 @@ const LATENCY: [&str; 10] = [
     "sim:tiny-flash",
     "--test",
     "snia-latency",
-    "--area",
+    "--span",
     "64MiB",
     "--round",
     "50ms",
@@ -69,11 +69,11 @@ fn flags_that_the_test_has_no_use_for_are_refused() {
         (&["--round", "1s"][..], "--round is for the tests of SNIA's"),
         (&["--test", "snia-iops", "--fills", "2"], "--fills is for --test loop"),
         (&["--test", "dance"], "dance"),
-        (&["--area", "120%"], "is not an extent"),
-        (&["--area", "1MiB"], "does not fit"),
-        (&["--area", "4GiB"], "--area"),
+        (&["--span", "120%"], "is not an extent"),
+        (&["--span", "1MiB"], "does not fit"),
+        (&["--span", "4GiB"], "--span"),
         (&["--fills", "2", "--bytes", "1GiB"], "cannot be used with"),
-        (&["--span", "1000"], "span"),
+        (&["--file-size", "1000"], "file_size"),
     ] {
         sandbox.run(&[&["endure", "sim:tiny-flash"], arguments].concat()).code(2).says(word);
     }

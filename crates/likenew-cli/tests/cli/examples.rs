@@ -18,7 +18,7 @@ const EXAMPLES: [(&str, &[&str]); 10] = [
             "peak",
             "--op",
             "write",
-            "--span",
+            "--file-size",
             "16MiB",
             "--trim",
             "off",

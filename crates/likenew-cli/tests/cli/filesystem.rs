@@ -104,7 +104,7 @@ fn what_a_command_writes_is_reported_before_and_kept_to() {
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let small = ["--reserve", "1MiB", "--no-archive", "--json", "-"];
     for (command, most) in [
-        (&["trim", ext4.path(), "--size", "4MiB", "--wait", "100ms"][..], 96 << 20),
+        (&["trim", ext4.path(), "--bytes", "4MiB", "--wait", "100ms"][..], 96 << 20),
         (&["bench", ext4.path(), "--span", "8MiB", "--passes", "1", "--time", "100ms"], 80 << 20),
         (&["fill", ext4.path(), "--files", "3", "--file-size", "1MiB"], 3 << 20),
     ] {

@@ -145,7 +145,7 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     let promised = ["--advertised", "write=140MB/s,sustained_write=140MB/s"];
     let folder = photos.to_str().unwrap();
     let asked = [
-        &[folder, "--yes", "--no-archive", "--passes", "4", "--rest", "1s", "--bytes", "512MiB"],
+        &[folder, "--yes", "--no-archive", "--passes", "4", "--idle", "1s", "--bytes", "512MiB"],
         &promised[..],
     ];
     let document = recondition(&sandbox, &asked.concat()).json();
@@ -174,7 +174,7 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     fs::write(&image, &bytes).unwrap();
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(640 << 20).unwrap();
     let Some(device) = Attached::to(&image) else { return };
-    let discard = ["recondition", &device.0, "--step", "discard", "--bytes", "128MiB", "--rest", "1s"];
+    let discard = ["recondition", &device.0, "--step", "discard", "--bytes", "128MiB", "--idle", "1s"];
     sandbox.run(&discard).code(3).says("--consent");
     sandbox
         .run(&[&discard[..], &["--consent", "another"]].concat())

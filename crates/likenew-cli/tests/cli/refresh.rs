@@ -52,7 +52,7 @@ fn a_device_keeps_its_data_through(step: &str) {
     let Some(attached) = Mounted::attach(&sandbox, &serving.uri, &["--direct-io=on"]) else { return };
     let (device, id) = (attached.device().to_owned(), sandbox.work().join("drive"));
     let id = id.to_str().unwrap();
-    let asked = ["recondition", &device, "--step", step, "--rest", "1s"];
+    let asked = ["recondition", &device, "--step", step, "--idle", "1s"];
     sandbox.run(&asked).code(3).says("Nothing is lost").says("--consent");
     sandbox
         .run(&[&asked[..], &["--consent", "another"]].concat())
@@ -162,7 +162,7 @@ fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
         "discard-unused",
         "--bytes",
         "128MiB",
-        "--rest",
+        "--idle",
         "1s",
     ];
     sandbox.run(&asked).code(3).says("398 MiB of").says("No partition is touched").says("--consent");
@@ -202,7 +202,7 @@ fn a_file_system_is_whole_after_its_device_was_rewritten_and_killed() {
     drop(mount);
     let before = fs::read(&image).unwrap();
     let id = image.to_str().unwrap();
-    let asked = ["recondition", &device.0, "--step", "rewrite", "--rest", "1s", "--consent", id];
+    let asked = ["recondition", &device.0, "--step", "rewrite", "--idle", "1s", "--consent", id];
     let journal = sandbox.work().join("the journal");
     let journalled = ["--journal", "the journal", "--json", "-"];
     let slowly = [&asked[..], &["--rate", "4MB/s"], &journalled[..2]].concat();
@@ -241,11 +241,11 @@ fn all_files_of_a_folder_are_rewritten_in_place_and_stay_as_they_were() {
     let small = [
         "--bytes",
         "128MiB",
-        "--space",
+        "--overwrite-max",
         "64MiB",
         "--passes",
         "1",
-        "--rest",
+        "--idle",
         "1s",
         "--yes",
         "--reserve",

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{CommandOutput, Sandbox, names};
 
 const QUICK: [&str; 9] =
-    ["--size", "4MiB", "--wait", "3s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
+    ["--bytes", "4MiB", "--wait", "3s", "--probes", "64", "--no-worth", "--reserve", "1MiB"];
 
 /// A file system on a loop device, mounted for as long as this lives.
 struct Mounted {
@@ -170,10 +170,10 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         says(&document, "sending", "asked for this range");
         says(
             &document,
-            "read back",
+            "read_back",
             "before: 8 MiB as written; after: 4 MiB zeros; kept beside it: 4 MiB as written",
         );
-        assert_eq!(step(&document, "read back")["decisive"], true);
+        assert_eq!(step(&document, "read_back")["decisive"], true);
         says(&document, "accounting", "the file below");
         assert!(document["answers"].to_string().contains("mounted without discard"), "{document:#}");
         assert_eq!(document["bytes_written"], 8 << 20);
@@ -193,7 +193,7 @@ fn a_mount_with_discard_is_waited_for() {
         let document = mounted.trim(&sandbox, &[]).code(0).json();
         assert_eq!(standing(&document, "trim"), Some("good"), "{kind}: {document:#}");
         says(&document, "sending", "by the file system itself");
-        says(&document, "read back", "after: 4 MiB zeros");
+        says(&document, "read_back", "after: 4 MiB zeros");
     }
 }
 
@@ -201,7 +201,7 @@ fn a_mount_with_discard_is_waited_for() {
 fn what_trim_is_worth_is_measured_in_a_folder_and_its_run_is_judged_again() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
-    let quick = ["--size", "1MiB", "--wait", "1s", "--reserve", "1MiB", "--space", "32MiB", "--time", "50ms"];
+    let quick = ["--bytes", "1MiB", "--wait", "1s", "--reserve", "1MiB", "--span", "32MiB", "--time", "50ms"];
     let flags = [&["trim", mounted.path(), "--passes", "2", "--json", "-"], &quick[..]].concat();
     let ran = sandbox.run(&flags);
     let document = ran.code(0).json();
@@ -222,7 +222,7 @@ fn without_raw_reads_the_counters_have_to_do() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
     let document = mounted.trim(&sandbox, &["--no-raw"]).code(0).json();
-    says(&document, "read back", "switched off (--no-raw)");
+    says(&document, "read_back", "switched off (--no-raw)");
     says(&document, "sending", "accepted");
     // For a loop device, the blocks of its file show it.
     assert_eq!(step(&document, "accounting")["answer"], "yes");
@@ -237,8 +237,8 @@ fn what_takes_discards_and_drops_them_stays_silent() {
     assert_eq!(standing(&document, "trim"), Some("unknown"), "{document:#}");
     says(&document, "capability", "yes");
     says(&document, "sending", "accepted");
-    says(&document, "read back", "after the wait: 4 MiB as written");
-    assert_eq!(step(&document, "read back")["decisive"], false);
+    says(&document, "read_back", "after the wait: 4 MiB as written");
+    assert_eq!(step(&document, "read_back")["decisive"], false);
 }
 
 #[test]
@@ -262,14 +262,14 @@ fn btrfs_and_memory_are_refused_with_what_to_do_instead() {
     if let Some(mounted) = Mounted::new(&sandbox, "btrfs", "rw", &Below::Image) {
         let document = mounted.trim(&sandbox, &[]).code(0).json();
         assert_eq!(standing(&document, "trim"), Some("unknown"));
-        says(&document, "read back", "make an ext4 or xfs");
+        says(&document, "read_back", "make an ext4 or xfs");
     }
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
     let document = sandbox
         .run(&[&["trim", memory.path().to_str().unwrap(), "--json", "-"], &QUICK[..]].concat())
         .code(0)
         .json();
-    says(&document, "read back", "this is memory");
+    says(&document, "read_back", "this is memory");
 }
 
 #[test]
@@ -285,9 +285,9 @@ fn a_device_is_only_inspected() {
 const SIMULATED: [&str; 12] = [
     "trim",
     "sim:tiny-flash?data=on",
-    "--size",
+    "--bytes",
     "1MiB",
-    "--space",
+    "--span",
     "64MiB",
     "--time",
     "100ms",
@@ -345,6 +345,6 @@ fn a_plan_is_only_printed_when_that_is_asked() {
     let ran = sandbox.run(&["trim", "sim:tiny-flash", "--no-worth", "--no-raw", "--plan"]);
     ran.code(0).says("procedure = \"trim\"").says("raw = false").says("worth = false");
     assert!(sandbox.runs().is_empty());
-    sandbox.run(&["trim", "sim:tiny-flash", "--size", "5k"]).code(2).says("from 1MiB to 64GiB");
-    sandbox.run(&["trim", "sim:tiny-flash", "--space", "2GiB"]).code(2).says("does not fit");
+    sandbox.run(&["trim", "sim:tiny-flash", "--bytes", "5k"]).code(2).says("from 1MiB to 64GiB");
+    sandbox.run(&["trim", "sim:tiny-flash", "--span", "2GiB"]).code(2).says("does not fit");
 }

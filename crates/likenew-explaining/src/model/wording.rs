@@ -8,7 +8,7 @@ use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, with_ra
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::capitalize;
+use likenew_procedure_support::wording::{capitalize, not_a_power_of_two, use_nearest_multiple};
 
 use super::form::Form;
 use super::point::Curve;
@@ -340,7 +340,7 @@ pub(super) fn write_cache(bursts: &CacheBursts) -> Answer {
     let answer = Answer::info(id, question, text)
         .estimate(bursts.bytes, bursts.bytes_low, bursts.bytes_high, "bytes")
         .with_evidence(format!(
-            "After a rest, {} writes of {} were at least {} as fast as those that followed.",
+            "After idling, {} writes of {} were at least {} as fast as those that followed.",
             Number(bursts.writes.round()),
             Size(bursts.block),
             bursts.faster
@@ -521,7 +521,7 @@ pub(super) fn depths_out_of_range(count: usize, deepest: u32) -> String {
 }
 
 pub(super) fn longest_out_of_range(bytes: u64) -> String {
-    format!("longest: {} is not a power of two between 1MiB and 1TiB", exact_size(bytes))
+    not_a_power_of_two("longest", bytes, 1 << 20, 1 << 40)
 }
 
 pub(super) fn too_few_bytes(least: u64) -> String {
@@ -534,10 +534,11 @@ pub(super) fn time_out_of_range(setting: &str, time: Nanos) -> String {
 
 pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String {
     format!(
-        "span: {} is not a multiple of {} between 1MiB and the drive's {}",
+        "span: {} is not a multiple of {} between 1MiB and the drive's {}; {}",
         exact_size(span),
         exact_size(block),
-        exact_size(capacity)
+        exact_size(capacity),
+        use_nearest_multiple(span, block, 1 << 20..=capacity)
     )
 }
 
@@ -555,7 +556,7 @@ pub(super) fn residuals_title(op: Op) -> String {
 
 pub(super) const DEPTHS_TITLE: &str = "Requests a second by queue depth, measured and fitted";
 pub(super) const ZONES_TITLE: &str = "Rate by address";
-pub(super) const BURSTS_TITLE: &str = "Random writes after a rest";
+pub(super) const BURSTS_TITLE: &str = "Random writes after idling";
 
 #[cfg(test)]
 mod tests {

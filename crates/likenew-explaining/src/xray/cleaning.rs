@@ -45,7 +45,7 @@ impl Experiment for CleaningExperiment {
 
     fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
         let has_failed = context.segments.iter().any(|segment| segment.errors() > 0);
-        if context.inferences.word(Key::Medium) != Some("shingled disk") || has_failed {
+        if context.inferences.word(Key::Medium) != Some("shingled_disk") || has_failed {
             return None;
         }
         let block = context.block().max(4096);

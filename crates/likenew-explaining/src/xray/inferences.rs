@@ -71,7 +71,7 @@ impl InferredProperties {
         self.properties.iter().find(|property| property.key == key).and_then(Property::value)
     }
 
-    /// Whether the medium is this one: `disk`, `shingled disk`, `flash` or `virtual`.
+    /// Whether the medium is this one: `disk`, `shingled_disk`, `flash` or `virtual`.
     pub(super) fn is(&self, medium: &str) -> bool {
         self.word(Key::Medium) == Some(medium)
     }

@@ -113,7 +113,7 @@ fn disk(seeks: &Reason, pieces: Option<&Pieces>) -> Property {
     match pieces {
         None => Property::word(Key::Medium, "disk", 0.85, seeks).caveat(wording::shingles_untested()),
         Some(pieces) if pieces.has_moved() => {
-            Property::word(Key::Medium, "shingled disk", 0.99, pieces.reason(seeks, wording::moved_blocks))
+            Property::word(Key::Medium, "shingled_disk", 0.99, pieces.reason(seeks, wording::moved_blocks))
         }
         Some(pieces) if pieces.has_stayed() => {
             Property::word(Key::Medium, "disk", 0.99, pieces.reason(seeks, wording::kept_blocks))

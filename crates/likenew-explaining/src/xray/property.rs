@@ -8,7 +8,7 @@ use super::reason::Reason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Key {
-    /// `disk`, `shingled disk`, `flash` or `virtual`.
+    /// `disk`, `shingled_disk`, `flash` or `virtual`.
     Medium,
     /// The family of the translation layer: `page`, `hybrid` (log blocks beside a map of blocks) or `block`.
     Mapping,
@@ -92,7 +92,7 @@ impl Key {
             Some("virtual") => everywhere || self == Self::TokenBucketIos,
             // No hard disk compresses.
             Some("disk") => matches!(self, Self::Medium | Self::Trim | Self::WriteBufferBytes),
-            Some("shingled disk") => {
+            Some("shingled_disk") => {
                 matches!(self, Self::Medium | Self::Trim | Self::WriteBufferBytes | Self::IdleCollectionNs)
             }
             _ => true,

@@ -811,7 +811,7 @@ fn question(key: Key) -> &'static str {
 fn word(key: Key, word: &'static str) -> &'static str {
     match (key, word) {
         (Key::Medium, "disk") => "hard disk",
-        (Key::Medium, "shingled disk") => "shingled hard disk",
+        (Key::Medium, "shingled_disk") => "shingled hard disk",
         (Key::Medium, "virtual") => "virtual disk",
         (Key::Mapping, "page") => "page-mapped",
         (Key::Mapping, "block") => "block-mapped",
@@ -877,7 +877,7 @@ fn question_of(property: &Property, is_disk: bool) -> &'static str {
 /// Whether the medium was found to be a hard disk.
 pub(super) fn is_disk(properties: &[Property]) -> bool {
     let medium = properties.iter().find(|property| property.key == Key::Medium);
-    medium.is_some_and(|medium| matches!(medium.state, State::Word("disk" | "shingled disk")))
+    medium.is_some_and(|medium| matches!(medium.state, State::Word("disk" | "shingled_disk")))
 }
 
 /// The answer about a property, and what would decide it.

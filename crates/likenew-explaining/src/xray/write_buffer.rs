@@ -60,7 +60,7 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
 }
 
 fn is_disk(context: &ExperimentContext<'_>) -> bool {
-    context.inferences.is("disk") || context.inferences.is("shingled disk")
+    context.inferences.is("disk") || context.inferences.is("shingled_disk")
 }
 
 /// Whether it is known how to keep the flash busy with merges.

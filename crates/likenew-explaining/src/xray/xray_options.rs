@@ -1,6 +1,5 @@
 //! The settings of an X-ray, and which of them make sense.
 
-use likenew_core::quantity::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::size_text;
 use likenew_procedure_support::wording::span_too_large;
@@ -61,7 +60,7 @@ impl XrayOptions {
         let capacity = geometry.capacity - geometry.capacity % (1 << 20);
         let span = self.span.unwrap_or(capacity);
         if span > geometry.capacity {
-            return Err(span_too_large(Size(span), Size(geometry.capacity)));
+            return Err(span_too_large(span, geometry.capacity, 1 << 20));
         }
         if span < Self::SPAN_LEAST {
             return Err(wording::span_too_short(span, Self::SPAN_LEAST));

@@ -5,7 +5,6 @@ use std::ops::Range;
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::quantity;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
@@ -23,36 +22,36 @@ pub(super) const AGING: &str = "aging";
 const FILE_SIZES: &str = "4KiB:50,8KiB:20,16KiB:15,32KiB:10,64KiB:5";
 /// Largest small file, and the length of a folder's files.
 pub const FILE_BYTES: u32 = 64 << 10;
-/// File-system metadata: a thousandth of the space, rewritten by Zipf's law (assumed).
+/// File-system metadata: a thousandth of the span, rewritten by Zipf's law (assumed).
 const METADATA_PART: u64 = 1000;
 const METADATA_THETA: f64 = 1.0;
 
 const PAGE: u32 = 4096;
 const FILL_DEPTH: u32 = 4;
 const OVERWRITE_DEPTH: u32 = 32;
-/// A pass over the space is split into this many workloads, so that progress shows and a stop takes effect …
+/// A pass over the span is split into this many workloads, so that progress shows and a stop takes effect …
 const PARTS: u64 = 16;
 /// … but a long aging in no more than this.
 const PARTS_MAX: u64 = 512;
 
 /// Every workload that ages the drive, in the order they run.
 pub(super) fn workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
-    let space = zones.space.end;
-    let bytes = options.bytes.unwrap_or(space);
+    let span = zones.span.end;
+    let bytes = options.bytes.unwrap_or(span);
     match options.recipe {
-        Recipe::Fill => fill("fill", options, zones, &zones.space, bytes),
+        Recipe::Fill => fill("fill", options, zones, &zones.span, bytes),
         Recipe::Overwrite => {
-            let mut workloads = fill("fill", options, zones, &zones.space, space);
-            let each = part_bytes(bytes, space, u64::from(PAGE));
+            let mut workloads = fill("fill", options, zones, &zones.span, span);
+            let each = part_bytes(bytes, span, u64::from(PAGE));
             workloads.extend(parts(bytes, each).enumerate().map(|(index, bytes)| {
-                let place = AccessPattern::Random(region(&zones.space));
+                let place = AccessPattern::Random(region(&zones.span));
                 let stream = Stream::closed(write(), PAGE, place, OVERWRITE_DEPTH, options.data);
                 Workload::new(format!("{AGING}: overwrite {}", index + 1), Until::bytes(bytes), vec![stream])
             }));
             workloads
         }
         Recipe::Churn => {
-            let old = zones.space.start..zones.free.start;
+            let old = zones.span.start..zones.free.start;
             let mut workloads = fill("old files", options, zones, &old, old.end);
             workloads.extend(churn(options, zones, bytes));
             workloads
@@ -91,7 +90,7 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
     let deletes = zones.is_folder || options.trim;
     let slots = (zones.free.end - zones.free.start) / u64::from(FILE_BYTES);
     // Half of the files of a full zone per round: some are chosen twice, so that about four in ten go.
-    let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.space.end / PARTS };
+    let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.span.end / PARTS };
     let each = usual.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
     let mut workloads = Vec::new();
     for (round, bytes) in parts(bytes, each).enumerate() {
@@ -114,24 +113,23 @@ fn small_files(sizes: &Size, zones: &ZoneLayout, data: DataClass) -> Vec<Stream>
     let arrival = Arrival::Closed { depth: 1 };
     let mut streams = vec![Stream { op: write(), size: sizes.clone(), pattern, arrival, data }];
     if !zones.is_folder {
-        let pages = round_down(zones.space.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
+        let pages = round_down(zones.span.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
         let place = AccessPattern::Zipf { region: region(&(0..pages)), theta: METADATA_THETA };
         streams.push(Stream::closed(write(), PAGE, place, 1, data));
     }
     streams
 }
 
-/// Bytes that every recipe writes by default, and the range allowed: up to a thousand times the space.
+/// Bytes that every recipe writes by default, and the range allowed: up to a thousand times the span.
 ///
 /// # Errors
 /// A sentence with the allowed range.
-pub(super) fn check_bytes(bytes: u64, space: u64) -> Result<(), String> {
-    let most = space.saturating_mul(1000);
+pub(super) fn check_bytes(bytes: u64, span: u64) -> Result<(), String> {
+    let most = span.saturating_mul(1000);
     if (u64::from(FILE_BYTES)..=most).contains(&bytes) && bytes.is_multiple_of(u64::from(PAGE)) {
         return Ok(());
     }
-    let least = quantity::Size(u64::from(FILE_BYTES));
-    Err(wording::bytes_out_of_range(quantity::Size(bytes), least, quantity::Size(most)))
+    Err(wording::bytes_out_of_range(bytes, u64::from(FILE_BYTES), most))
 }
 
 fn write() -> Mix {

@@ -50,7 +50,7 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
             .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::score_explained()), options)),
         read("random_read", "Random read", random_reads, evidence),
         read("sequential_read", "Sequential read", sequential_reads, evidence),
-        rest(options, writes),
+        idle(options, writes),
     ];
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
     let most_telling =
@@ -153,10 +153,10 @@ fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
 }
 
 /// Whether idle time restored random writes; `None` if they had not fallen.
-fn rest(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
-    let (used, rested) = (writes.fall(Phase::Used)?, writes.fall(Phase::Rested)?);
+fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
+    let (used, after) = (writes.fall(Phase::Used)?, writes.fall(Phase::AfterIdle)?);
     let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
-    has_fallen.then(|| wording::rest(options.rest, used.percent, rested.percent, classify(&rested, true)))
+    has_fallen.then(|| wording::after_idle(options.idle, used.percent, after.percent, classify(&after, true)))
 }
 
 /// What was done to the drive between the measurements; `None` before that.
@@ -226,11 +226,11 @@ fn options_text(options: &AgeOptions) -> String {
     wording::options_text(&[
         ("recipe", when(options.recipe != usual.recipe, options.recipe.to_string())),
         ("bytes", size(options.bytes)),
-        ("space", size(options.space)),
-        ("span", when(options.span != usual.span, exact_size(options.span))),
+        ("span", size(options.span)),
+        ("random-span", when(options.random_span != usual.random_span, exact_size(options.random_span))),
         ("time", when(options.time != usual.time, exact_duration(options.time))),
         ("depth", when(options.depth != usual.depth, options.depth.to_string())),
-        ("rest", when(options.rest != usual.rest, exact_duration(options.rest))),
+        ("idle", when(options.idle != usual.idle, exact_duration(options.idle))),
         ("trim", when(options.trim, "on".into())),
         ("data", when(options.data != usual.data, options.data.to_string())),
         ("passes", Some(options.passes.to_string())),

@@ -59,11 +59,11 @@ struct DropRow {
 }
 
 #[derive(Serialize)]
-struct RestColumns {
-    rested: Option<f64>,
-    rested_drop_percent: Option<f64>,
-    rested_drop_percent_low: Option<f64>,
-    rested_drop_percent_high: Option<f64>,
+struct IdleColumns {
+    after_idle: Option<f64>,
+    after_idle_drop_percent: Option<f64>,
+    after_idle_drop_percent_low: Option<f64>,
+    after_idle_drop_percent_high: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -125,8 +125,8 @@ impl Comparison {
         share.is_finite().then_some(share)
     }
 
-    /// Its row of the table of drops; with the columns of a rest if there was one.
-    pub(super) fn row(&self, with_rest: bool) -> Row {
+    /// Its row of the table of drops; with the columns of the idle time if there was one.
+    pub(super) fn row(&self, with_idle: bool) -> Row {
         let fall = self.fall(Phase::Used);
         let interval = fall.and_then(|fall| fall.interval);
         let mut columns = row(DropRow {
@@ -138,14 +138,14 @@ impl Comparison {
             drop_percent_low: interval.map(|of| of.low),
             drop_percent_high: interval.map(|of| of.high),
         });
-        if with_rest {
-            let fall = self.fall(Phase::Rested);
+        if with_idle {
+            let fall = self.fall(Phase::AfterIdle);
             let interval = fall.and_then(|fall| fall.interval);
-            columns.extend(row(RestColumns {
-                rested: self.value(Phase::Rested),
-                rested_drop_percent: fall.map(|fall| fall.percent),
-                rested_drop_percent_low: interval.map(|of| of.low),
-                rested_drop_percent_high: interval.map(|of| of.high),
+            columns.extend(row(IdleColumns {
+                after_idle: self.value(Phase::AfterIdle),
+                after_idle_drop_percent: fall.map(|fall| fall.percent),
+                after_idle_drop_percent_low: interval.map(|of| of.low),
+                after_idle_drop_percent_high: interval.map(|of| of.high),
             }));
         }
         columns
@@ -157,7 +157,7 @@ impl Comparison {
             let interval = self.interval(phase);
             Some(row(IntervalRow {
                 test: self.test,
-                phase: phase.name(),
+                phase: phase.key(),
                 unit: self.unit,
                 value: self.value(phase)?,
                 value_low: interval.map(|of| of.low.max(0.0)),
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(comparison(Better::Higher, &[100.0], &[]).fall(Phase::Used), None);
         assert_eq!(comparison(Better::Higher, &[0.0], &[1.0]).fall(Phase::Used), None);
         let row = comparison(Better::Higher, &[100.0], &[]).row(true);
-        assert!(row["used"].is_null() && row["drop_percent"].is_null() && row["rested"].is_null());
+        assert!(row["used"].is_null() && row["drop_percent"].is_null() && row["after_idle"].is_null());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One measurement of a drive: before the aging, after it, and after a rest.
+//! One measurement of a drive: before the aging, after it, and after idle time.
 
 use std::ops::Range;
 
@@ -24,19 +24,28 @@ pub(super) enum Phase {
     New,
     /// Straight after the aging.
     Used,
-    /// After a rest that followed.
-    Rested,
+    /// After idle time that followed.
+    AfterIdle,
 }
 
 impl Phase {
-    pub(super) const ALL: [Self; 3] = [Self::New, Self::Used, Self::Rested];
+    pub(super) const ALL: [Self; 3] = [Self::New, Self::Used, Self::AfterIdle];
 
-    /// What columns and workloads call it.
+    /// What tables call it.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Used => "used",
+            Self::AfterIdle => "after_idle",
+        }
+    }
+
+    /// What workloads call it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::New => "new",
             Self::Used => "used",
-            Self::Rested => "rested",
+            Self::AfterIdle => "after idle",
         }
     }
 }
@@ -82,12 +91,12 @@ const SETTLE_MOST: Nanos = Nanos::from_secs(10);
 /// may touch the drive before them; sequential writes, which put their zone in order, follow the
 /// applications, and reads come last.
 pub(super) fn workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
-    let AgeOptions { passes, data, span, time, .. } = *options;
+    let AgeOptions { passes, data, random_span, time, .. } = *options;
     let mut workloads = writes_before_test(phase, options, zones);
     let each_time = Nanos(time.0 / u64::from(passes));
     let each = Until {
         elapsed: Some(each_time),
-        bytes: Some(round_down(span / u64::from(passes), u64::from(PAGE))),
+        bytes: Some(round_down(random_span / u64::from(passes), u64::from(PAGE))),
         ops: None,
     };
     let passes_of = |test: Test, make: &dyn Fn(u32) -> (Until, Stream)| {
@@ -106,7 +115,7 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) 
             Stream::closed(Mix::Only(op), zones.block, AccessPattern::Sequential(region(&range)), 1, data);
         (Until::bytes(range.end - range.start), stream)
     };
-    workloads.extend(passes_of(Test::RandomWrites, &|_| (each, random(Op::Write, &zones.span))));
+    workloads.extend(passes_of(Test::RandomWrites, &|_| (each, random(Op::Write, &zones.random_span))));
     if phase == Phase::New && !zones.is_folder {
         workloads.push(in_order("files of applications", zones, &zones.files, options));
     }
@@ -119,16 +128,16 @@ pub(super) fn workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) 
     workloads
 }
 
-/// All applications together move this share of the span in a phase. Chosen: so that measuring does not age
+/// All applications together move this share of the random span in a phase. Chosen: so that measuring does not age
 /// the drive.
 const APPLICATIONS_PART: f64 = 0.4;
 
 /// Every application in every pass, with as many of its I/Os as fit into an equal share of the bytes.
 fn applications(phase: Phase, options: &AgeOptions, zones: &ZoneLayout, each_time: Nanos) -> Vec<Workload> {
-    let AgeOptions { passes, data, span, .. } = *options;
+    let AgeOptions { passes, data, random_span, .. } = *options;
     let stage = Stage::new(&zones.files, &zones.geometry, data);
     let count = default_set().count();
-    let bytes = span as f64 * APPLICATIONS_PART / f64::from(passes) / count as f64;
+    let bytes = random_span as f64 * APPLICATIONS_PART / f64::from(passes) / count as f64;
     let time = Some(Nanos(each_time.0 / count as u64).max(Nanos(1)));
     // Every pass is the same.
     let played: Vec<_> = default_set()
@@ -158,12 +167,12 @@ fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) ->
     }
     let mut workloads = Vec::new();
     if is_churned {
-        let place = AccessPattern::Sequential(region(&zones.space));
+        let place = AccessPattern::Sequential(region(&zones.span));
         let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
-        let files = zones.space.end.div_ceil(u64::from(FILE_BYTES));
+        let files = zones.span.end.div_ceil(u64::from(FILE_BYTES));
         workloads.push(Workload::new(wording::SMALL_FILES_DELETED, Until::ops(files), vec![stream]));
     }
-    let measured = zones.span.start..zones.files.end;
+    let measured = zones.random_span.start..zones.files.end;
     workloads.push(in_order(wording::FILES_TO_MEASURE, zones, &measured, options));
     workloads
 }

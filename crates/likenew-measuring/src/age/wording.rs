@@ -12,13 +12,15 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, recondition_command};
+use likenew_procedure_support::wording::{capitalize, recondition_command, use_nearest_multiple};
+
+use super::RANDOM_SPAN_STEP;
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How much slower is it used than new?";
 pub(super) const WRITES: &str =
-    "writes all of its space at least once, which wears flash for good; in a folder only to temporary files";
+    "writes the whole span at least once, which wears flash for good; in a folder only to temporary files";
 
 pub(super) const SHARE_TITLE: &str = "Used compared with new";
 pub(super) const SHARE_AXIS: &str = "share of new";
@@ -185,38 +187,38 @@ pub(super) fn trimmed_blocks_read_fast() -> &'static str {
     "Blocks that were trimmed are read without flash, which makes a used drive look faster."
 }
 
-/// Random writes after a rest: the drops before and after it, in percent of the speed when new.
-pub(super) fn rest(rest: Nanos, used: f64, rested: f64, drop: Drop) -> Answer {
-    let (id, question) = ("rest", "After a rest");
-    let (used, left) = (lost(used), lost(rested));
+/// Random writes after idle time: the drops before and after it, in percent of the speed when new.
+pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answer {
+    let (id, question) = ("after_idle", "After idling");
+    let (used, left) = (lost(used), lost(after));
     match drop {
-        Drop::Small { .. } if rested > 0.0 => Answer::good(
+        Drop::Small { .. } if after > 0.0 => Answer::good(
             id,
             question,
-            format!("{rest} of idle time restored random writes: {left} below new, {used} before"),
+            format!("{idle} of idle time restored random writes: {left} below new, {used} before"),
         ),
         Drop::Small { .. } | Drop::Rose { .. } => Answer::good(
             id,
             question,
-            format!("{rest} of idle time restored random writes: as fast as new, {used} below before"),
+            format!("{idle} of idle time restored random writes: as fast as new, {used} below before"),
         ),
         Drop::Fell { .. } | Drop::FellWithReads { .. } => Answer::info(
             id,
             question,
-            format!("random writes are still {left} below new after {rest} of idle time, {used} before"),
+            format!("random writes are still {left} below new after {idle} of idle time, {used} before"),
         ),
         Drop::Unclear { interval, .. } => Answer::unknown(
             id,
             question,
             format!(
-                "random writes are {} than new after {rest} of idle time, too uncertain to call",
+                "random writes are {} than new after {idle} of idle time, too uncertain to call",
                 slower_range(interval)
             ),
         ),
         Drop::OnePass => Answer::unknown(
             id,
             question,
-            format!("random writes are {left} below new after {rest} of idle time, in a single pass"),
+            format!("random writes are {left} below new after {idle} of idle time, in a single pass"),
         ),
     }
 }
@@ -278,7 +280,7 @@ pub(super) struct TableRow {
     pub(super) unit: &'static str,
     pub(super) new: Option<f64>,
     pub(super) used: Option<f64>,
-    pub(super) rested: Option<f64>,
+    pub(super) after_idle: Option<f64>,
     /// The interval of the drop in percent; `None` for one pass, or for a maximum.
     pub(super) interval: Option<Interval>,
     /// Of new, 1 where it is as good.
@@ -286,11 +288,11 @@ pub(super) struct TableRow {
 }
 
 /// `limit` is the drop that counts, in percent. Only rates and scores have a bar, and only where the change is known.
-pub(super) fn table(rows: &[TableRow], has_rest: bool, limit: f64) -> OverviewTable {
+pub(super) fn table(rows: &[TableRow], has_idle: bool, limit: f64) -> OverviewTable {
     let is_one_pass = rows.iter().all(|row| row.interval.is_none());
     let change = if is_one_pass { "change (one pass)" } else { "change" };
-    let headings = ["metric", "new", "used", change, "after rest"];
-    let columns = if has_rest { headings.len() } else { headings.len() - 1 };
+    let headings = ["metric", "new", "used", change, "after idle"];
+    let columns = if has_idle { headings.len() } else { headings.len() - 1 };
     let mut table = OverviewTable::new(headings.into_iter().take(columns));
     for row in rows {
         let cell =
@@ -303,7 +305,7 @@ pub(super) fn table(rows: &[TableRow], has_rest: bool, limit: f64) -> OverviewTa
             _ => MISSING.to_owned(),
         };
         let has_bar = row.unit != "ns" && change != UNCLEAR;
-        let cells = [metric_name(row.test), cell(row.new), cell(row.used), change, cell(row.rested)];
+        let cells = [metric_name(row.test), cell(row.new), cell(row.used), change, cell(row.after_idle)];
         table.push_with_share(cells.into_iter().take(columns), row.share.filter(|_| has_bar));
     }
     table
@@ -333,13 +335,19 @@ fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> St
     }
 }
 
-pub(super) fn span_has_wrong_size(span: u64) -> String {
-    format!("span = {} is not a multiple of 16MiB; use 16MiB to 1PiB", exact_size(span))
+pub(super) fn random_span_has_wrong_size(random_span: u64) -> String {
+    format!(
+        "random_span = {} is not a multiple of 16MiB from 16MiB to 1PiB; {}",
+        exact_size(random_span),
+        use_nearest_multiple(random_span, RANDOM_SPAN_STEP, RANDOM_SPAN_STEP..=1 << 50)
+    )
 }
 
-pub(super) fn too_many_passes(passes: u32, span: u64) -> String {
-    let span = exact_size(span);
-    format!("{passes} passes need a span of {passes} × 4 MiB at least, and it is {span}; use fewer --passes")
+pub(super) fn too_many_passes(passes: u32, random_span: u64) -> String {
+    let random_span = exact_size(random_span);
+    format!(
+        "{passes} passes need a random span of {passes} × 4 MiB at least, and it is {random_span}; use fewer --passes"
+    )
 }
 
 pub(super) fn recipe_deletes_nothing(recipe: impl Display) -> String {
@@ -350,14 +358,14 @@ pub(super) fn target_is_read_only() -> String {
     "age writes, and this target is read-only; use a folder on the drive, or a simulated drive".into()
 }
 
-pub(super) fn space_too_large(space: Size, capacity: Size) -> String {
-    format!("a space of {space} exceeds the target's {capacity}; use a smaller --space")
+pub(super) fn span_too_large(span: Size, capacity: Size) -> String {
+    format!("a span of {span} exceeds the target; use a --span of at most {capacity}")
 }
 
-pub(super) fn span_ages_by_itself(span: Size, space: Size, most: Size) -> String {
+pub(super) fn random_span_ages_by_itself(random_span: Size, span: Size, most: Size) -> String {
     format!(
-        "a span of {span} is too large for {space}: measuring would age the drive by itself; \
-         use a --span of at most {most}"
+        "a random span of {random_span} is too large for {span}: measuring would age the drive by itself; \
+         use a --random-span of at most {most}"
     )
 }
 
@@ -365,8 +373,14 @@ pub(super) fn drive_ignores_trim() -> String {
     "this drive ignores TRIM; leave --trim off".into()
 }
 
-pub(super) fn bytes_out_of_range(bytes: Size, least: Size, most: Size) -> String {
-    format!("bytes = {bytes} is not a multiple of 4 KiB from {least} to {most}")
+pub(super) fn bytes_out_of_range(bytes: u64, least: u64, most: u64) -> String {
+    format!(
+        "bytes = {} is not a multiple of 4 KiB from {} to {}; {}",
+        Size(bytes),
+        Size(least),
+        Size(most),
+        use_nearest_multiple(bytes, 4096, least..=most)
+    )
 }
 
 pub(super) fn unknown_recipe(text: &str) -> String {
@@ -476,7 +490,7 @@ mod tests {
             unit,
             new: Some(564e3),
             used: Some(used),
-            rested: None,
+            after_idle: None,
             interval: None,
             share: Some(0.5),
         };
@@ -497,7 +511,7 @@ mod tests {
             not_steady("Random writes", "bytes/s", 10.8e6, 12.7e6),
             "Random writes were not steady: 10.8 MB/s in the first pass, 12.7 MB/s in the last."
         );
-        let answer = rest(
+        let answer = after_idle(
             Nanos::from_secs(600),
             70.0,
             50.0,

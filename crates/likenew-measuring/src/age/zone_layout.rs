@@ -13,17 +13,17 @@ use super::{AgeOptions, wording};
 const BLOCK_MAX: u32 = 1 << 20;
 
 /// The zones of one run on one drive. The first is for random writes, the next holds the data of
-/// applications; the aging covers all of the space.
+/// applications; the aging covers all of the span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ZoneLayout {
     /// The drive's geometry.
     pub(super) geometry: Geometry,
     /// Everything that is aged.
-    pub(super) space: Range<u64>,
-    /// Zone of small files; all of the space unless the recipe keeps old files.
+    pub(super) span: Range<u64>,
+    /// Zone of small files; all of the span unless the recipe keeps old files.
     pub(super) free: Range<u64>,
     /// Zone of random writes.
-    pub(super) span: Range<u64>,
+    pub(super) random_span: Range<u64>,
     /// Zone of applications, sequential I/Os and reads; holds data whenever it is read.
     pub(super) files: Range<u64>,
     /// Bytes of one sequential I/O.
@@ -41,25 +41,37 @@ impl ZoneLayout {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
         }
-        let asked = options.space.unwrap_or(geometry.capacity);
+        let asked = options.span.unwrap_or(geometry.capacity);
         if asked > geometry.capacity {
-            return Err(wording::space_too_large(Size(asked), Size(geometry.capacity)));
+            return Err(wording::span_too_large(Size(asked), Size(geometry.capacity)));
         }
-        let space = 0..asked - asked % u64::from(geometry.block).max(4096);
-        let most = space.end / 5 * 2;
-        if options.span > most {
-            let most = most - most % super::SPAN_STEP;
-            return Err(wording::span_ages_by_itself(Size(options.span), Size(space.end), Size(most)));
+        let span = 0..asked - asked % u64::from(geometry.block).max(4096);
+        let most = span.end / 5 * 2;
+        if options.random_span > most {
+            let most = most - most % super::RANDOM_SPAN_STEP;
+            return Err(wording::random_span_ages_by_itself(
+                Size(options.random_span),
+                Size(span.end),
+                Size(most),
+            ));
         }
         let is_folder = geometry.boundary.is_some();
         // In a folder the old files are those of its owner.
         let keeps_old_files = options.recipe == Recipe::Churn && !is_folder;
-        let start = if keeps_old_files { round_down(space.end / 2, u64::from(BLOCK_MAX)) } else { 0 };
-        let span = start..start + options.span;
-        let files = span.end..span.end + options.files_bytes();
+        let start = if keeps_old_files { round_down(span.end / 2, u64::from(BLOCK_MAX)) } else { 0 };
+        let random_span = start..start + options.random_span;
+        let files = random_span.end..random_span.end + options.files_bytes();
         let block =
             geometry.boundary.map_or(BLOCK_MAX, |bytes| BLOCK_MAX.min(1 << bytes.trailing_zeros().min(20)));
-        Ok(Self { geometry: geometry.clone(), free: start..space.end, space, span, files, block, is_folder })
+        Ok(Self {
+            geometry: geometry.clone(),
+            free: start..span.end,
+            span,
+            random_span,
+            files,
+            block,
+            is_folder,
+        })
     }
 
     /// The part of this number of the zone of applications, in whole blocks.

@@ -40,7 +40,7 @@ struct PassRow {
 
 #[derive(Serialize)]
 struct PhaseRow {
-    phase: &'static str,
+    phase: String,
     score: Option<f64>,
     bytes_per_s: Option<f64>,
     access_time_ns: Option<f64>,
@@ -115,7 +115,7 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
     let phases = PHASES.iter().enumerate().map(|(index, phase)| {
         let (overall, writes) = (measured.phase(index), measured.writes(index));
         PhaseRow {
-            phase: phase.name,
+            phase: phase.name.replace(' ', "_"),
             score: overall.map(|of| of.score),
             bytes_per_s: overall.map(|of| of.bytes_per_s),
             access_time_ns: overall.map(|of| of.access_time_ns),

@@ -13,7 +13,7 @@ use likenew_procedure_support::wording::{count, list};
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How fast do applications run on it, and does that last under writing?";
-pub(super) const WRITES: &str = "writes about 31 GB by default, in a folder to temporary files; with --consistency all of the space many times, which wears flash";
+pub(super) const WRITES: &str = "writes about 31 GB by default, in a folder to temporary files; with --consistency the writing span many times, which wears flash";
 
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
@@ -55,8 +55,8 @@ pub(super) fn target_is_read_only() -> String {
     "this target is read-only, and applications write; test a folder or a simulated drive".into()
 }
 
-pub(super) fn space_too_large(space: Size, capacity: Size) -> String {
-    format!("the space of {space} exceeds the target's {capacity}; use a smaller --space")
+pub(super) fn writing_span_too_large(writing_span: Size, capacity: Size) -> String {
+    format!("a writing span of {writing_span} exceeds the target; use a --writing-span of at most {capacity}")
 }
 
 pub(super) fn wrong_name(length_max: usize) -> String {

@@ -42,7 +42,7 @@ pub(super) struct WorkloadPlan<'a> {
     pub(super) applications: &'a [Application],
     pub(super) geometry: Geometry,
     /// Bytes of address space written for consistency.
-    pub(super) space: u64,
+    pub(super) writing_span: u64,
 }
 
 impl WorkloadPlan<'_> {
@@ -94,7 +94,7 @@ impl WorkloadPlan<'_> {
             let workload = Workload { name: format!("{} rest", phase.name), ..Workload::rest(span) };
             return PlannedWorkload { workload, part: Part::Rest };
         }
-        let zone = AccessPattern::Random(Region::bytes(0..self.space));
+        let zone = AccessPattern::Random(Region::bytes(0..self.writing_span));
         let size = consistency::write_sizes(&self.geometry);
         let arrival = likenew_core::workload::Arrival::Closed { depth: consistency::WRITE_DEPTH };
         let stream =
@@ -105,10 +105,10 @@ impl WorkloadPlan<'_> {
     }
 
     fn sequential_fill(&self, name: String, data: DataClass) -> Workload {
-        let pattern = AccessPattern::Sequential(Region::bytes(0..self.space));
+        let pattern = AccessPattern::Sequential(Region::bytes(0..self.writing_span));
         let (block, depth) = (consistency::FILL_BLOCK, consistency::FILL_DEPTH);
         let stream = Stream::closed(Mix::Only(Op::Write), block, pattern, depth, data);
-        Workload::new(name, Until::bytes(self.space), vec![stream])
+        Workload::new(name, Until::bytes(self.writing_span), vec![stream])
     }
 
     /// The workloads of each application, named by their depth if it has several; every test is the same.

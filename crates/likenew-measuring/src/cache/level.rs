@@ -14,13 +14,13 @@ pub(super) enum Level {
     #[serde(rename = "buffered")]
     Buffered,
     /// In the page cache, then made durable by a flush that counts.
-    #[serde(rename = "buffered, flushed")]
+    #[serde(rename = "buffered_flushed")]
     Flushed,
     /// Through a page cache without this data, as far as likenew may drop its pages.
-    #[serde(rename = "first buffered")]
+    #[serde(rename = "first_buffered")]
     First,
     /// The same again.
-    #[serde(rename = "second buffered")]
+    #[serde(rename = "second_buffered")]
     Second,
     /// At the drive.
     #[serde(rename = "direct")]
@@ -32,6 +32,7 @@ impl Level {
     pub(super) const ALL: [Self; 6] =
         [Self::Null, Self::Buffered, Self::Flushed, Self::First, Self::Second, Self::Direct];
 
+    /// What workloads and charts call it; tables have an identifier.
     pub(super) fn name(self) -> &'static str {
         ["null", "buffered", "buffered, flushed", "first buffered", "second buffered", "direct"]
             [self as usize]

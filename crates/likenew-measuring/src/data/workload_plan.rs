@@ -90,7 +90,7 @@ impl<'a> WorkloadPlan<'a> {
         }
         let workload = match index.checked_sub(steps as usize) {
             None => self.prepare(index as u32),
-            Some(after) if self.is_rest(after) => Workload::rest(self.options.interval),
+            Some(after) if self.is_idle(after) => Workload::rest(self.options.idle),
             Some(after) => {
                 let place = self.place(after / self.passes_with_idle());
                 self.measurement(place, self.order(plan, place.pass)[place.turn as usize])
@@ -106,7 +106,7 @@ impl<'a> WorkloadPlan<'a> {
         let mut order = (0, Vec::new());
         for (after, segment) in evidence.segments.iter().skip(prepared).enumerate() {
             let place = self.place(after / self.passes_with_idle());
-            if self.is_rest(after) || (place.test, place.op) != (test, op) || segment.stop != Stop::Reached {
+            if self.is_idle(after) || (place.test, place.op) != (test, op) || segment.stop != Stop::Reached {
                 continue;
             }
             let Some(bytes_per_s) = segment.bytes_per_s() else { continue };
@@ -124,10 +124,10 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     fn passes_with_idle(&self) -> usize {
-        if self.options.interval > Nanos::ZERO { 2 } else { 1 }
+        if self.options.idle > Nanos::ZERO { 2 } else { 1 }
     }
 
-    fn is_rest(&self, after: usize) -> bool {
+    fn is_idle(&self, after: usize) -> bool {
         self.passes_with_idle() == 2 && after.is_multiple_of(2)
     }
 
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn each_step_stays_in_its_part_with_its_class() {
-        let interval = Nanos::from_millis(1);
-        let options = DataOptions { steps: 3, passes: 2, interval, ..DataOptions::default() };
+        let idle = Nanos::from_millis(1);
+        let options = DataOptions { steps: 3, passes: 2, idle, ..DataOptions::default() };
         let workload_plan = WorkloadPlan::new(&options);
         let workloads: Vec<Workload> = (0..workload_plan.workloads())
             .map(|index| workload_plan.workload(&plan(0), index).unwrap())
@@ -224,8 +224,8 @@ mod tests {
                 .unwrap() as u64;
             assert_eq!(range, step * part..(step + 1) * part);
         }
-        let rests = workloads.iter().filter(|workload| workload.streams.is_empty()).count();
-        assert_eq!(rests, 24);
+        let idle = workloads.iter().filter(|workload| workload.streams.is_empty()).count();
+        assert_eq!(idle, 24);
         let mut seeds: Vec<u64> = workloads.iter().map(|workload| workload.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();

@@ -22,11 +22,11 @@ use super::wording::{self, Outcome, Remainder, SaturationEnd, Stretch};
 /// less than this is more than that (our choice).
 const READ_SHARE_MIN: f64 = 0.25;
 
-/// How far loops have gone round the area.
+/// How far loops have gone round the span.
 pub(super) struct Coverage {
-    /// Bytes of the area.
-    pub(super) area: u64,
-    /// After this many loops every address of the area has been written.
+    /// Bytes of the span.
+    pub(super) span: u64,
+    /// After this many loops every address of the span has been written.
     pub(super) places: usize,
     /// Loops that ran to their end.
     pub(super) loops: usize,
@@ -35,11 +35,11 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    /// Fills of the area that are written until every address has been written once: a loop writes its file more than
+    /// Fills of the span that are written until every address has been written once: a loop writes its file more than
     /// once. Nothing before the first loop has ended.
     fn fills_per_round(&self) -> Option<f64> {
         let rounds = self.loops as f64 / self.places as f64;
-        (rounds > 0.0).then(|| self.written as f64 / self.area as f64 / rounds)
+        (rounds > 0.0).then(|| self.written as f64 / self.span as f64 / rounds)
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn loop_answers(
     let steadiness = loop_steadiness(op, levels, coverage);
     // What still has to be seen to settle is not as it should be yet.
     let is_settled = steadiness.standing == Standing::Good;
-    answers.push(more(knees(op, levels, coverage.area, is_settled)));
+    answers.push(more(knees(op, levels, coverage.span, is_settled)));
     answers.push(more(steadiness));
     answers
 }
@@ -103,11 +103,11 @@ fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
 }
 
-/// Where the levels change. `area` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
-fn knees(op: Mix, levels: &[&Level<'_>], area: u64, is_settled: bool) -> Answer {
+/// Where the levels change. `span` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
+fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
     if let Some(answer) = main_knee(op, levels, &knees) {
-        return knees.iter().map(|knee| wording::knee(knee, area)).fold(answer, Answer::with_evidence);
+        return knees.iter().map(|knee| wording::knee(knee, span)).fold(answer, Answer::with_evidence);
     }
     let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
     if passes < TestSeries::PASSES_MIN {
@@ -145,7 +145,7 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answe
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
         let answer = wording::too_few_fills(op, fills, coverage.fills_per_round());
         let uncovered = coverage.loops < coverage.places;
-        let sentence = uncovered.then(|| wording::area_not_covered(coverage.loops, coverage.places));
+        let sentence = uncovered.then(|| wording::span_not_covered(coverage.loops, coverage.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
     }
     let of = |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
@@ -158,7 +158,7 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answe
         return of(false).map(window).fold(answer, Answer::with_evidence);
     }
     let from = levels.iter().filter_map(|level| level.steady_from).max().unwrap_or_default();
-    let answer = wording::steady_from(op, Size(from), from as f64 / coverage.area as f64);
+    let answer = wording::steady_from(op, Size(from), from as f64 / coverage.span as f64);
     of(true).map(window).fold(answer, Answer::with_evidence)
 }
 
@@ -176,11 +176,11 @@ pub(super) fn snia_answers(
     let rounds = phases.iter().map(|phase| phase.rounds.len()).max().unwrap_or(0);
     let result = result(of, results, written, rounds);
     let mut answers: Vec<Answer> = result.into_iter().map(|answer| of.with_rerun(answer, evidence)).collect();
-    if let Some((level, area)) = level {
+    if let Some((level, span)) = level {
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
         let saturation = saturation(level, phases);
-        answers.push(knees(op, &[level], area, saturation.standing == Standing::Good));
+        answers.push(knees(op, &[level], span, saturation.standing == Standing::Good));
         answers.push(saturation);
     } else {
         answers.extend(phases.iter().map(rounds_steadiness));
@@ -198,9 +198,9 @@ pub(super) fn snia_answers(
 
 /// The specification allows a part of the drive if that is reported.
 fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
-    let (area, there) = (of.area(&evidence.geometry), evidence.geometry.capacity);
-    let share = area as f64 / there.max(1) as f64;
-    (share < 0.995).then(|| wording::active_range(Share(share), Size(area)))
+    let (span, there) = (of.span(&evidence.geometry), evidence.geometry.capacity);
+    let share = span as f64 / there.max(1) as f64;
+    (share < 0.995).then(|| wording::active_range(Share(share), Size(span)))
 }
 
 /// The metrics that the test is made for; `written`: in all, of a test that is about what was written; `rounds`: of its

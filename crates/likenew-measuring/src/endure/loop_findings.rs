@@ -27,8 +27,8 @@ use likenew_procedure_support::wording::answer_as_summary;
 struct Loops<'a> {
     series: Vec<TestSeries<'a>>,
     fills: Vec<Fill>,
-    area: u64,
-    /// After this many loops every address of the area has been written.
+    span: u64,
+    /// After this many loops every address of the span has been written.
     places: usize,
     /// Loops that ran to their end.
     count: usize,
@@ -38,7 +38,7 @@ struct Loops<'a> {
     counters: Vec<Option<FlashCounters>>,
 }
 
-/// The loops that begin during the n-th fill of the area.
+/// The loops that begin during the n-th fill of the span.
 struct Fill {
     /// From 1.
     number: u64,
@@ -59,7 +59,7 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
     let coverage =
-        Coverage { area: loops.area, places: loops.places, loops: loops.count, written: loops.written_until };
+        Coverage { span: loops.span, places: loops.places, loops: loops.count, written: loops.written_until };
     let mut findings = Findings::default();
     for op in &of.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
@@ -93,7 +93,7 @@ impl<'a> Loops<'a> {
         let mut loops = Self {
             series: Vec::new(),
             fills: Vec::new(),
-            area: of.area(&evidence.geometry).max(1),
+            span: of.span(&evidence.geometry).max(1),
             places,
             count: 0,
             written_until: 0,
@@ -140,7 +140,7 @@ impl<'a> Loops<'a> {
 
     fn on_end(&mut self, turn: usize, started_at: u64, written_until: u64) {
         (self.count, self.written_until) = (turn + 1, written_until);
-        let number = started_at / self.area + 1;
+        let number = started_at / self.span + 1;
         match self.fills.last_mut().filter(|fill| fill.number == number) {
             Some(fill) => (fill.loops.end, fill.written_until) = (turn + 1, written_until),
             None => self.fills.push(Fill {
@@ -152,11 +152,11 @@ impl<'a> Loops<'a> {
             }),
         }
         for fill in self.fills.iter_mut().rev().take(2) {
-            fill.is_complete = written_until >= fill.number * self.area;
+            fill.is_complete = written_until >= fill.number * self.span;
         }
     }
 
-    /// The rounds of a test: the complete fills after every address of the area was written once.
+    /// The rounds of a test: the complete fills after every address of the span was written once.
     fn rounds(&self, test_series: &TestSeries<'_>) -> Rounds {
         let whole = || self.fills.iter().filter(|fill| fill.is_complete);
         let usable_fills = || whole().filter(|fill| fill.loops.start >= self.places);

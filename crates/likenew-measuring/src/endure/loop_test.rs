@@ -32,16 +32,16 @@ pub struct LoopOptions {
     pub ops: Vec<Mix>,
     /// Bytes of a loop's file.
     #[serde(with = "size_text")]
-    pub span: u64,
+    pub file_size: u64,
     /// Bytes of address space through which the files rotate. `None`: the whole of a simulated drive; in a
     /// folder, one file.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
-    pub area: Option<u64>,
+    pub span: Option<u64>,
     /// The run ends with the loop that reaches this many bytes written. `None`: see
     /// [`LoopOptions::default_fills`].
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The same in multiples of the area.
+    /// The same in multiples of the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fills: Option<f64>,
     /// Content of writes.
@@ -59,8 +59,8 @@ impl Default for LoopOptions {
         Self {
             profile: Profile::Of2009,
             ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
-            span: 1000 << 20,
-            area: None,
+            file_size: 1000 << 20,
+            span: None,
             bytes: None,
             fills: None,
             data: DataClass::Random,
@@ -70,20 +70,20 @@ impl Default for LoopOptions {
     }
 }
 
-/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the span, so that there are
 /// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
-const SPAN_USUAL: u64 = 1000 << 20;
-const SPANS_MIN: u64 = 100;
-const SPANS_MAX: u64 = 256;
+const FILE_SIZE_USUAL: u64 = 1000 << 20;
+const FILES_MIN: u64 = 100;
+const FILES_MAX: u64 = 256;
 
-/// The file of a loop for an area of so many bytes.
-pub fn default_span(area: u64) -> u64 {
-    let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
-    (span - span % SPAN_MIN).max(SPAN_MIN)
+/// The file of a loop for a span of so many bytes.
+pub fn default_file_size(span: u64) -> u64 {
+    let file_size = (span / FILES_MIN).min(FILE_SIZE_USUAL).max(span / FILES_MAX);
+    (file_size - file_size % FILE_SIZE_MIN).max(FILE_SIZE_MIN)
 }
 
 /// A file is a multiple of this: the largest block times the deepest queue of any profile.
-pub const SPAN_MIN: u64 = 8 << 20;
+pub const FILE_SIZE_MIN: u64 = 8 << 20;
 /// An I/O, and so a piece of a deletion, is at most this long.
 const PIECE_MAX: u64 = 1 << 30;
 const MAKE_BLOCK: u32 = 1 << 20;
@@ -105,12 +105,12 @@ impl LoopOptions {
         };
         let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
         let name = Profile::ALL.iter().find(|(_, one)| *one == self.profile).map_or("", |(name, _)| name);
-        let area = self.area.unwrap_or(capacity);
+        let span = self.span.unwrap_or(capacity);
         add(self.profile != usual.profile, "profile", name.into());
         add(self.ops != usual.ops, "op", ops.join(","));
-        add(self.span != default_span(area), "span", exact_size(self.span));
+        add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size));
         // The last of the space does not fill a file.
-        add(area + self.span <= capacity, "area", exact_size(area));
+        add(span + self.file_size <= capacity, "span", exact_size(span));
         add(self.data != usual.data, "data", self.data.to_string());
         add(self.trim, "trim", "on".into());
         add(self.time != usual.time, "time", exact_duration(self.time));
@@ -118,7 +118,7 @@ impl LoopOptions {
         arguments.join(" ")
     }
 
-    /// Default number of fills: until the files have been through the area once, so that every address was
+    /// Default number of fills: until the files have been through the span once, so that every address was
     /// written, and then as long as a steady state takes to show. 15 with profile 2009.
     pub fn default_fills(&self) -> f64 {
         (self.written_per_mille() as f64 / 1000.0).ceil() + ROUNDS as f64 + 1.0
@@ -162,12 +162,12 @@ pub(super) struct LoopTest {
 
 impl LoopTest {
     pub(super) fn new(options: LoopOptions) -> Result<Self, String> {
-        let LoopOptions { span, area, bytes, fills, time, .. } = options;
-        if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
-            return Err(not_a_multiple("span", exact_size(span), "8MiB"));
+        let LoopOptions { file_size, span, bytes, fills, time, .. } = options;
+        if file_size < FILE_SIZE_MIN || !file_size.is_multiple_of(FILE_SIZE_MIN) {
+            return Err(not_a_multiple("file_size", file_size, FILE_SIZE_MIN));
         }
-        if let Some(area) = area.filter(|area| *area < span) {
-            return Err(wording::area_below_span(Size(area), Size(span)));
+        if let Some(span) = span.filter(|span| *span < file_size) {
+            return Err(wording::span_below_file_size(Size(span), Size(file_size)));
         }
         if bytes.is_some() && fills.is_some() {
             return Err(wording::bytes_and_fills());
@@ -185,20 +185,20 @@ impl LoopTest {
     }
 
     /// Bytes through which the files rotate, in whole files.
-    pub(super) fn area(&self, geometry: &Geometry) -> u64 {
-        let area = self.options.area.unwrap_or(geometry.capacity);
-        area - area % self.options.span
+    pub(super) fn span(&self, geometry: &Geometry) -> u64 {
+        let span = self.options.span.unwrap_or(geometry.capacity);
+        span - span % self.options.file_size
     }
 
-    /// Number of files side by side in the area; at least one.
+    /// Number of files side by side in the span; at least one.
     pub(super) fn places(&self, geometry: &Geometry) -> u64 {
-        (self.area(geometry) / self.options.span).max(1)
+        (self.span(geometry) / self.options.file_size).max(1)
     }
 
     /// The run ends with the loop that reaches this many bytes.
     fn bytes(&self, geometry: &Geometry) -> u64 {
         let fills = self.options.fills.unwrap_or_else(|| self.options.default_fills());
-        self.options.bytes.unwrap_or((fills * self.area(geometry) as f64) as u64)
+        self.options.bytes.unwrap_or((fills * self.span(geometry) as f64) as u64)
     }
 
     /// The same run, with as much written as decides what this one left open.
@@ -222,18 +222,26 @@ impl LoopTest {
     }
 
     fn workload(&self, turn: u64, part: Part, geometry: &Geometry) -> Workload {
-        let start = turn % self.places(geometry) * self.options.span;
-        let file = start..start + self.options.span;
+        let start = turn % self.places(geometry) * self.options.file_size;
+        let file = start..start + self.options.file_size;
         let number = turn + 1;
         match part {
             Part::File => {
                 let stream = self.stream(Mix::Only(Op::Write), MAKE_BLOCK, forward(&file), MAKE_DEPTH);
-                Workload::new(format!("loop {number} file"), Until::bytes(self.options.span), vec![stream])
+                Workload::new(
+                    format!("loop {number} file"),
+                    Until::bytes(self.options.file_size),
+                    vec![stream],
+                )
             }
             Part::Test(test, op) => self.test(number, &test, op, &file),
             Part::Delete => {
                 let stream = self.stream(Mix::Only(Op::Trim), self.piece(), forward(&file), 1);
-                Workload::new(format!("loop {number} delete"), Until::bytes(self.options.span), vec![stream])
+                Workload::new(
+                    format!("loop {number} delete"),
+                    Until::bytes(self.options.file_size),
+                    vec![stream],
+                )
             }
         }
     }
@@ -241,7 +249,8 @@ impl LoopTest {
     fn test(&self, number: u64, test: &Test, op: Mix, file: &Range<u64>) -> Workload {
         let place =
             if test.random { AccessPattern::Random(Region::bytes(file.clone())) } else { forward(file) };
-        let bytes = (self.options.span / 1000 * per_mille(test, op)).next_multiple_of(u64::from(test.block));
+        let bytes =
+            (self.options.file_size / 1000 * per_mille(test, op)).next_multiple_of(u64::from(test.block));
         let until = Until { elapsed: Some(self.options.time), bytes: Some(bytes), ops: None };
         let stream = self.stream(op, test.block, place, test.depth);
         let workload = Workload::new(wording::loop_name(number, test, op), until, vec![stream]);
@@ -254,10 +263,10 @@ impl LoopTest {
 
     /// The longest piece in which a file can be deleted: all of it, if an I/O can be that long.
     fn piece(&self) -> u32 {
-        let units = self.options.span / SPAN_MIN;
-        let most = PIECE_MAX / SPAN_MIN;
+        let units = self.options.file_size / FILE_SIZE_MIN;
+        let most = PIECE_MAX / FILE_SIZE_MIN;
         let fitting = (1..=most).rev().find(|count| units.is_multiple_of(*count));
-        (fitting.expect("one unit fits") * SPAN_MIN) as u32
+        (fitting.expect("one unit fits") * FILE_SIZE_MIN) as u32
     }
 }
 
@@ -268,9 +277,9 @@ fn forward(range: &Range<u64>) -> AccessPattern {
 impl LoopTest {
     /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
-        let LoopOptions { span, area, .. } = self.options;
-        let files = area.unwrap_or(span) / span;
-        Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: span }
+        let LoopOptions { file_size, span, .. } = self.options;
+        let files = span.unwrap_or(file_size) / file_size;
+        Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: file_size }
     }
 
     /// What to run next.
@@ -279,9 +288,13 @@ impl LoopTest {
     /// A sentence, when the plan does not fit the drive.
     pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let geometry = &evidence.geometry;
-        let (area, there) = (self.area(geometry), geometry.capacity);
-        if area > there || self.options.span > there {
-            return Err(wording::loop_does_not_fit(Size(area.max(self.options.span)), Size(there)));
+        let (span, there) = (self.span(geometry), geometry.capacity);
+        if span > there || self.options.file_size > there {
+            return Err(wording::loop_does_not_fit(
+                Size(span.max(self.options.file_size)),
+                there,
+                FILE_SIZE_MIN,
+            ));
         }
         let parts = self.parts(geometry);
         let index = evidence.segments.len();

@@ -15,7 +15,7 @@ use likenew_stats::steady_state::{ROUNDS, Window};
 
 use likenew_procedure_support::rerun::Rerun;
 
-use super::snia_plan::{AREA_UNIT, PREPARE_FILLS, Phase, Point, ROUND, SniaOptions, SniaTest, TrackedMetric};
+use super::snia_plan::{PREPARE_FILLS, Phase, Point, ROUND, SPAN_UNIT, SniaOptions, SniaTest, TrackedMetric};
 use super::{Endure, wording};
 
 /// The procedure of one test.
@@ -55,17 +55,17 @@ impl Snia {
     }
 
     /// Bytes that are tested.
-    pub(super) fn area(&self, geometry: &Geometry) -> u64 {
-        let area = self.options.area.unwrap_or(geometry.capacity);
-        area - area % AREA_UNIT
+    pub(super) fn span(&self, geometry: &Geometry) -> u64 {
+        let span = self.options.span.unwrap_or(geometry.capacity);
+        span - span % SPAN_UNIT
     }
 
     /// The phases that have begun, and the next one if they are over.
     pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
-        let area = self.area(geometry);
+        let span = self.span(geometry);
         let (mut start, mut round_segments) = (0, Vec::new());
         for phase in self.test.phases(&self.options, geometry.block) {
-            let progress = Progress::from_segments(phase, segments, start, area);
+            let progress = Progress::from_segments(phase, segments, start, span);
             start = progress.rounds_start + progress.rounds.len() * progress.phase.points.len();
             let over = progress.ending.is_some();
             round_segments.push(progress);
@@ -87,19 +87,19 @@ impl Snia {
         answer.action(wording::full_rounds(&again))
     }
 
-    /// Writes the area once sequentially.
-    fn prepare(&self, turn: usize, block: u32, area: u64) -> Workload {
-        let place = AccessPattern::Sequential(Region::bytes(0..area));
+    /// Writes the span once sequentially.
+    fn prepare(&self, turn: usize, block: u32, span: u64) -> Workload {
+        let place = AccessPattern::Sequential(Region::bytes(0..span));
         let stream =
             Stream::closed(Mix::Only(Op::Write), block, place, self.options.depth, self.options.data);
         let name = format!("prepare {}/{PREPARE_FILLS}", turn + 1);
-        let workload = Workload::new(name, Until::bytes(area), vec![stream]);
+        let workload = Workload::new(name, Until::bytes(span), vec![stream]);
         Workload { lanes: self.options.threads, ..workload }
     }
 
-    fn point(&self, round: usize, point: &Point, area: u64) -> Workload {
+    fn point(&self, round: usize, point: &Point, span: u64) -> Workload {
         let Point { test, op } = point;
-        let region = Region::bytes(0..area);
+        let region = Region::bytes(0..span);
         let place =
             if test.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) };
         let stream = Stream::closed(*op, test.block, place, test.depth, self.options.data);
@@ -112,8 +112,8 @@ impl Snia {
 impl Snia {
     /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
-        let area = self.options.area.unwrap_or(1 << 30);
-        Layout { files: 1, file_bytes: area - area % AREA_UNIT }
+        let span = self.options.span.unwrap_or(1 << 30);
+        Layout { files: 1, file_bytes: span - span % SPAN_UNIT }
     }
 
     /// What to run next.
@@ -121,10 +121,10 @@ impl Snia {
     /// # Errors
     /// A sentence, when the plan does not fit the drive.
     pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let (area, there) = (self.area(&evidence.geometry), evidence.geometry.capacity);
-        let least = AREA_UNIT * u64::from(self.options.threads);
-        if area > there || area < least {
-            return Err(wording::area_does_not_fit(Size(area), Size(least), Size(there)));
+        let (span, there) = (self.span(&evidence.geometry), evidence.geometry.capacity);
+        let least = SPAN_UNIT * u64::from(self.options.threads);
+        if span > there || span < least {
+            return Err(wording::span_does_not_fit(Size(span), Size(least), Size(there)));
         }
         let progress = self.progress(&evidence.segments, &evidence.geometry);
         let last = progress.last().expect("a test has a phase");
@@ -132,8 +132,8 @@ impl Snia {
             return Ok(Step::Done);
         }
         let workload = match last.phase.prepare.filter(|_| last.preparation < PREPARE_FILLS) {
-            Some(block) => self.prepare(last.preparation, block, area),
-            None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], area),
+            Some(block) => self.prepare(last.preparation, block, span),
+            None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], span),
         };
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
     }
@@ -142,7 +142,7 @@ impl Snia {
 impl<'a> Progress<'a> {
     /// The progress of the phase whose first segment is `segments[start]`; segments after its end do not
     /// count.
-    fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
+    fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, span: u64) -> Self {
         let preparation = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
         let rounds_start = start + preparation;
         let mut progress =
@@ -156,7 +156,7 @@ impl<'a> Progress<'a> {
             }
             progress.rounds.push(round);
             written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
-            progress.ending = progress.update(round, written / area, &mut samples);
+            progress.ending = progress.update(round, written / span, &mut samples);
             if progress.ending.is_some() {
                 break;
             }

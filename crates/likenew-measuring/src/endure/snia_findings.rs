@@ -30,11 +30,11 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     let reached = evidence.segments.iter().take_while(is_whole).count();
     let segments = &evidence.segments[..reached];
     let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
-    let area = of.area(&evidence.geometry).max(1);
+    let span = of.span(&evidence.geometry).max(1);
     let test_series = saturation(of, &phases);
     let level = test_series
         .as_ref()
-        .map(|test_series| Level::new(test_series, &saturation_rounds(test_series, &phases[0], area)));
+        .map(|test_series| Level::new(test_series, &saturation_rounds(test_series, &phases[0], span)));
     let settled = level.as_ref().is_some_and(|level| level.steadiness.is_steady());
     let is_steady = |phase: &Progress<'_>| settled || phase.ending == Some(Ending::Steady);
     let results: Vec<Results<'_>> =
@@ -46,7 +46,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
         evidence,
         &phases,
         &results,
-        level.as_ref().map(|level| (level, area)),
+        level.as_ref().map(|level| (level, span)),
     ));
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
     findings.answers.extend(refusals(&evidence.segments));
@@ -103,7 +103,7 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> 
 
 /// The rounds that decide saturation: the samples, if they ended it; otherwise the mean of every quarter of a
 /// fill, because five consecutive minutes are alike while a drive still falls from hour to hour.
-fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, area: u64) -> Rounds {
+fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, span: u64) -> Rounds {
     let speeds = test_series.speeds();
     let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
     let mut rounds = Rounds { speeds: Vec::new(), started_at: Vec::new(), last: mean(last).unwrap_or(0.0) };
@@ -117,7 +117,7 @@ fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, area
         test_series.passes.chunks_exact(step).for_each(|passes| add(&passes[step - 1..]));
         return rounds;
     }
-    let quarter = |bytes: u64| bytes / area.div_ceil(4);
+    let quarter = |bytes: u64| bytes / span.div_ceil(4);
     for passes in test_series.passes.chunk_by(|a, b| quarter(a.written_before) == quarter(b.written_before)) {
         let (first, last) = (passes[0], passes[passes.len() - 1]);
         if quarter(last.written_after) > quarter(first.written_before) {

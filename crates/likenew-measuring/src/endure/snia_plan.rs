@@ -19,7 +19,7 @@ use super::{EndureOptions, wording};
 pub struct SniaOptions {
     /// Bytes of address space, from the start of the drive (ActiveRange). None: the whole of a simulated drive.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
-    pub area: Option<u64>,
+    pub span: Option<u64>,
     /// Time of one point of a round.
     #[serde(with = "duration_text")]
     pub round: Nanos,
@@ -37,19 +37,19 @@ pub struct SniaOptions {
 impl Default for SniaOptions {
     /// What the specification recommends for enterprise drives: QD32 on each of 4 threads over everything.
     fn default() -> Self {
-        Self { area: None, round: ROUND, rounds: None, depth: 32, threads: 4, data: DataClass::Random }
+        Self { span: None, round: ROUND, rounds: None, depth: 32, threads: 4, data: DataClass::Random }
     }
 }
 
 /// One minute, as the specification says.
 pub const ROUND: Nanos = Nanos::from_secs(60);
-/// The area is a multiple of this: the largest block of any test.
-pub const AREA_UNIT: u64 = 1 << 20;
+/// The span is a multiple of this: the largest block of any test.
+pub const SPAN_UNIT: u64 = 1 << 20;
 /// The write saturation test ends after six hours of rounds.
 const SATURATION_ROUNDS_MAX: u32 = 360;
 /// Every 31st round of the write saturation test counts for the steady state: one minute in each half hour.
 const SATURATION_SAMPLE: usize = 31;
-/// … and it ends once the area was written this many times.
+/// … and it ends once the span was written this many times.
 const SATURATION_FILLS: u64 = 4;
 const THREADS_MAX: u32 = 256;
 const DEPTH_MAX: u32 = 1024;
@@ -82,7 +82,7 @@ pub(super) struct Point {
 /// A part of a test with its own preparation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Phase {
-    /// Block of the preparation, which writes the area twice sequentially (workload-independent
+    /// Block of the preparation, which writes the span twice sequentially (workload-independent
     /// preconditioning). `None`: no preparation.
     pub(super) prepare: Option<u32>,
     /// The points of a round, in the order they run.
@@ -93,11 +93,11 @@ pub(super) struct Phase {
     pub(super) sample: usize,
     /// Rounds after which it ends.
     pub(super) rounds_max: usize,
-    /// It also ends once its rounds have written the area this many times.
+    /// It also ends once its rounds have written the span this many times.
     pub(super) fills_max: Option<u64>,
 }
 
-/// How often a preparation writes the area (definition 2.1.18 of PTS 2.0.2).
+/// How often a preparation writes the span (definition 2.1.18 of PTS 2.0.2).
 pub(super) const PREPARE_FILLS: usize = 2;
 
 const K: u32 = 1 << 10;
@@ -112,9 +112,9 @@ impl SniaOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub(super) fn check(&self) -> Result<(), String> {
-        let Self { area, round, depth, threads, rounds, .. } = *self;
-        if let Some(area) = area.filter(|area| *area < AREA_UNIT) {
-            return Err(wording::area_below_minimum(area, AREA_UNIT));
+        let Self { span, round, depth, threads, rounds, .. } = *self;
+        if let Some(span) = span.filter(|span| *span < SPAN_UNIT) {
+            return Err(wording::span_below_minimum(span, SPAN_UNIT));
         }
         if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&round) {
             return Err(out_of_range("round", round, "1ms", "24h"));
@@ -145,7 +145,7 @@ impl SniaOptions {
                 arguments.push(format!("--{name} {value}"));
             }
         };
-        add(self.area.is_some(), "area", exact_size(self.area.unwrap_or_default()));
+        add(self.span.is_some(), "span", exact_size(self.span.unwrap_or_default()));
         add(self.round != usual.round, "round", exact_duration(self.round));
         add(self.rounds.is_some(), "rounds", self.rounds.unwrap_or_default().to_string());
         add(self.depth != usual.depth, "depth", self.depth.to_string());
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn arguments_are_those_that_differ() {
-        let options = SniaOptions { area: Some(1 << 30), depth: 8, ..SniaOptions::default() };
-        assert_eq!(options.arguments(SniaTest::Iops), "--test snia-iops --area 1GiB --depth 8");
+        let options = SniaOptions { span: Some(1 << 30), depth: 8, ..SniaOptions::default() };
+        assert_eq!(options.arguments(SniaTest::Iops), "--test snia-iops --span 1GiB --depth 8");
         assert!(!options.is_shorter_than_specified(SniaTest::Iops));
         let short = SniaOptions { rounds: Some(6), ..options };
         assert!(short.is_shorter_than_specified(SniaTest::Iops));

@@ -18,7 +18,7 @@ use super::test_series::KneeRow;
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How does speed change over many drive fills, and where does it settle?";
-pub(super) const WRITES: &str = "writes the area many times over; in a folder only to temporary files";
+pub(super) const WRITES: &str = "writes the span many times over; in a folder only to temporary files";
 
 /// The table's sign for a missing measurement.
 const MISSING: &str = "–";
@@ -163,10 +163,10 @@ fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-/// Where a level changed; `area` is the bytes of a fill.
-pub(super) fn knee(knee: &KneeRow, area: u64) -> String {
+/// Where a level changed; `span` is the bytes of a fill.
+pub(super) fn knee(knee: &KneeRow, span: u64) -> String {
     let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
-    let fills = knee.at_bytes as f64 / area as f64;
+    let fills = knee.at_bytes as f64 / span as f64;
     format!("{}: {before} → {after} after {} written ({fills:.1} fills).", knee.test, Size(knee.at_bytes))
 }
 
@@ -207,7 +207,7 @@ pub(super) fn too_few_fills(op: Mix, fills: usize, fills_per_round: Option<f64>)
     reason.into_iter().fold(answer, Answer::with_evidence)
 }
 
-pub(super) fn area_not_covered(loops: usize, places: usize) -> String {
+pub(super) fn span_not_covered(loops: usize, places: usize) -> String {
     format!(
         "Only {loops} of {places} file slots have been written; the drive still uses the rest as spare area."
     )
@@ -253,7 +253,7 @@ pub(super) fn saturation_ended(rounds: usize, end: SaturationEnd) -> String {
             format!("The test ended after {rounds}, as samples of one round in 31 were steady.")
         }
         SaturationEnd::FourFills => {
-            format!("The test ended after {rounds}, as the area was written four times.")
+            format!("The test ended after {rounds}, as the span was written four times.")
         }
         SaturationEnd::AllRounds => format!("The test ended after all of its {rounds}."),
         SaturationEnd::Stopped => format!("The run was stopped after {rounds}."),
@@ -352,8 +352,8 @@ pub(super) fn full_rounds(again: &Rerun) -> Action {
     again.action("full_rounds", "Run as many rounds, each as long, as SNIA specifies")
 }
 
-pub(super) fn active_range(share: Share, area: Size) -> String {
-    format!("The active range was {share} of the drive, {area}.")
+pub(super) fn active_range(share: Share, span: Size) -> String {
+    format!("The active range was {share} of the drive, {span}.")
 }
 
 pub(super) fn no_purge_between_blocks() -> &'static str {
@@ -496,8 +496,8 @@ pub(super) fn target_is_read_only() -> String {
     "endure writes, and this target is read-only; use a folder on the drive".into()
 }
 
-pub(super) fn area_below_span(area: Size, span: Size) -> String {
-    format!("area = {area} is less than the span of {span}; use a smaller span")
+pub(super) fn span_below_file_size(span: Size, file_size: Size) -> String {
+    format!("a span of {span} is less than one file of {file_size}; use a smaller --file-size")
 }
 
 pub(super) fn bytes_and_fills() -> String {
@@ -509,17 +509,22 @@ pub(super) fn wrong_bytes_or_fills(fills_max: f64) -> String {
     format!("bytes must be at least 1, and fills above 0 and at most {most}")
 }
 
-pub(super) fn area_below_minimum(area: u64, least: u64) -> String {
-    format!("area = {} is too small; use {} or more", exact_size(area), exact_size(least))
+pub(super) fn span_below_minimum(span: u64, least: u64) -> String {
+    format!("span = {} is too small; use {} or more", exact_size(span), exact_size(least))
 }
 
-pub(super) fn loop_does_not_fit(needed: Size, capacity: Size) -> String {
-    format!("{needed} exceed the target's {capacity}; use a smaller --area or --span")
+/// Files are multiples of `unit`.
+pub(super) fn loop_does_not_fit(needed: Size, capacity: u64, unit: u64) -> String {
+    let advice = match capacity - capacity % unit {
+        0 => "use a larger target".to_owned(),
+        most => format!("use a --span and a --file-size of at most {}", exact_size(most)),
+    };
+    format!("{needed} exceed the target's {}; {advice}", Size(capacity))
 }
 
-pub(super) fn area_does_not_fit(area: Size, least: Size, most: Size) -> String {
+pub(super) fn span_does_not_fit(span: Size, least: Size, most: Size) -> String {
     format!(
-        "an area of {area} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change --area"
+        "a span of {span} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change --span"
     )
 }
 
@@ -573,7 +578,7 @@ mod tests {
         );
         assert_eq!(
             saturation_ended(124, SaturationEnd::FourFills),
-            "The test ended after 124 rounds, as the area was written four times."
+            "The test ended after 124 rounds, as the span was written four times."
         );
     }
 

@@ -11,7 +11,9 @@ use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{command, count, number_of, recondition_command};
+use likenew_procedure_support::wording::{
+    command, count, number_of, recondition_command, use_nearest_multiple,
+};
 
 use super::part::Unit;
 
@@ -355,16 +357,20 @@ pub(super) fn stall_mark(duration: Nanos) -> String {
 }
 
 pub(super) fn file_size_is_not_of_blocks(file_size: u64, block: u64) -> String {
+    let nearest = use_nearest_multiple(file_size, block, block..=u64::MAX);
     let (size, block) = (exact_size(file_size), exact_size(block));
-    format!("file_size = {size} is not a multiple of the block size, {block}")
+    format!("file_size = {size} is not a multiple of the block size, {block}; {nearest}")
 }
 
 pub(super) fn wrong_block(block: u64) -> String {
-    format!("block = {} is not a multiple of 512; use 512 to 1GiB", exact_size(block))
+    let nearest = use_nearest_multiple(block, 512, 512..=1 << 30);
+    format!("block = {} is not a multiple of 512 from 512 to 1GiB; {nearest}", exact_size(block))
 }
 
 pub(super) fn from_is_not_of_blocks(from: u64, block: u64) -> String {
-    format!("from = {} is not a multiple of the block size, {}", exact_size(from), exact_size(block))
+    let nearest = use_nearest_multiple(from, block, 0..=u64::MAX);
+    let (from, block) = (exact_size(from), exact_size(block));
+    format!("from = {from} is not a multiple of the block size, {block}; {nearest}")
 }
 
 pub(super) fn parts_of_several_files(parts: u32, files: u32, most: u32) -> String {

@@ -2,7 +2,7 @@
 
 use likenew_core::io::DataClass;
 use likenew_core::replay_spec::Fit;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_procedure_support::wording::{not_a_multiple, out_of_range};
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +120,7 @@ impl ReplayOptions {
         }
         match self.span {
             Some(span) if span < super::LENGTH_MIN || !span.is_multiple_of(super::LENGTH_MIN) => {
-                Err(not_a_multiple("span", exact_size(span), "64KiB"))
+                Err(not_a_multiple("span", span, super::LENGTH_MIN))
             }
             _ => Ok(()),
         }

@@ -5,7 +5,7 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Iops, Latency, Rate, digits};
 use likenew_core::units::Nanos;
 
-use likenew_procedure_support::wording::count;
+use likenew_procedure_support::wording::{count, use_nearest_multiple};
 
 // What it is for, and what it writes
 
@@ -23,8 +23,9 @@ pub(super) fn no_workload() -> String {
     "run: the plan has no [[options.workload]]; give at least one".into()
 }
 
-pub(super) fn wrong_files() -> String {
-    "run: files must be at least 1, and file_size a multiple of 4KiB".into()
+pub(super) fn wrong_files(file_size: u64) -> String {
+    let nearest = use_nearest_multiple(file_size, 4096, 4096..=u64::MAX);
+    format!("run: files must be at least 1, and file_size a multiple of 4KiB; for file_size {nearest}")
 }
 
 /// How fast one workload ran; a flush moves no bytes.

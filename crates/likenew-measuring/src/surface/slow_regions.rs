@@ -86,17 +86,17 @@ fn extent<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Range<u64>> {
 
 /// The nature of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Finding {
     /// Slow every time.
     Slow,
     /// The drive refused to read or write it.
     Unreadable,
     /// Slow once, and as fast as its neighbors after that.
-    #[serde(rename = "slow once")]
+    #[serde(rename = "slow_once")]
     Hiccup,
     /// Slow, and not measured again, or with different results.
-    #[serde(rename = "not confirmed")]
+    #[serde(rename = "not_confirmed")]
     Undecided,
 }
 

@@ -95,12 +95,11 @@ impl SurfaceOptions {
                 return Err(out_of_range(name, exact_size(bytes), "512", "64MiB"));
             }
             if !bytes.is_multiple_of(512) {
-                return Err(not_a_multiple(name, exact_size(bytes), "512"));
+                return Err(not_a_multiple(name, bytes, 512));
             }
         }
         if self.bytes == 0 || !self.bytes.is_multiple_of(self.block) {
-            let block = format!("the block of {}", exact_size(self.block));
-            return Err(not_a_multiple("bytes", exact_size(self.bytes), block));
+            return Err(wording::bytes_are_not_of_blocks(self.bytes, self.block));
         }
         if !(1..=256).contains(&self.depth) {
             return Err(out_of_range("depth", self.depth, 1, 256));
@@ -112,7 +111,7 @@ impl SurfaceOptions {
             return Err(out_of_range("burst", exact_size(self.burst), 0, "64MiB"));
         }
         if !self.burst.is_multiple_of(4096) {
-            return Err(not_a_multiple("burst", exact_size(self.burst), "4KiB"));
+            return Err(not_a_multiple("burst", self.burst, 4096));
         }
         if self.retests > RETESTS_MAX {
             return Err(out_of_range("retests", self.retests, 0, RETESTS_MAX));
@@ -160,7 +159,7 @@ impl SurfaceOptions {
         let capacity = geometry.capacity - geometry.capacity % u64::from(geometry.block);
         let span = self.span.unwrap_or(capacity);
         if span > capacity {
-            return Err(span_too_large(Size(span), Size(capacity)));
+            return Err(span_too_large(span, capacity, 1 << 20));
         }
         let each = if self.whole { self.block } else { self.bytes };
         if u64::from(self.points).saturating_mul(each) > span {

@@ -9,11 +9,11 @@ use likenew_core::plan::Plan;
 use likenew_core::quantity::{
     Factor, Latency, Number, Rate, Share, Size, SpeedChange, change_range, digits, range,
 };
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, command, count, number_of};
+use likenew_procedure_support::wording::{capitalize, command, count, number_of, use_nearest_multiple};
 
 // What it is for, and what it writes
 
@@ -34,6 +34,15 @@ pub(super) const MARK_OPEN: &str = "slow?";
 
 pub(super) fn neither_read_nor_write(op: Mix) -> String {
     format!("op = {op} cannot be mapped; use read or write")
+}
+
+pub(super) fn bytes_are_not_of_blocks(bytes: u64, block: u64) -> String {
+    let nearest = use_nearest_multiple(bytes, block, block..=u64::MAX);
+    format!(
+        "bytes = {} is not a multiple of the block of {}; {nearest}",
+        exact_size(bytes),
+        exact_size(block)
+    )
 }
 
 pub(super) fn points_exceed_span(points: u32, each: Size, span: Size) -> String {

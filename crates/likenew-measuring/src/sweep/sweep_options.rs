@@ -100,7 +100,7 @@ impl SweepOptions {
         (self.depths, self.data) = (distinct(&self.depths), distinct(&self.data));
         self.check_lists()?;
         if self.span == 0 || !self.span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", exact_size(self.span), "1MiB"));
+            return Err(not_a_multiple("span", self.span, SPAN_STEP));
         }
         if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&self.time) {
             return Err(out_of_range("time", self.time, "1ms", "24h"));

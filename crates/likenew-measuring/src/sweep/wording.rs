@@ -11,7 +11,7 @@ use likenew_core::quantity::{
 
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count, list};
+use likenew_procedure_support::wording::{capitalize, count, list, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::DIFFERENCE;
@@ -111,7 +111,8 @@ pub(super) fn too_many_cells(cells: usize, most: usize) -> String {
 
 /// Why a block size cannot be measured on a drive.
 pub(super) fn misaligned_block(block: Size, unit: u32) -> String {
-    format!("{block}: not a multiple of the drive's {unit}-byte blocks")
+    let nearest = use_nearest_multiple(block.0, unit.into(), unit.into()..=u64::MAX);
+    format!("{block}: not a multiple of the drive's {unit}-byte blocks; {nearest}")
 }
 
 pub(super) fn block_exceeds_span(block: Size, span: Size) -> String {

@@ -28,7 +28,7 @@ const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 64 * MIB;
 
 fn options(recipe: Recipe, passes: u32) -> AgeOptions {
-    AgeOptions { recipe, passes, span: 16 * MIB, ..AgeOptions::default() }
+    AgeOptions { recipe, passes, random_span: 16 * MIB, ..AgeOptions::default() }
 }
 
 fn age(passes: u32) -> Age {
@@ -175,17 +175,17 @@ fn slow_reads_are_called_out_and_so_is_each_application() {
 #[test]
 fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
     for (left, expected) in [(0.99, Standing::Good), (0.5, Standing::Info)] {
-        let rest = Nanos::from_secs(600);
-        let age = Age::new(AgeOptions { rest, ..options(Recipe::Fill, 4) }).unwrap();
+        let idle = Nanos::from_secs(600);
+        let age = Age::new(AgeOptions { idle, ..options(Recipe::Fill, 4) }).unwrap();
         let findings = findings(&age, 3, 0.01, |name| match name {
             name if is(name, "used", "random writes") => 0.3,
-            name if is(name, "rested", "random writes") => left,
+            name if is(name, "after idle", "random writes") => left,
             _ => 1.0,
         });
-        assert_eq!(standing(&findings, "rest", "10 min"), Some(expected));
+        assert_eq!(standing(&findings, "after_idle", "10 min"), Some(expected));
         let row = &findings.tables["new_vs_used"][0];
-        assert!((row["rested"].as_f64().unwrap() / 40e6 - left).abs() < 0.05);
-        assert!(row["rested_drop_percent_low"].is_number());
+        assert!((row["after_idle"].as_f64().unwrap() / 40e6 - left).abs() < 0.05);
+        assert!(row["after_idle_drop_percent_low"].is_number());
         assert_eq!(findings.series["random_writes"].lines.len(), 3);
     }
 }
@@ -211,9 +211,9 @@ fn whatever_was_measured_until_a_stop_is_judged() {
 fn what_does_not_fit_is_refused_by_name() {
     let next = |age: Age, evidence: Evidence| age.next(&evidence).unwrap_err();
     assert!(next(age(2), evidence(CAPACITY, false)).contains("read-only"));
-    assert!(next(age(2), evidence(32 * MIB, true)).contains("--span"));
-    let space = AgeOptions { space: Some(2 * CAPACITY), ..options(Recipe::Fill, 2) };
-    assert!(next(Age::new(space).unwrap(), evidence(CAPACITY, true)).contains("--space"));
+    assert!(next(age(2), evidence(32 * MIB, true)).contains("--random-span"));
+    let span = AgeOptions { span: Some(2 * CAPACITY), ..options(Recipe::Fill, 2) };
+    assert!(next(Age::new(span).unwrap(), evidence(CAPACITY, true)).contains("--span"));
     let bytes = AgeOptions { bytes: Some(5), ..options(Recipe::Fill, 2) };
     assert!(next(Age::new(bytes).unwrap(), evidence(CAPACITY, true)).contains("bytes"));
     let trim = AgeOptions { trim: true, ..options(Recipe::Churn, 2) };
@@ -221,12 +221,12 @@ fn what_does_not_fit_is_refused_by_name() {
     without.geometry.trims = false;
     assert!(next(Age::new(trim).unwrap(), without).contains("TRIM"));
     for (options, word) in [
-        (AgeOptions { span: MIB, ..AgeOptions::default() }, "span"),
+        (AgeOptions { random_span: MIB, ..AgeOptions::default() }, "random_span"),
         (AgeOptions { passes: 0, ..AgeOptions::default() }, "passes"),
-        (AgeOptions { passes: 50, span: 16 * MIB, ..AgeOptions::default() }, "passes"),
+        (AgeOptions { passes: 50, random_span: 16 * MIB, ..AgeOptions::default() }, "passes"),
         (AgeOptions { time: Nanos(1), ..AgeOptions::default() }, "time"),
         (AgeOptions { depth: 0, ..AgeOptions::default() }, "depth"),
-        (AgeOptions { rest: Nanos::from_secs(31 * 86_400), ..AgeOptions::default() }, "rest"),
+        (AgeOptions { idle: Nanos::from_secs(31 * 86_400), ..AgeOptions::default() }, "idle"),
         (AgeOptions { file_size: 4096, ..AgeOptions::default() }, "file_size"),
         (AgeOptions { trim: true, ..AgeOptions::default() }, "trim"),
     ] {
@@ -234,7 +234,7 @@ fn what_does_not_fit_is_refused_by_name() {
     }
 }
 
-/// Every workload in the order they run, without rests.
+/// Every workload in the order they run, without idle time.
 fn course(options: AgeOptions, evidence: &Evidence) -> Vec<Workload> {
     let dry_run = DryRun::plan(&Age::new(options).unwrap(), evidence).unwrap();
     assert!(dry_run.is_finite);
@@ -277,7 +277,7 @@ proptest! {
         folder in any::<bool>(),
         trim in any::<bool>(),
     ) {
-        let span = steps * 16 * MIB;
+        let random_span = steps * 16 * MIB;
         let mut on = evidence(blocks * 4096, true);
         let file = if recipe == Recipe::Churn { 64 << 10 } else { 4 * MIB };
         if folder {
@@ -285,9 +285,9 @@ proptest! {
             (on.geometry.boundary, on.geometry.block) = (Some(file), 4096);
         }
         let capacity = on.geometry.capacity;
-        prop_assume!(span <= capacity / 5 * 2);
+        prop_assume!(random_span <= capacity / 5 * 2);
         let bytes = capacity / 16 * share / 4096 * 4096;
-        let options = AgeOptions { recipe, bytes: Some(bytes), span, passes, trim: trim && recipe == Recipe::Churn, ..AgeOptions::default() };
+        let options = AgeOptions { recipe, bytes: Some(bytes), random_span, passes, trim: trim && recipe == Recipe::Churn, ..AgeOptions::default() };
         let course = course(options, &on);
         for workload in &course {
             prop_assert_eq!(workload.check(&on.geometry), Ok(()));
@@ -311,7 +311,7 @@ proptest! {
             );
             writes += all * share_written(workload);
         }
-        prop_assert!(writes < if folder { 2.75 } else { 1.75 } * span as f64, "{writes} of {span}");
+        prop_assert!(writes < if folder { 2.75 } else { 1.75 } * random_span as f64, "{writes} of {random_span}");
         let trims = course.iter().any(|workload| workload.streams[0].op == "trim".parse().unwrap());
         prop_assert!(!trims || recipe == Recipe::Churn && (folder || trim), "nothing is trimmed unasked");
     }

@@ -261,8 +261,8 @@ fn what_does_not_fit_is_refused_by_name() {
     let next = |options: AppsOptions, on: Evidence| Apps::new(options).unwrap().next(&on).unwrap_err();
     assert!(next(small(), evidence(1 << 30, false)).contains("read-only"));
     assert!(next(small(), evidence(32 * MIB, true)).contains("--span"));
-    let space = AppsOptions { space: Some(2 << 30), ..consistency() };
-    assert!(next(space, evidence(1 << 30, true)).contains("--space"));
+    let span = AppsOptions { writing_span: Some(2 << 30), ..consistency() };
+    assert!(next(span, evidence(1 << 30, true)).contains("--writing-span"));
     for (options, word) in [
         (AppsOptions { passes: 0, ..small() }, "passes"),
         (AppsOptions { scale: 0.0, ..small() }, "scale"),

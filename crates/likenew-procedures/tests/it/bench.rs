@@ -53,7 +53,7 @@ fn a_target_that_may_only_be_read_is_only_read() {
 fn rests_and_threads_are_as_asked_for() {
     let bench = Bench::new(BenchOptions {
         profile: Profile::Nvme,
-        interval: Nanos::from_secs(2),
+        idle: Nanos::from_secs(2),
         ops: vec!["mix:70".parse().unwrap()],
         ..options()
     })
@@ -65,8 +65,8 @@ fn rests_and_threads_are_as_asked_for() {
         evidence.segments.push(crate::support::segment(&workload, Nanos::ZERO, &steady(1e8)));
     }
     assert_eq!(threads, 16);
-    let rests = evidence.segments.iter().filter(|segment| segment.workload.streams.is_empty()).count();
-    assert_eq!(rests, 12);
+    let idle = evidence.segments.iter().filter(|segment| segment.workload.streams.is_empty()).count();
+    assert_eq!(idle, 12);
     assert!(
         evidence
             .segments

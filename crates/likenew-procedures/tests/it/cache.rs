@@ -94,9 +94,9 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
         "null",
         "null",
         "buffered",
-        "buffered, flushed",
-        "first buffered",
-        "second buffered",
+        "buffered_flushed",
+        "first_buffered",
+        "second_buffered",
         "direct",
         "direct",
     ];

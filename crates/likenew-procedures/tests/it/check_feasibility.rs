@@ -96,7 +96,7 @@ fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings
     let free = format!("free = '{}..{}'\n", free.start, free.end);
     let options = match procedure {
         "check" => format!("bytes = '1GiB'\n{free}{}", references("")),
-        _ => format!("rest = '1s'\npasses = 2\n{free}[check]\nbytes = '1GiB'\n{}", references("check.")),
+        _ => format!("idle = '1s'\npasses = 2\n{free}[check]\nbytes = '1GiB'\n{}", references("check.")),
     };
     let plan = Plan {
         schema: 1,

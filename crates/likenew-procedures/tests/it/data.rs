@@ -254,7 +254,7 @@ fn what_does_not_fit_is_refused_by_name() {
         (DataOptions { steps: 102, ..options() }, "steps"),
         (DataOptions { passes: 0, ..options() }, "passes"),
         (DataOptions { time: Nanos::ZERO, ..options() }, "time"),
-        (DataOptions { interval: Nanos::NEVER, ..options() }, "interval"),
+        (DataOptions { idle: Nanos::NEVER, ..options() }, "idle"),
         (DataOptions { span: 5 * MIB, ..options() }, "span"),
         (DataOptions { ops: vec![], ..options() }, "op"),
         (DataOptions { ops: vec![Op::Trim], ..options() }, "op"),

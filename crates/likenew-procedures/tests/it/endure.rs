@@ -26,14 +26,14 @@ fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
     answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
 }
 
-const SPAN: u64 = 8 << 20;
+const FILE_SIZE: u64 = 8 << 20;
 const PLACES: u64 = 32;
-const AREA: u64 = PLACES * SPAN;
+const SPAN: u64 = PLACES * FILE_SIZE;
 /// A file, two reads, two writes, and the deletion.
 const PARTS: usize = 6;
 
 fn options() -> LoopOptions {
-    LoopOptions { profile: Profile::Real, span: SPAN, trim: true, ..LoopOptions::default() }
+    LoopOptions { profile: Profile::Real, file_size: FILE_SIZE, trim: true, ..LoopOptions::default() }
 }
 
 fn loop_test(options: LoopOptions) -> Endure {
@@ -55,7 +55,7 @@ fn course(speed: impl Fn(u64) -> f64) -> impl Fn(usize, &Workload) -> SpeedPatte
 }
 
 fn played(options: LoopOptions, speed: impl Fn(u64) -> f64) -> Findings {
-    play(&loop_test(options), evidence(AREA, true), course(speed))
+    play(&loop_test(options), evidence(SPAN, true), course(speed))
 }
 
 fn level<'a>(findings: &'a Findings, test: &str, op: &str) -> &'a likenew_core::findings::Row {
@@ -74,7 +74,7 @@ fn first(endure: &Endure, mut evidence: Evidence, count: usize) -> Vec<Workload>
 
 #[test]
 fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
-    let workloads = first(&loop_test(options()), evidence(AREA + 4096, true), PARTS * (PLACES as usize + 1));
+    let workloads = first(&loop_test(options()), evidence(SPAN + 4096, true), PARTS * (PLACES as usize + 1));
     let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(
         names[..PARTS],
@@ -92,11 +92,11 @@ fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
         let (AccessPattern::Sequential(region) | AccessPattern::Random(region)) = stream.pattern else {
             panic!()
         };
-        region.resolve(AREA, 512).unwrap()
+        region.resolve(SPAN, 512).unwrap()
     };
-    assert!((0..PARTS).all(|part| range(part) == (0..SPAN)));
-    assert_eq!(range(PARTS), SPAN..2 * SPAN);
-    assert_eq!(range(PARTS * PLACES as usize), 0..SPAN, "after the last place comes the first one");
+    assert!((0..PARTS).all(|part| range(part) == (0..FILE_SIZE)));
+    assert_eq!(range(PARTS), FILE_SIZE..2 * FILE_SIZE);
+    assert_eq!(range(PARTS * PLACES as usize), 0..FILE_SIZE, "after the last place comes the first one");
     assert_eq!(workloads[5].streams[0].op, Mix::Only(Op::Trim));
     let mut seeds: Vec<u64> = workloads.iter().map(|workload| workload.seed).collect();
     seeds.sort_unstable();
@@ -108,24 +108,34 @@ fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
 fn it_ends_with_the_loop_that_has_written_enough() {
     let written = |options: LoopOptions| {
         let endure = loop_test(options);
-        let all = first(&endure, evidence(AREA, true), 100_000);
+        let all = first(&endure, evidence(SPAN, true), 100_000);
         assert!(all.len().is_multiple_of(PARTS));
         let writes = all.iter().filter(|workload| writes(workload));
-        writes.map(|workload| workload.until.bytes.unwrap()).sum::<u64>() as f64 / AREA as f64
+        writes.map(|workload| workload.until.bytes.unwrap()).sum::<u64>() as f64 / SPAN as f64
     };
     // A loop of this profile writes 6.4 files, so that 7 + 6 fills show a steady state.
     assert!((13.0..13.3).contains(&written(options())));
     assert!((2.5..2.8).contains(&written(LoopOptions { fills: Some(2.5), ..options() })));
-    assert!((1.0..1.3).contains(&written(LoopOptions { bytes: Some(AREA), ..options() })));
-    assert_eq!(LoopOptions::default().default_fills(), 15.0);
+    assert!((1.0..1.3).contains(&written(LoopOptions { bytes: Some(SPAN), ..options() })));
+    for (profile, fills) in [
+        (Profile::Of2009, 15.0),
+        (Profile::Peak, 13.0),
+        (Profile::Real, 13.0),
+        (Profile::Default, 18.0),
+        (Profile::Nvme, 18.0),
+    ] {
+        assert_eq!(LoopOptions { profile, ..LoopOptions::default() }.default_fills(), fills, "{profile:?}");
+        let reads = LoopOptions { profile, ops: vec![Mix::Only(Op::Read)], ..LoopOptions::default() };
+        assert_eq!(reads.default_fills(), 7.0, "{profile:?}");
+    }
 }
 
 #[test]
 fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
     let off = loop_test(LoopOptions { trim: false, ..options() });
-    let workloads = first(&off, evidence(AREA, true), 12);
+    let workloads = first(&off, evidence(SPAN, true), 12);
     assert!(workloads.iter().all(|workload| !workload.name.contains("delete")));
-    let mut untrimmed = evidence(AREA, true);
+    let mut untrimmed = evidence(SPAN, true);
     untrimmed.geometry.trims = false;
     let short = LoopOptions { fills: Some(0.5), ..options() };
     let findings = play(&loop_test(short), untrimmed, course(|_| 1e8));
@@ -134,14 +144,15 @@ fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
 
 #[test]
 fn a_long_file_is_deleted_in_pieces_that_divide_it() {
-    for (span, piece) in [(1000 << 20, 1000 << 20), (3000 << 20, 1000 << 20), (131 * SPAN, 8 << 20)] {
+    for (file_size, piece) in [(1000 << 20, 1000 << 20), (3000 << 20, 1000 << 20), (131 * FILE_SIZE, 8 << 20)]
+    {
         let workloads = first(
-            &loop_test(LoopOptions { span, ops: vec![Mix::Only(Op::Write)], ..options() }),
-            evidence(span, true),
+            &loop_test(LoopOptions { file_size, ops: vec![Mix::Only(Op::Write)], ..options() }),
+            evidence(file_size, true),
             4,
         );
         assert_eq!(workloads[3].streams[0].size.max(), piece);
-        assert_eq!(workloads[3].until.bytes, Some(span));
+        assert_eq!(workloads[3].until.bytes, Some(file_size));
     }
 }
 
@@ -165,7 +176,7 @@ fn a_knee_is_found_where_it_is_and_the_level_after_it_is_steady() {
     let level = level(&findings, "SEQ1M Q1T1", "write");
     assert!(near(&level["peak_bytes_per_s"], 200e6) && near(&level["steady_bytes_per_s"], 80e6));
     assert!(near(&level["share_of_peak_percent"], 40.0) && level["is_steady"] == true);
-    assert!(level["steady_from_bytes"].as_u64().unwrap() >= 6 * AREA, "{level:?}");
+    assert!(level["steady_from_bytes"].as_u64().unwrap() >= 6 * SPAN, "{level:?}");
     assert_eq!(standing(&findings, "write_steady_share", "40% of peak"), Some(Standing::Info));
     assert_eq!(
         standing(&findings, "write_knees", "fall from 200 to 80.0 MB/s (40% of peak)"),
@@ -191,7 +202,7 @@ fn too_few_loops_decide_nothing() {
     assert_eq!(standing(&findings, "write_knees", ""), Some(Standing::Unknown));
     assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Unknown));
     assert_eq!(level(&findings, "file", "write")["steady_bytes_per_s"], serde_json::Value::Null);
-    // Four fills are steady, but a part of the area was never written: that looks the same on a fresh drive.
+    // Four fills are steady, but a part of the span was never written: that looks the same on a fresh drive.
     let findings = played(LoopOptions { fills: Some(6.0), ..options() }, |_| 200e6);
     assert_eq!(standing(&findings, "write_knees", "no write cliff"), Some(Standing::Info));
     assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Unknown));
@@ -212,7 +223,7 @@ fn the_zones_of_a_disk_are_no_knees() {
     // The rim is twice as fast as the hub, again and again.
     let zone = |turn: u64| 120e6 - 60e6 * ((turn - 1) % PLACES) as f64 / PLACES as f64;
     let endure = loop_test(LoopOptions { fills: Some(26.0), ..options() });
-    let findings = play(&endure, evidence(AREA, true), |_, workload| steady(zone(turn(workload))));
+    let findings = play(&endure, evidence(SPAN, true), |_, workload| steady(zone(turn(workload))));
     assert_eq!(
         standing(&findings, "write_knees", ""),
         Some(Standing::Info),
@@ -226,7 +237,7 @@ fn the_zones_of_a_disk_are_no_knees() {
 #[test]
 fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
     let falls = |_: usize, workload: &Workload| steady(if turn(workload) < 20 { 250e6 } else { 50e6 });
-    let findings = play(&loop_test(options()), evidence(AREA, true), falls);
+    let findings = play(&loop_test(options()), evidence(SPAN, true), falls);
     assert!(findings.found_problem());
     let problem = answer(&findings, "read_steady_share");
     assert_eq!(problem.standing, Standing::Problem);
@@ -237,7 +248,7 @@ fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
 #[test]
 fn an_interrupted_run_is_judged_by_its_whole_tests() {
     let endure = loop_test(options());
-    let mut evidence = evidence(AREA, true);
+    let mut evidence = evidence(SPAN, true);
     let nothing = endure.judge(&evidence);
     assert!(nothing.answers.is_empty() && !nothing.summary.is_empty());
     for index in 0..PARTS * 8 + 3 {
@@ -257,8 +268,8 @@ fn an_interrupted_run_is_judged_by_its_whole_tests() {
 #[test]
 fn nonsense_settings_are_refused_by_name() {
     for (options, word) in [
-        (LoopOptions { span: 1000, ..options() }, "span"),
-        (LoopOptions { area: Some(4096), ..options() }, "area"),
+        (LoopOptions { file_size: 1000, ..options() }, "file_size"),
+        (LoopOptions { span: Some(4096), ..options() }, "span"),
         (LoopOptions { fills: Some(f64::NAN), ..options() }, "fills"),
         (LoopOptions { fills: Some(-1.0), ..options() }, "fills"),
         (LoopOptions { bytes: Some(1), fills: Some(1.0), ..options() }, "bytes and fills"),
@@ -272,8 +283,11 @@ fn nonsense_settings_are_refused_by_name() {
     {
         assert!(Endure::from_options(&toml::from_str(text).unwrap()).err().unwrap().contains(word), "{text}");
     }
-    assert!(loop_test(options()).next(&evidence(SPAN / 2, true)).unwrap_err().contains("--area"));
-    assert!(loop_test(options()).next(&evidence(AREA, false)).unwrap_err().contains("read-only"));
+    assert!(loop_test(options()).next(&evidence(FILE_SIZE / 2, true)).unwrap_err().contains("larger target"));
+    let wide = LoopOptions { span: Some(2 * SPAN), ..options() };
+    let refusal = loop_test(wide).next(&evidence(SPAN, true)).unwrap_err();
+    assert!(refusal.contains("a --span and a --file-size of at most"), "{refusal}");
+    assert!(loop_test(options()).next(&evidence(SPAN, false)).unwrap_err().contains("read-only"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
     answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
 }
 
-const AREA: u64 = 64 << 20;
+const SPAN: u64 = 64 << 20;
 
 fn options() -> SniaOptions {
     SniaOptions { round: Nanos::from_millis(20), ..SniaOptions::default() }
@@ -38,7 +38,7 @@ fn round(workload: &Workload) -> u64 {
 /// The final evidence and its findings.
 fn run(endure: &Endure, speed: impl Fn(&Workload) -> f64) -> (Evidence, Findings) {
     let evidence =
-        crate::support::run_procedure(endure, evidence(AREA, true), |_, workload| steady(speed(workload)));
+        crate::support::run_procedure(endure, evidence(SPAN, true), |_, workload| steady(speed(workload)));
     let findings = endure.judge(&evidence);
     (evidence, findings)
 }
@@ -58,7 +58,7 @@ fn the_iops_test_prepares_and_ends_with_the_first_steady_window() {
     assert_eq!(names[names.len() - 1], "round 8 RND512 Q32T4 write");
     assert_eq!(names.len(), 2 + 8 * 56);
     let prepared: u64 = evidence.segments[..2].iter().map(|segment| segment.bytes(Op::Write)).sum();
-    assert_eq!(prepared, 2 * AREA);
+    assert_eq!(prepared, 2 * SPAN);
     assert!(evidence.segments[..2].iter().all(|s| s.workload.streams[0].size.max() == 128 << 10));
     assert_eq!(standing(&findings, "steady_state", "reached after 8 rounds"), Some(Standing::Good));
     let windows = &findings.tables["windows"];
@@ -133,14 +133,14 @@ fn latency_is_measured_one_at_a_time() {
 }
 
 #[test]
-fn write_saturation_ends_when_the_area_was_written_four_times() {
+fn write_saturation_ends_when_the_span_was_written_four_times() {
     let endure = Endure::new(EndureOptions::SniaWsat(options())).unwrap();
     // 4 × 64 MiB at 400 and then 200 MB/s, 20 ms a round: about 50 rounds.
     let speed = |workload: &Workload| if round(workload) < 20 { 400e6 } else { 200e6 };
     let (evidence, findings) = run(&endure, speed);
     assert!(evidence.segments.iter().all(|s| s.workload.streams[0].op == Mix::Only(Op::Write)));
     let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-    assert!((4 * AREA..4 * AREA + (8 << 20)).contains(&written), "{written}");
+    assert!((4 * SPAN..4 * SPAN + (8 << 20)).contains(&written), "{written}");
     assert_eq!(findings.tables["knees"].len(), 1);
     let level = &findings.tables["levels"][0];
     assert!((level["steady_bytes_per_s"].as_f64().unwrap() / 200e6 - 1.0).abs() < 0.01, "{level:?}");
@@ -160,12 +160,12 @@ fn a_level_that_is_held_from_the_first_minute_ends_the_saturation_after_five_sam
 #[test]
 fn deviations_from_the_specification_are_reported() {
     let endure = Endure::new(EndureOptions::SniaLatency(options())).unwrap();
-    let findings = play(&endure, evidence(AREA, true), |_, _| steady(1e8));
+    let findings = play(&endure, evidence(SPAN, true), |_, _| steady(1e8));
     let caveats = &findings.answers[0].caveats;
     assert!(caveats.iter().any(|caveat| caveat.contains("20ms") && caveat.contains("60s")), "{caveats:?}");
-    let half = SniaOptions { area: Some(AREA / 2), round: Nanos::from_secs(60), ..options() };
+    let half = SniaOptions { span: Some(SPAN / 2), round: Nanos::from_secs(60), ..options() };
     let endure = Endure::new(EndureOptions::SniaLatency(half)).unwrap();
-    let mut evidence = evidence(AREA, true);
+    let mut evidence = evidence(SPAN, true);
     for _ in 0..2 {
         let Step::Run(workload) = endure.next(&evidence).unwrap() else { panic!() };
         evidence.segments.push(crate::support::segment(&workload, Nanos::ZERO, &steady(1e8)));
@@ -182,12 +182,12 @@ fn deviations_from_the_specification_are_reported() {
 fn what_is_reported_beforehand_is_the_most_it_can_come_to() {
     let rehearsed = |options| {
         let endure = Endure::new(options).unwrap();
-        DryRun::plan(&endure, &evidence(AREA, true)).unwrap()
+        DryRun::plan(&endure, &evidence(SPAN, true)).unwrap()
     };
     let iops = rehearsed(EndureOptions::SniaIops(options()));
     assert_eq!((iops.workloads.len(), iops.is_finite), (2 + 25 * 56, true));
     let saturation = rehearsed(EndureOptions::SniaWsat(options()));
-    assert!(saturation.is_finite && saturation.bytes_written >= 4 * AREA, "{}", saturation.bytes_written);
+    assert!(saturation.is_finite && saturation.bytes_written >= 4 * SPAN, "{}", saturation.bytes_written);
 }
 
 #[test]
@@ -197,11 +197,11 @@ fn nonsense_settings_are_refused_by_name() {
         (SniaOptions { rounds: Some(0), ..options() }, "rounds"),
         (SniaOptions { depth: 0, ..options() }, "depth"),
         (SniaOptions { threads: 10_000, ..options() }, "threads"),
-        (SniaOptions { area: Some(4096), ..options() }, "area"),
+        (SniaOptions { span: Some(4096), ..options() }, "span"),
     ] {
         assert!(Endure::new(EndureOptions::SniaIops(options)).err().unwrap().contains(word), "{word}");
     }
-    let large = SniaOptions { area: Some(2 * AREA), ..options() };
+    let large = SniaOptions { span: Some(2 * SPAN), ..options() };
     let endure = Endure::new(EndureOptions::SniaWsat(large)).unwrap();
-    assert!(endure.next(&evidence(AREA, true)).unwrap_err().contains("--area"));
+    assert!(endure.next(&evidence(SPAN, true)).unwrap_err().contains("--span"));
 }

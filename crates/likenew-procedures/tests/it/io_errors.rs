@@ -220,7 +220,7 @@ applications = []";
 
 const QUESTIONS: &[Question] = &[
     Question { procedure: "check", options: "bytes = '128MiB'" },
-    Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nrest = '1s'\nstep = 'overwrite'" },
+    Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nidle = '1s'\nstep = 'overwrite'" },
     Question { procedure: "bench", options: "span = '8MiB'\npasses = 2\ntime = '50ms'" },
     Question { procedure: "bench", options: "span = '16MiB'\npasses = 2\ntime = '50ms'\nops = ['mix:50']" },
     Question { procedure: "bench", options: "span = '8MiB'\nprecise = '2%'\npasses_max = 6\ntime = '50ms'" },
@@ -234,18 +234,21 @@ const QUESTIONS: &[Question] = &[
     },
     Question { procedure: "surface", options: "points = 20\nprobes = 40" },
     Question { procedure: "fill", options: "files = 4\nfile_size = '8MiB'\npasses = '2'\nread_back = true" },
-    Question { procedure: "endure", options: "test = 'loop'\nprofile = 'real'\nspan = '8MiB'\nfills = 0.1" },
     Question {
         procedure: "endure",
-        options: "test = 'snia-throughput'\narea = '64MiB'\nround = '20ms'\nrounds = 5",
+        options: "test = 'loop'\nprofile = 'real'\nfile_size = '8MiB'\nfills = 0.1",
     },
-    Question { procedure: "age", options: "span = '16MiB'\npasses = 1\nbytes = '64MiB'" },
+    Question {
+        procedure: "endure",
+        options: "test = 'snia-throughput'\nspan = '64MiB'\nround = '20ms'\nrounds = 5",
+    },
+    Question { procedure: "age", options: "random_span = '16MiB'\npasses = 1\nbytes = '64MiB'" },
     Question {
         procedure: "data",
         options: "steps = 3\nspan = '48MiB'\npasses = 2\ntests = [{ pattern = 'sequential', block = '1MiB', depth = 8 }]",
     },
     Question { procedure: "cache", options: "span = '16MiB'\npasses = 2" },
-    Question { procedure: "trim", options: "size = '4MiB'\nspace = '64MiB'\npasses = 2\ntime = '200ms'" },
+    Question { procedure: "trim", options: "bytes = '4MiB'\nspan = '64MiB'\npasses = 2\ntime = '200ms'" },
     Question { procedure: "model", options: "bytes = '64MiB'" },
     Question { procedure: "replay", options: REPLAY },
     Question {

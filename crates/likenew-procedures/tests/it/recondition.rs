@@ -80,7 +80,8 @@ fn what_no_partition_covers_is_no_way_where_there_is_none_of_it_or_nobody_knows(
 
 #[test]
 fn a_full_folder_is_not_asked_to_be_a_folder() {
-    let options = ReconditionOptions { dry_run: true, space: Some(1 << 20), ..ReconditionOptions::default() };
+    let options =
+        ReconditionOptions { dry_run: true, overwrite_max: Some(1 << 20), ..ReconditionOptions::default() };
     let mut evidence = evidence(Kind::Folder, Feasibility::default());
     evidence.geometry.writable = false;
     let findings = Recondition::new(options).unwrap().judge(&evidence);

@@ -63,7 +63,7 @@ fn reconditioned_by(target: &str, but: &str, step: StepName, promised: &str) -> 
     let free = spec.free(drive.geometry().capacity);
     let free =
         if free.is_empty() { String::new() } else { format!("free = '{}..{}'\n", free.start, free.end) };
-    let options = format!("step = '{}'\nrest = '1s'\npasses = 2\n{free}{promised}", step.text());
+    let options = format!("step = '{}'\nidle = '1s'\npasses = 2\n{free}{promised}", step.text());
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),

@@ -80,7 +80,7 @@ fn recondition_by(drive: &mut SimDrive, target: &str, options: &str, new: &str) 
 }
 
 fn recondition_with(drive: &mut SimDrive, target: &str, options: &str) -> (Evidence, Findings) {
-    let options = format!("rest = '5s'\n{options}");
+    let options = format!("idle = '5s'\n{options}");
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),

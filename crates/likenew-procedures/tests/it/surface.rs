@@ -182,7 +182,7 @@ fn a_place_that_was_slow_once_is_no_problem() {
     let findings = findings(options(), slow_gibibyte(|name| !name.contains("again")));
     assert_eq!(standing(&findings, "slow_once"), Some(Standing::Info));
     assert!(!findings.found_problem());
-    assert_eq!(findings.tables["slow_regions"][0]["finding"], "slow once");
+    assert_eq!(findings.tables["slow_regions"][0]["finding"], "slow_once");
 }
 
 #[test]

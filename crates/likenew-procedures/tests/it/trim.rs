@@ -29,7 +29,7 @@ fn standing(findings: &Findings, id: &str) -> Standing {
 }
 
 fn options() -> TrimOptions {
-    TrimOptions { size: 4 * MIB, space: Some(64 * MIB), worth: false, ..TrimOptions::default() }
+    TrimOptions { bytes: 4 * MIB, span: Some(64 * MIB), worth: false, ..TrimOptions::default() }
 }
 
 fn layer(name: &str, passes: Option<bool>, remedy: Option<&str>) -> Layer {
@@ -197,7 +197,7 @@ fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
         );
         assert_eq!(standing(&findings, TRIM), expected, "{content:?}");
         assert!(!findings.found_problem());
-        let decisive = &step(&findings, "read back").unwrap()["decisive"];
+        let decisive = &step(&findings, "read_back").unwrap()["decisive"];
         assert_eq!(*decisive, expected == Standing::Good);
     }
     let zeros_later = ReadBackResult { released_half_later: all(|content| &mut content.zero_bytes), ..old() };
@@ -248,8 +248,7 @@ fn timing_and_accounting_prove_it_without_a_byte() {
 
 #[test]
 fn the_effect_decides_where_the_drive_keeps_silent() {
-    let worth =
-        |space| TrimOptions { worth: true, time: Nanos::from_secs(1), space: Some(space), ..options() };
+    let worth = |span| TrimOptions { worth: true, time: Nanos::from_secs(1), span: Some(span), ..options() };
     let (evidence, findings) = judged(worth(64 * MIB), read_back(old()), [30e6, 20e6]);
     assert_eq!(standing(&findings, TRIM), Standing::Good);
     assert_eq!(standing(&findings, EFFECT), Standing::Info);
@@ -316,19 +315,19 @@ fn nothing_at_all_is_undecided_and_nonsense_is_refused() {
     let unlooked = play(&procedure, evidence(128 * MIB, true), |_, _| steady(1e6));
     assert_eq!(standing(&unlooked, TRIM), Standing::Unknown);
     for (bad, word) in [
-        (TrimOptions { size: 5, ..options() }, "size"),
-        (TrimOptions { size: 0, ..options() }, "size"),
+        (TrimOptions { bytes: 5, ..options() }, "bytes"),
+        (TrimOptions { bytes: 0, ..options() }, "bytes"),
         (TrimOptions { time: Nanos::ZERO, ..options() }, "time"),
         (TrimOptions { depth: 0, ..options() }, "depth"),
         (TrimOptions { passes: 0, ..options() }, "passes"),
         (TrimOptions { probes: 1 << 30, ..options() }, "probes"),
         (TrimOptions { wait: Nanos::from_secs(7200), ..options() }, "wait"),
-        (TrimOptions { worth: true, space: Some(MIB), ..options() }, "space"),
+        (TrimOptions { worth: true, span: Some(MIB), ..options() }, "span"),
     ] {
         assert!(Trim::new(bad).err().unwrap().contains(word), "{word}");
     }
-    let large = Trim::new(TrimOptions { worth: true, space: Some(1 << 40), ..options() }).unwrap();
-    assert!(large.next(&evidence(128 * MIB, true)).unwrap_err().contains("--space"));
+    let large = Trim::new(TrimOptions { worth: true, span: Some(1 << 40), ..options() }).unwrap();
+    assert!(large.next(&evidence(128 * MIB, true)).unwrap_err().contains("--span"));
     let text = toml::to_string(&TrimOptions::default()).unwrap();
     assert_eq!(toml::from_str::<TrimOptions>(&text).unwrap(), TrimOptions::default(), "{text}");
     let read_back = ReadBack { seed: 0, bytes: 1, wait: Nanos::ZERO, probes: 0, raw: true };

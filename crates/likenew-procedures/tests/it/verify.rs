@@ -402,7 +402,7 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(next(MIB, false, options()).unwrap_err().contains("read-only"));
     assert!(next(512, true, options()).unwrap_err().contains("less than one block"));
     let far = VerifyOptions { span: Some(2 * MIB), ..options() };
-    assert!(next(MIB, true, far).unwrap_err().contains("only 1 MiB"));
+    assert!(next(MIB, true, far).unwrap_err().contains("a --span of at most 1MiB"));
 }
 
 proptest! {

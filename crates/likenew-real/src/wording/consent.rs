@@ -17,7 +17,10 @@ pub(crate) fn not_changed(path: impl Display, reason: &str) -> String {
 }
 
 pub(crate) fn not_its_id(typed: &str, kind: &str, id: &str) -> String {
-    format!("\"{typed}\" does not match; its {kind} is \"{id}\"")
+    match typed {
+        "" => format!("nothing was typed; its {kind} is \"{id}\""),
+        typed => format!("\"{typed}\" does not match; its {kind} is \"{id}\""),
+    }
 }
 
 pub(crate) fn kind_unknown(reason: &io::Error) -> String {

@@ -35,7 +35,8 @@ fn a_device_is_overwritten_when_it_is_named_and_only_then() {
     assert_eq!(Path::new(&loss.id.text), fs::canonicalize(&image).unwrap());
     for wrong in ["", "stick.img", "/dev/loop0", &loss.id.text.to_uppercase()] {
         let text = refusal(Consent::to_overwrite(&device.0, &agreement(wrong, &[])));
-        says(&text, &["does not match; its backing file is", &loss.id.text]);
+        let why = if wrong.is_empty() { "nothing was typed" } else { "does not match" };
+        says(&text, &[why, "; its backing file is", &loss.id.text]);
     }
     let consent = Consent::to_overwrite(&device.0, &agreement(&loss.id.text, &[])).unwrap();
     says(

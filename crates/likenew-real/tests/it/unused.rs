@@ -154,10 +154,8 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
     run("blockdev", &["--setrw", disk.name()]).unwrap();
     let space = UnusedSpace::at(disk.path()).unwrap();
     for wrong in ["", "disk.img", &format!("{} ", space.id.text)] {
-        says(
-            &refusal(UnusedConsent::take(&space, &typed(wrong, &[]))),
-            &["does not match; its backing file is"],
-        );
+        let why = if wrong.is_empty() { "nothing was typed" } else { "does not match" };
+        says(&refusal(UnusedConsent::take(&space, &typed(wrong, &[]))), &[why, "; its backing file is"]);
     }
     {
         let other = File::open(disk.path()).unwrap();

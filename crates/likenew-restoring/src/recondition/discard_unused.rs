@@ -4,7 +4,7 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::recondition_step::{ReconditionStep, StepContext, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, idle, probe_count, was_fixed};
 use super::step_name::StepName;
 use super::wording;
 
@@ -25,6 +25,6 @@ impl ReconditionStep for DiscardUnused {
         if probe_count(done) == 0 {
             return Some(Step::Probe(Probe::Fix(Fix::DiscardUnused)));
         }
-        rest(context, done, StepName::DiscardUnused).filter(|_| was_fixed(done))
+        idle(context, done, StepName::DiscardUnused).filter(|_| was_fixed(done))
     }
 }

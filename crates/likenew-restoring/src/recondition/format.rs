@@ -5,7 +5,7 @@ use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
 use super::recondition_options::Erase;
-use super::recondition_step::{ReconditionStep, StepContext, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, idle, probe_count, was_fixed};
 use super::step_name::StepName;
 
 pub(super) struct Format;
@@ -21,6 +21,6 @@ impl ReconditionStep for Format {
                 crypto: context.options.erase == Erase::Key,
             })));
         }
-        rest(context, done, StepName::Format).filter(|_| was_fixed(done))
+        idle(context, done, StepName::Format).filter(|_| was_fixed(done))
     }
 }

@@ -18,7 +18,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::approach::approach;
 
-use super::recondition_step::{ReconditionStep, StepContext, rest};
+use super::recondition_step::{ReconditionStep, StepContext, idle};
 use super::step_name::StepName;
 use super::wording;
 
@@ -101,7 +101,7 @@ fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Rang
     if context.evidence.geometry.trims && released == 0 {
         return Some(release);
     }
-    rest(context, done, step)
+    idle(context, done, step)
 }
 
 fn pass(step: StepName, number: usize, space: &Range<u64>) -> Workload {

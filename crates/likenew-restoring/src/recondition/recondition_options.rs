@@ -42,13 +42,13 @@ pub struct ReconditionOptions {
     pub passes: u32,
     /// Idle time after a step, for the drive to finish its work.
     #[serde(with = "duration_text")]
-    pub rest: Nanos,
+    pub idle: Nanos,
     /// A region without files of the owner, on a target other than a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<Region>,
     /// Most bytes of temporary files in a folder.
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
-    pub space: Option<u64>,
+    pub overwrite_max: Option<u64>,
     /// The journal for refreshing a whole device, if the owner named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
@@ -71,9 +71,9 @@ impl Default for ReconditionOptions {
         Self {
             step: None,
             passes: 8,
-            rest: Nanos::from_secs(30),
+            idle: Nanos::from_secs(30),
             free: None,
-            space: None,
+            overwrite_max: None,
             journal: None,
             rate: None,
             erase: Erase::default(),
@@ -118,7 +118,7 @@ impl ReconditionOptions {
     /// Files of a folder, and bytes of each: the first is what a check writes.
     pub(super) fn files(&self) -> (u32, u64) {
         let each = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
-        let files = self.space.unwrap_or(each) / each;
+        let files = self.overwrite_max.unwrap_or(each) / each;
         (u32::try_from(files).unwrap_or(u32::MAX).max(1), each)
     }
 }

@@ -63,7 +63,7 @@ impl StepContext<'_> {
     pub(super) fn obstacle(&self, name: StepName) -> Option<String> {
         // A folder without room is not opened for writing; giving a folder would not help.
         if self.is_folder() && name == StepName::Overwrite && !self.evidence.geometry.writable {
-            let is_full = self.options.space.is_none_or(|space| space < OVERWRITTEN_LEAST);
+            let is_full = self.options.overwrite_max.is_none_or(|most| most < OVERWRITTEN_LEAST);
             return Some(if is_full { wording::folder_is_full() } else { wording::folder_is_read_only() });
         }
         // The facts of a simulated drive may be hidden; what it is made of is not. Virtual drives claim to rotate as their host likes.
@@ -117,11 +117,11 @@ impl StepContext<'_> {
 }
 
 /// Idle time after a step.
-pub(super) fn rest(context: &StepContext<'_>, done: &Evidence, step: StepName) -> Option<Step> {
-    let name = step.step("rest");
-    let rested = done.segments.iter().any(|segment| segment.workload.name == name);
-    let rest = Workload::rest(context.options.rest);
-    (!rested && context.options.rest > Nanos::ZERO).then_some(Step::Run(Workload { name, ..rest }))
+pub(super) fn idle(context: &StepContext<'_>, done: &Evidence, step: StepName) -> Option<Step> {
+    let name = step.step("idle");
+    let was_idle = done.segments.iter().any(|segment| segment.workload.name == name);
+    let idle = Workload::rest(context.options.idle);
+    (!was_idle && context.options.idle > Nanos::ZERO).then_some(Step::Run(Workload { name, ..idle }))
 }
 
 /// Results of its completed probes; an interrupted one runs again.

@@ -17,7 +17,7 @@ use likenew_core::until::Until;
 use likenew_core::windows::Cell;
 use likenew_core::workload::{Stream, Workload};
 
-use super::recondition_step::{ReconditionStep, StepContext, ends, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, ends, idle, probe_count, was_fixed};
 use super::step_name::StepName;
 use super::wording;
 use trial::{Trial, subtract, trial};
@@ -65,7 +65,7 @@ impl ReconditionStep for Refresh {
         };
         let has_failed = |result: &ProbeResult| matches!(result, ProbeResult::FixReport(report) if report.end == FixEnd::Failed);
         if done.observations.iter().any(|observation| has_failed(&observation.result)) {
-            return rest(context, done, StepName::Refresh);
+            return idle(context, done, StepName::Refresh);
         }
         let windows = windows(survey, &context.in_use());
         let (pieces, attempted_pieces) = match context.fresh_small_ns {
@@ -74,7 +74,7 @@ impl ReconditionStep for Refresh {
             Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
             None => match trial(&windows, &done.segments, ends(done))? {
                 Trial::Untested(step) => return Some(*step),
-                Trial::NoGain => return rest(context, done, StepName::Refresh),
+                Trial::NoGain => return idle(context, done, StepName::Refresh),
                 Trial::Fresh { latency_ns, attempted_pieces } => {
                     let slow = slow_pieces(&windows, SLOW * latency_ns);
                     (
@@ -87,7 +87,7 @@ impl ReconditionStep for Refresh {
         let mut left = portions(&pieces).skip(probe_count(done).saturating_sub(attempted_pieces));
         match left.next() {
             Some(pieces) => Some(Step::Probe(Probe::Fix(Fix::Refresh { pieces }))),
-            None => rest(context, done, StepName::Refresh).filter(|_| was_fixed(done)),
+            None => idle(context, done, StepName::Refresh).filter(|_| was_fixed(done)),
         }
     }
 }
@@ -98,7 +98,7 @@ fn files(context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
         let slower_than_bytes_per_s = FILE_SLOW * context.fresh_bytes_per_s?;
         return Some(Step::Probe(Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s })));
     }
-    rest(context, done, StepName::Refresh).filter(|_| was_fixed(done))
+    idle(context, done, StepName::Refresh).filter(|_| was_fixed(done))
 }
 
 /// Bytes of one window.

@@ -13,7 +13,7 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_stats::summary::quantile;
 
 use super::recondition_step::{
-    ReconditionStep, StepContext, ends, fix_reports, probe_count, rest, was_fixed,
+    ReconditionStep, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
 };
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
@@ -80,7 +80,7 @@ impl ReconditionStep for Rewrite {
         };
         match fix {
             Some(fix) => Some(Step::Probe(Probe::Fix(fix))),
-            None => rest(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
+            None => idle(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
         }
     }
 }

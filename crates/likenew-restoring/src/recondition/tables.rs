@@ -58,7 +58,7 @@ struct PassRow {
 struct StepPlanRow {
     step: &'static str,
     what_it_does: &'static str,
-    data_lost: &'static str,
+    data_lost: String,
     bytes_written_max: Option<u64>,
     not_run_reason: Option<String>,
 }
@@ -158,7 +158,8 @@ pub(super) fn step_plan_rows(
         row(StepPlanRow {
             step: name.text(),
             what_it_does: wording::instruction(name),
-            data_lost: wording::destroys(name),
+            // An identifier, for programs.
+            data_lost: wording::destroys(name).replace(' ', "_"),
             bytes_written_max: implementation(name).bytes(context),
             not_run_reason: reason,
         })

@@ -4,7 +4,7 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::recondition_step::{ReconditionStep, StepContext, probe_count, rest, was_fixed};
+use super::recondition_step::{ReconditionStep, StepContext, idle, probe_count, was_fixed};
 use super::step_name::StepName;
 
 pub(super) struct TrimFree;
@@ -18,6 +18,6 @@ impl ReconditionStep for TrimFree {
         if probe_count(done) == 0 {
             return Some(Step::Probe(Probe::Fix(Fix::TrimFree)));
         }
-        rest(context, done, StepName::Trim).filter(|_| was_fixed(done))
+        idle(context, done, StepName::Trim).filter(|_| was_fixed(done))
     }
 }

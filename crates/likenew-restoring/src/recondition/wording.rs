@@ -392,7 +392,7 @@ pub(super) fn instruction(step: StepName) -> &'static str {
     }
 }
 
-/// What a step loses, in a table.
+/// What a step loses, on a screen.
 pub(super) fn destroys(step: StepName) -> &'static str {
     match step {
         StepName::DiscardUnused => "unpartitioned space",

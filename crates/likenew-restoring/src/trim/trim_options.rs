@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::wording;
 
 /// Bytes to free and read back are a multiple of this.
-pub const SIZE_STEP: u64 = 1 << 20;
-/// Each half of the space for measuring the effect is a multiple of this, in bytes.
+pub const BYTES_STEP: u64 = 1 << 20;
+/// Each half of the span for measuring the effect is a multiple of this, in bytes.
 pub const HALF_STEP: u64 = 1 << 20;
-const SIZE_MAX: u64 = 64 << 30;
+const BYTES_MAX: u64 = 64 << 30;
 const PROBES_MAX: u32 = 65_536;
 
 /// The options of trim.
@@ -20,7 +20,7 @@ const PROBES_MAX: u32 = 65_536;
 pub struct TrimOptions {
     /// Bytes to write, free and read back; as many again are kept beside them.
     #[serde(with = "size_text")]
-    pub size: u64,
+    pub bytes: u64,
     /// Longest wait for a file system that sends TRIM by itself, and for a drive that obeys only in idle
     /// time.
     #[serde(with = "duration_text")]
@@ -34,7 +34,7 @@ pub struct TrimOptions {
     /// Bytes of address space for that: random writes go over one half, and the other is deleted. Everything
     /// by default.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
-    pub space: Option<u64>,
+    pub span: Option<u64>,
     /// Time of each pass.
     #[serde(with = "duration_text")]
     pub time: Nanos,
@@ -47,12 +47,12 @@ pub struct TrimOptions {
 impl Default for TrimOptions {
     fn default() -> Self {
         Self {
-            size: 32 << 20,
+            bytes: 32 << 20,
             wait: Nanos::from_secs(10),
             probes: 256,
             raw: true,
             worth: true,
-            space: None,
+            span: None,
             time: Nanos::from_secs(4),
             depth: 8,
             passes: 4,
@@ -63,8 +63,8 @@ impl Default for TrimOptions {
 impl TrimOptions {
     /// Refuses what makes no sense.
     pub(super) fn check(&self) -> Result<(), String> {
-        if !self.size.is_multiple_of(SIZE_STEP) || !(SIZE_STEP..=SIZE_MAX).contains(&self.size) {
-            return Err(wording::bad_size(self.size));
+        if !self.bytes.is_multiple_of(BYTES_STEP) || !(BYTES_STEP..=BYTES_MAX).contains(&self.bytes) {
+            return Err(wording::bad_bytes(self.bytes));
         }
         if self.wait > Nanos::from_secs(3600) {
             return Err(out_of_range("wait", self.wait, "0s", "1h"));
@@ -81,8 +81,8 @@ impl TrimOptions {
         if !(1..=1000).contains(&self.passes) {
             return Err(out_of_range("passes", self.passes, 1, 1000));
         }
-        if self.worth && self.space.is_some_and(|space| space < 2 * HALF_STEP) {
-            return Err(wording::small_space());
+        if self.worth && self.span.is_some_and(|span| span < 2 * HALF_STEP) {
+            return Err(wording::small_span());
         }
         Ok(())
     }
@@ -90,14 +90,14 @@ impl TrimOptions {
     /// Bytes of each half.
     pub(super) fn half(&self, capacity: u64) -> u64 {
         // A folder's layout follows the plan; otherwise it is the drive's whole capacity.
-        let space = self.space.unwrap_or(if capacity == u64::MAX { 2 * HALF_STEP } else { capacity });
-        let half = space / 2;
+        let span = self.span.unwrap_or(if capacity == u64::MAX { 2 * HALF_STEP } else { capacity });
+        let half = span / 2;
         half - half % HALF_STEP
     }
 
     /// The settings for reading back.
     pub(super) fn read_back(&self, seed: u64) -> ReadBack {
-        let Self { size: bytes, wait, probes, raw, .. } = *self;
+        let Self { bytes, wait, probes, raw, .. } = *self;
         ReadBack { seed, bytes, wait, probes, raw }
     }
 }

@@ -60,7 +60,7 @@ impl TrimEvidence<'_> {
     }
 
     fn reading_back(&self) -> Option<TrimStep> {
-        let step = "read back";
+        let step = "read_back";
         let result = match self.read_back? {
             Err(reason) => return Some(not_possible(step, wording::READ_BACK, reason)),
             Ok(result) => result,

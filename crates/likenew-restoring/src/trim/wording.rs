@@ -6,8 +6,8 @@ use likenew_core::quantity::{Factor, Share, Size, digits, range, with_range};
 use likenew_core::trim::{
     AllocationChange, Content, DiscardCounters, Layer, ReadsAs, TrimMethod, TrimReport,
 };
-use likenew_core::units::Nanos;
-use likenew_procedure_support::wording::{capitalize, count};
+use likenew_core::units::{Nanos, exact_size};
+use likenew_procedure_support::wording::{capitalize, count, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::outcome::Outcome;
@@ -16,7 +16,7 @@ use super::trim_evidence::TrimStep;
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "Does TRIM reach the flash, and what does it gain?";
-pub(super) const WRITES: &str = "writes one file of twice --size, then --space several times to measure what TRIM gains; only temporary files";
+pub(super) const WRITES: &str = "writes one file of twice --bytes, then --span several times to measure what TRIM gains; only temporary files";
 
 // Whether TRIM reaches the flash
 
@@ -187,7 +187,7 @@ pub(super) fn with_steps(answer: Answer, steps: &[TrimStep]) -> Answer {
 }
 
 fn step_sentence(step: &TrimStep) -> String {
-    let (name, answer, evidence) = (capitalize(step.step), &step.answer, &step.evidence);
+    let (name, answer, evidence) = (capitalize(&step.step.replace('_', " ")), &step.answer, &step.evidence);
     if evidence.is_empty() { format!("{name}: {answer}.") } else { format!("{name}: {answer} ({evidence}).") }
 }
 
@@ -295,11 +295,11 @@ pub(super) fn more_passes(command: String) -> Action {
 pub(super) fn freed_too_little(share: Option<f64>) -> String {
     match share {
         Some(share) => format!(
-            "Only {} of the drive was freed, from which a drive with other free space gains little; --space frees more and writes more.",
+            "Only {} of the drive was freed, from which a drive with other free space gains little; --span frees more and writes more.",
             Share(share)
         ),
         None => {
-            "A drive with much other free space gains little from this; --space frees more and writes more."
+            "A drive with much other free space gains little from this; --span frees more and writes more."
                 .into()
         }
     }
@@ -470,7 +470,7 @@ pub(super) fn passes(passes: Option<bool>) -> &'static str {
     match passes {
         Some(true) => "yes",
         Some(false) => "no",
-        None => "does not say",
+        None => "does_not_say",
     }
 }
 
@@ -492,18 +492,20 @@ pub(super) const WRITE_WITHOUT: &str = "4K random write without TRIM";
 
 // Settings and plans
 
-pub(super) fn bad_size(size: u64) -> String {
-    format!("size = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB", Size(size))
+pub(super) fn bad_bytes(bytes: u64) -> String {
+    let nearest = use_nearest_multiple(bytes, 1 << 20, 1 << 20..=64 << 30);
+    format!("bytes = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB; {nearest}", Size(bytes))
 }
 
-pub(super) fn small_space() -> String {
-    "space: needs at least 2MiB, one half to write over and one to free".into()
+pub(super) fn small_span() -> String {
+    "span: needs at least 2MiB, one half to write over and one to free".into()
 }
 
-pub(super) fn space_does_not_fit(space: u64, capacity: u64) -> String {
+pub(super) fn span_does_not_fit(span: u64, capacity: u64) -> String {
+    let most = exact_size(capacity - capacity % (2 << 20));
     format!(
-        "space = {} does not fit into {}, or is less than 2 MiB: give another --space, or --no-worth",
-        Size(space),
+        "span = {} does not fit into {}, or is less than 2 MiB: give a --span from 2MiB to {most}, or --no-worth",
+        Size(span),
         Size(capacity)
     )
 }

@@ -30,7 +30,7 @@ const PROBES: usize = 4;
 /// One step of measuring the effect of TRIM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Fills one half of the space.
+    /// Fills one half of the span.
     Fill(Half),
     /// Deletes the other half and sends TRIM for it.
     Release,
@@ -40,7 +40,7 @@ pub(super) enum Act {
     Measure { trimmed: bool },
 }
 
-/// A half of the space.
+/// A half of the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
     /// The half for random writes.
@@ -57,12 +57,12 @@ pub(super) struct WorkloadPlan<'a> {
 }
 
 impl<'a> WorkloadPlan<'a> {
-    /// Refuses a space larger than the drive.
+    /// Refuses a span larger than the drive.
     pub(super) fn new(options: &'a TrimOptions, evidence: &Evidence) -> Result<Self, String> {
         let capacity = evidence.geometry.capacity;
         let half = options.half(capacity);
         if options.worth && evidence.geometry.writable && (half == 0 || 2 * half > capacity) {
-            return Err(wording::space_does_not_fit(options.space.unwrap_or(capacity), capacity));
+            return Err(wording::span_does_not_fit(options.span.unwrap_or(capacity), capacity));
         }
         Ok(Self { options, half })
     }

@@ -23,7 +23,7 @@ pub(super) enum Task {
     /// Reads some of what was written, at random, up to this part.
     ReadBack { parts: u32 },
     /// Leaves the drive idle.
-    Rest,
+    Idle,
 }
 
 /// The steps of a round.

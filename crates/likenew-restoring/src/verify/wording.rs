@@ -7,6 +7,8 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
 
+use likenew_procedure_support::wording::use_nearest_multiple;
+
 use super::capacity::Capacity;
 use super::device_wrap::DeviceWrap;
 
@@ -403,12 +405,15 @@ pub(super) fn spot_check(end: u64) -> String {
 // Settings and plans
 
 pub(super) fn bad_block(block: u64) -> String {
-    format!("block = {block}: must be a multiple of 512, from 512 B to 1 GiB")
+    let nearest = use_nearest_multiple(block, 512, 512..=1 << 30);
+    format!("block = {block}: must be a multiple of 512, from 512 B to 1 GiB; {nearest}")
 }
 
 pub(super) fn bad_files(files: u32, file_size: u64, block: u64) -> String {
+    let nearest = use_nearest_multiple(file_size, block, block..=u64::MAX);
     format!(
-        "files = {files}, file_size = {file_size}: needs at least one file, of a multiple of the block ({block} bytes)"
+        "files = {files}, file_size = {file_size}: needs at least one file, of a multiple of the block ({block} bytes); \
+         for file_size {nearest}"
     )
 }
 
@@ -424,12 +429,8 @@ pub(super) fn read_only_target() -> String {
     "verify writes, and this target is read-only here: give a folder on it".into()
 }
 
-pub(super) fn span_too_large(span: u64, capacity: u64) -> String {
-    format!("span = {}: the target has only {}", Size(span), Size(capacity))
-}
-
 pub(super) fn span_too_small(span: u64, block: u64) -> String {
-    format!("{} is less than one block of {}", Size(span), Size(block))
+    format!("{} is less than one block of {}; use a smaller --block", Size(span), Size(block))
 }
 
 pub(super) fn nothing_verified(reason: &str) -> String {

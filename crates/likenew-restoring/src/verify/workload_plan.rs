@@ -180,8 +180,8 @@ impl<'a> Walk<'a> {
             }
         }
         self.take(Task::Flush)?;
-        if layout.options.rest.0 > 0 {
-            self.take(Task::Rest)?;
+        if layout.options.idle.0 > 0 {
+            self.take(Task::Idle)?;
         }
         Some(layout.parts())
     }

@@ -47,7 +47,7 @@ impl VerifyLayout {
 
     /// The workload of a task.
     pub(super) fn workload(&self, task: &Task) -> Workload {
-        let VerifyOptions { depth, probes, rest, .. } = self.options;
+        let VerifyOptions { depth, probes, idle, .. } = self.options;
         let within = |end| AccessPattern::Random(Region::bytes(0..end));
         match task {
             Task::Boundaries(op) => self.at(wording::boundary_probes(*op), *op, &self.places, 0),
@@ -88,7 +88,7 @@ impl VerifyLayout {
                     vec![self.stream(Op::Read, within(end), depth, 1)],
                 )
             }
-            Task::Rest => Workload::rest(rest),
+            Task::Idle => Workload::rest(idle),
         }
     }
 }

@@ -20,11 +20,11 @@ const TITLE: &[u8] = b"likenew refresh journal";
 const REFRESH: [&str; 11] = [
     "--step",
     "refresh",
-    "--rest",
+    "--idle",
     "1s",
     "--bytes",
     "128MiB",
-    "--space",
+    "--overwrite-max",
     "64MiB",
     "--reserve",
     "8MiB",

@@ -172,7 +172,7 @@ step format-key format-key "/dev/$second" LN-NVME-TWO-ns2
 
 dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
 sync
-keep formatted recondition "/dev/$second" --step format --consent LN-NVME-TWO-ns2 --bytes 32MiB --rest 1s --json -
+keep formatted recondition "/dev/$second" --step format --consent LN-NVME-TWO-ns2 --bytes 32MiB --idle 1s --json -
 
 dmesg >/out/dmesg
 tar -c -C /out . >/dev/vport0p1 2>/dev/null || tar -c -C /out . >"$(ls /dev/vport*p1 | head -n 1)"

@@ -35,8 +35,9 @@ fn near(id: &str) -> Vec<(&'static str, String)> {
 fn each(ledger: &mut Ledger, what: &str, image: &Path, path: &Path, more: &[(&'static str, String)]) {
     let (loss, agreement) = right(path);
     let destroy: Vec<&str> = agreement.destroy.iter().map(String::as_str).collect();
-    let words = ["does not match; its", &loss.id.text];
     for (name, id) in near(&loss.id.text).iter().chain(more) {
+        let why = if id.is_empty() { "nothing was typed; its" } else { "does not match; its" };
+        let words = [why, &loss.id.text];
         ledger.refused(&format!("{what}: {name} typed"), image, path, &typed(id, &destroy), &words);
     }
 }
