@@ -520,6 +520,14 @@ pub(crate) mod encryption {
         format!("The kernel used {} of one CPU core during sequential reads.", Share(cores))
     }
 
+    /// `ratio`: what is added to a read over what is added to a write, or the reverse.
+    pub(crate) fn delays(ratio: Measured) -> String {
+        format!(
+            "What 4K random reads and writes take longer than their references differs by {}.",
+            times(ratio)
+        )
+    }
+
     pub(crate) fn alike(ratio: Measured) -> String {
         format!("In MB/s, sequential reads and 4K random reads at QD32 differ by only {}.", times(ratio))
     }

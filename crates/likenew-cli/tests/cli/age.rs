@@ -68,7 +68,7 @@ fn a_simulated_drive_is_aged_unasked_and_says_what_new_was() {
 }
 
 #[test]
-fn what_can_not_be_aged_is_refused() {
+fn what_cannot_be_aged_is_refused() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("photo.raw"), vec![1; 1 << 20]).unwrap();
     sandbox.run(&["age", "photo.raw", "--yes"]).code(3).says("nothing was changed");

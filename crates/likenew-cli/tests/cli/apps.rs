@@ -175,7 +175,7 @@ fn an_application_of_ones_own_is_played_and_a_wrong_one_says_where() {
 }
 
 #[test]
-fn what_can_not_be_played_is_refused() {
+fn what_cannot_be_played_is_refused() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.work().join("photo.raw"), vec![1; 1 << 20]).unwrap();
     sandbox.run(&["apps", "photo.raw", "--yes"]).code(3).says("nothing was changed");

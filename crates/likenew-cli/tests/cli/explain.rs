@@ -166,7 +166,7 @@ fn a_file_is_shown_like_a_drive_of_the_catalog() {
 }
 
 #[test]
-fn what_can_not_be_shown_is_explained() {
+fn what_cannot_be_shown_is_explained() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("broken.toml"), "kind = \"tape\"").unwrap();
     for (target, words) in [

@@ -235,7 +235,7 @@ fn a_build_is_recorded_with_its_programs() {
 }
 
 #[test]
-fn what_can_not_be_recorded_is_reported() {
+fn what_cannot_be_recorded_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.run(&["record", "sim:tiny-flash", "--out", "x.csv"]).code(2).says("is simulated").says("replay");
     sandbox.run(&["record", "/proc", "--out", "x.csv"]).code(2).says("cannot be recorded");

@@ -212,7 +212,7 @@ fn wrong_usage_is_named_and_ends_with_2() {
 }
 
 #[test]
-fn a_report_that_can_not_be_written_is_refused_before_the_run() {
+fn a_report_that_cannot_be_written_is_refused_before_the_run() {
     let sandbox = Sandbox::new();
     let arguments =
         ["bench", "sim:tiny-flash", "--span", "16MiB", "--passes", "1", "--json", "no/such/folder.json"];

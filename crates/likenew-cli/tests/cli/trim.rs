@@ -242,7 +242,7 @@ fn what_takes_discards_and_drops_them_stays_silent() {
 }
 
 #[test]
-fn what_can_not_punch_holes_is_found_out_by_trying() {
+fn what_cannot_punch_holes_is_found_out_by_trying() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Deaf) else { return };
     let name = mounted.device.trim_start_matches("/dev/").to_owned();

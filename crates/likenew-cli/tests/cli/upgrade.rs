@@ -171,7 +171,7 @@ fn applications_leave_a_folder_as_it_was_and_only_read_a_file() {
 }
 
 #[test]
-fn what_can_not_be_compared_is_refused_with_what_can() {
+fn what_cannot_be_compared_is_refused_with_what_can() {
     let sandbox = with_day(&day(1, Some(9000)));
     let check = |target: &str, rest: &[&str]| sandbox.run(&[&["check", target][..], rest].concat());
     let day = ["--trace", "day.csv"];

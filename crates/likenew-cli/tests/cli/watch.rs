@@ -129,7 +129,7 @@ fn one_interval_is_a_table_or_a_line_for_each_drive() {
 }
 
 #[test]
-fn what_can_not_be_watched_is_refused_in_words() {
+fn what_cannot_be_watched_is_refused_in_words() {
     let sandbox = Sandbox::new();
     sandbox.run(&["watch", "sim:tiny-flash"]).code(2).says("cannot be watched");
     sandbox.run(&["watch", "no-such-drive"]).code(2).says("there is no drive \"no-such-drive\"");

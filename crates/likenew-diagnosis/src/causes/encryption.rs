@@ -3,7 +3,7 @@
 use likenew_core::answer::Action;
 use likenew_core::facts::LayerKind;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
 use super::commands::refresh_command;
 use super::{READS_BELOW, writes_over_reads};
@@ -35,6 +35,13 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     ],
     manual: include_str!("encryption.md"),
 };
+
+/// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
+const SAME_DELAY: f64 = 1.6;
+/// Speed over its reference from which a delay is more than scatter. Chosen: the scatter of checks.
+const SLOWER: f64 = 0.9;
+/// Half the interval of a ratio of delays, as a share. Assumed: each is a difference of two times.
+const DELAY_ERROR: f64 = 0.2;
 
 impl Cause for Encryption {
     fn descriptor(&self) -> &'static CauseDescriptor {
@@ -74,6 +81,13 @@ impl Cause for Encryption {
             Hint::NONE,
         );
         log_odds.add_measured(
+            "same_delay",
+            delay_ratio(case).filter(|_| is_encrypted == Some(true)),
+            SAME_DELAY,
+            wording::encryption::delays,
+            Hint::NONE,
+        );
+        log_odds.add_measured(
             "reads_below_writes",
             writes_over_reads(case).filter(|_| is_encrypted == Some(true)),
             READS_BELOW,
@@ -95,4 +109,15 @@ impl Cause for Encryption {
         }
         actions
     }
+}
+
+/// The time that a 4K random read takes longer than its reference, over the same of a write, or the reverse if that is longer; `None` if
+/// one of them is not slower.
+fn delay_ratio(case: &Case<'_>) -> Option<Measured> {
+    let delay_ns = |metric: Metric| {
+        let (share, reference) = case.shortfall(metric).filter(|(share, _)| share.value < SLOWER)?;
+        Some(1e9 / reference.value * (1.0 / share.value - 1.0))
+    };
+    let (read, write) = (delay_ns(Metric::RandomRead)?, delay_ns(Metric::RandomWrite)?);
+    Some(Measured::with_interval(read.max(write) / read.min(write), DELAY_ERROR))
 }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_stand_there_as_it_is_can_not_be_read_there() {
+    fn what_does_not_stand_there_as_it_is_cannot_be_read_there() {
         for (flags, word) in [
             (0x2, "UNKNOWN"),
             (0x4, "DELALLOC"),

@@ -70,7 +70,7 @@ fn a_partition_is_discarded_and_nothing_beside_it() {
 }
 
 #[test]
-fn what_can_not_be_discarded_or_formatted_is_refused() {
+fn what_cannot_be_discarded_or_formatted_is_refused() {
     let folder = disk_folder();
     let path = file(folder.path(), "image", 64 << 10);
     let held = Consent::to_overwrite(&path, &typed("image", &[])).unwrap();

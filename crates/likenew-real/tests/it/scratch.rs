@@ -222,7 +222,7 @@ fn a_panic_cleans_up() {
 }
 
 #[test]
-fn a_folder_that_can_not_be_written_is_refused_in_words() {
+fn a_folder_that_cannot_be_written_is_refused_in_words() {
     let Some(memory) = Mounted::tmpfs("size=8m") else { return };
     let point = memory.path().to_str().unwrap();
     if crate::support::run("mount", &["-o", "remount,ro", point]).is_none() {

@@ -72,7 +72,7 @@ fn run<G: BlockStore, P: DurableFile>(mut refresh: Refresh<G, P>) -> Result<(), 
 }
 
 #[test]
-fn the_first_place_that_can_not_be_read_ends_it() {
+fn the_first_place_that_cannot_be_read_ends_it() {
     let (truth, mut store, task) = store(u64::MAX, false);
     store.device.spoil(5 * CHUNK as usize / 512 + 3);
     let mut file = Vec::new();

@@ -181,7 +181,7 @@ fn a_drive_is_restored_by_its_workloads_and_probes() {
 }
 
 #[test]
-fn what_can_not_be_stored_ends_the_run() {
+fn what_cannot_be_stored_ends_the_run() {
     let mut drive = memory();
     let (mut evidence, mut watch) =
         (evidence(&drive), RecordingObserver { full_after: Some(3), ..RecordingObserver::default() });

@@ -406,7 +406,7 @@ fn a_pattern_that_would_be_anybody_is_refused() {
 /// The requirements of each setting. A drive that does not support it is refused with the setting's name, and
 /// not opened without it.
 #[test]
-fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
+fn a_setting_that_a_drive_cannot_do_is_refused_by_name() {
     const FLASH: &str = "tiny-flash";
     const AGES: &str = "tlc-sata-500gb";
     const DISK: &str = "disk-2tb";

@@ -297,7 +297,7 @@ fn log_blocks_are_merged_ahead_in_idle_time_where_the_drive_does_so() {
 }
 
 #[test]
-fn a_map_that_can_not_work_is_refused_with_what_to_do() {
+fn a_map_that_cannot_work_is_refused_with_what_to_do() {
     let fits = small("bast", &format!("{EVERY}\n{FULL}"));
     Model::parse("m.toml", &fits).unwrap();
     for (from, to, words) in [

@@ -179,7 +179,7 @@ fn the_laws_hold_through_it_for_every_kind_of_drive() {
 }
 
 #[test]
-fn what_can_not_be_buffered_says_why() {
+fn what_cannot_be_buffered_says_why() {
     let refusal = |spec: &str, access| open(spec).prepare_access(access, false).unwrap_err().to_string();
     assert!(refusal("sim:tiny-flash?data=on", Access::Buffered).contains("leave out data=on"));
     assert!(refusal("sim:tiny-flash", Access::Null).contains("access null measures nothing"));

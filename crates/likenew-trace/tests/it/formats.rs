@@ -245,7 +245,7 @@ fn what_is_wrong_is_named_with_its_place() {
 }
 
 #[test]
-fn what_can_not_be_a_trace_is_reported_what_it_is() {
+fn what_cannot_be_a_trace_is_reported_what_it_is() {
     for (bytes, message) in [
         (&b"\x07taebinary"[..], "is blktrace's binary output: \"blkparse -i FILE\" makes text of it"),
         (b"\x17\x08\x44tracing", "trace-cmd report"),

@@ -46,7 +46,7 @@ fn another_program_that_fills_the_disk_ends_a_run_and_loses_nothing() {
 }
 
 #[test]
-fn a_run_that_can_not_be_kept_any_more_ends_and_leaves_nothing() {
+fn a_run_that_cannot_be_kept_any_more_ends_and_leaves_nothing() {
     let Some((sandbox, _recorder, mounted)) = begin(&EXT4) else { return };
     let point = mounted.point();
     let before = FolderState::of(point, &APART);

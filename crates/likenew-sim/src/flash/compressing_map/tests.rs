@@ -237,7 +237,7 @@ fn what_is_stale_is_forgotten_however_often_a_page_is_written() {
 }
 
 #[test]
-fn a_shape_that_can_not_work_is_refused() {
+fn a_shape_that_cannot_work_is_refused() {
     let fits = shape(0.1);
     assert_eq!(fits.check(), Ok(()));
     let refuse = |change: &dyn Fn(&mut CompressingParameters), word: &str| {

@@ -220,7 +220,7 @@ fn wear_spreads_over_the_blocks_that_are_rewritten() {
 }
 
 #[test]
-fn a_shape_that_can_not_work_is_refused() {
+fn a_shape_that_cannot_work_is_refused() {
     let fits = parameters(Copies::Every);
     assert_eq!(fits.check_fast(), Ok(()));
     let refuse = |change: &dyn Fn(&mut ClusterParameters), word: &str| {

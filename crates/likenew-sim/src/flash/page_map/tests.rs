@@ -83,7 +83,7 @@ fn sequential_overwrites_cost_nothing_extra() {
 }
 
 #[test]
-fn a_shape_that_can_not_work_is_refused() {
+fn a_shape_that_cannot_work_is_refused() {
     let fits = shape(32, 0.1);
     assert_eq!(fits.check(), Ok(()));
     let refuse = |change: &dyn Fn(&mut PageMapParameters), word: &str| {

@@ -194,7 +194,7 @@ fn trim_gives_the_cache_back_what_it_frees() {
 }
 
 #[test]
-fn a_cache_that_can_not_be_is_refused() {
+fn a_cache_that_cannot_be_is_refused() {
     let refuse = |slc: SlcCacheParameters, word: &str| {
         let error = shape(slc).check().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
