@@ -8,6 +8,8 @@ use likenew_core::facts::{FactRow, Facts};
 use likenew_core::findings::Findings;
 use likenew_core::quantity::{Number, Rate, Share, Size, digits};
 use likenew_core::units::Nanos;
+
+use crate::wording;
 use serde_json::Value;
 
 /// Width of the names of facts, in columns.
@@ -206,28 +208,7 @@ impl Factsheet<'_> {
 
 /// The name of a fact without its unit.
 fn words(row: &FactRow) -> String {
-    let usual = match (&*row.section, &*row.fact) {
-        ("identity", "knows_trim") | ("stack", "takes_trim") => "TRIM",
-        ("identity", "rotation_rpm") => "rotation",
-        ("identity", "virtual_by") => "virtual disk",
-        ("link", "ceiling_bytes_per_s") => "link now",
-        ("link", "possible_bytes_per_s") => "link maximum",
-        ("files", "extents_per_mib") => "fragments per MiB",
-        ("files", "extents_max") => "fragments, at most",
-        ("files", "is_part") => "only a sample",
-        ("link", "line_bits_per_s") => "line rate",
-        ("link", "line_bits_per_s_max") => "line rate, at most",
-        ("link", "bytes_per_s") => "payload rate",
-        ("link", "bytes_per_s_max") => "payload rate, at most",
-        (_, "immediate") => "mounted with discard",
-        (_, "timer_present") => "fstrim timer installed",
-        (_, "timer_enabled") => "fstrim timer enabled",
-        (_, "timer_last_run_age") => "fstrim timer, last run",
-        (_, "timer_covers") => "fstrim timer covers it",
-        ("zones", "model") => "zone model",
-        _ => return name_without_unit(row),
-    };
-    usual.to_owned()
+    wording::fact_name(&row.section, &row.fact).map_or_else(|| name_without_unit(row), str::to_owned)
 }
 
 fn name_without_unit(row: &FactRow) -> String {

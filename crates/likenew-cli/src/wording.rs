@@ -836,6 +836,31 @@ pub(crate) fn remaining(left: Nanos) -> String {
     format!(", {} left", about(left))
 }
 
+/// What the factsheet calls a fact, where its key does not say it.
+pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
+    Some(match (section, fact) {
+        ("identity", "knows_trim") | ("stack", "takes_trim") => "TRIM",
+        ("identity", "rotation_rpm") => "rotation",
+        ("identity", "virtual_by") => "virtual disk",
+        ("link", "ceiling_bytes_per_s") => "link now",
+        ("link", "possible_bytes_per_s") => "link maximum",
+        ("files", "extents_per_mib") => "fragments per MiB",
+        ("files", "extents_max") => "fragments, at most",
+        ("files", "is_part") => "only a sample",
+        ("link", "line_bits_per_s") => "line rate",
+        ("link", "line_bits_per_s_max") => "line rate, at most",
+        ("link", "bytes_per_s") => "payload rate",
+        ("link", "bytes_per_s_max") => "payload rate, at most",
+        (_, "immediate") => "mounted with discard",
+        (_, "timer_present") => "fstrim timer installed",
+        (_, "timer_enabled") => "fstrim timer enabled",
+        (_, "timer_last_run_age") => "fstrim timer, last run",
+        (_, "timer_covers") => "fstrim timer covers it",
+        ("zones", "model") => "zone model",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -227,7 +227,7 @@ fn misses(metrics: &[Metric], results: &[Vec<f64>], cube: &Hypercube) -> String 
             None => "no parameter that was drawn decides it".into(),
         };
         text += &format!(
-            "Missed: {}. {printed} is {side} what 90% of the draws reach; {decides}.\n",
+            "\nMissed: {}.\n{printed} is {side} what 90% of the draws reach; {decides}.\n",
             metric.name
         );
     }

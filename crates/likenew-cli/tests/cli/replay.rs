@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_recording_is_found_before_anything_is_measured() {
     sandbox
         .run(&[&replay[..], &["--speed", "0"]].concat())
         .code(2)
-        .says("'--speed <SPEED>': it takes a number from 0.001");
+        .says("'--speed <FACTOR>': it takes a number from 0.001");
     sandbox.run(&[&replay[..], &["--mode", "soon"]].concat()).code(2).says("dependent, timed or fast");
     sandbox.run(&[&replay[..], &["--export", "fio"]].concat()).code(2).says("cannot be expressed in fio");
     let plan = sandbox.run(&[&replay[..], &["--plan"]].concat()).code(0).stdout();
