@@ -27,8 +27,11 @@ const MEASURED_LEAST: f64 = 0.5;
 /// scale of 1.2 81% (160 and 100 drawn drives in drawn situations, `cargo xtask bench diagnosis --drawn`).
 const SCALE: f64 = 1.1;
 
+/// Largest probability that is stated. Chosen: one drive in a thousand has a reason that is no cause here.
+const CHANCE_MAX: f64 = 0.999;
+
 fn chance(bits: f64) -> f64 {
-    1.0 / (1.0 + (-SCALE * bits).exp2())
+    (1.0 / (1.0 + (-SCALE * bits).exp2())).min(CHANCE_MAX)
 }
 
 impl LogOdds {
@@ -185,7 +188,8 @@ mod tests {
         let (prior, weight) = (prior("no_trim"), Weight::lookup("no_trim", "trim_helps"));
         let sure = bits(Measured::with_interval(2.0, 0.01));
         assert!((sure.0 - prior - weight.when_present).abs() < 0.01);
-        assert!((sure.1 - 1.0 / (1.0 + (-SCALE * sure.0).exp2())).abs() < 1e-9);
+        assert!((sure.1 - 1.0 / (1.0 + (-SCALE * sure.0).exp2())).abs() < 1e-9 && sure.1 < CHANCE_MAX);
+        assert_eq!(chance(40.0), CHANCE_MAX, "nothing is certain");
         let unsure = bits(Measured::new(2.0, 1.0, 4.0));
         assert!(unsure.0 < sure.0 && unsure.0 > prior);
         let against = bits(Measured::with_interval(1.0, 0.01));

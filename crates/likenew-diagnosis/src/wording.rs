@@ -522,10 +522,11 @@ pub(crate) mod encryption {
 
     /// `ratio`: what is added to a read over what is added to a write, or the reverse.
     pub(crate) fn delays(ratio: Measured) -> String {
-        format!(
-            "What 4K random reads and writes take longer than their references differs by {}.",
-            times(ratio)
-        )
+        if ratio.value < crate::causes::SAME_DELAY {
+            format!("4K random reads and writes are delayed by the same time, within {}.", times(ratio))
+        } else {
+            format!("4K random reads and writes are delayed by different times: {}.", times(ratio))
+        }
     }
 
     pub(crate) fn alike(ratio: Measured) -> String {

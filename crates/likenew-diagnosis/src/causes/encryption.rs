@@ -6,7 +6,7 @@ use likenew_core::facts::LayerKind;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
 use super::commands::refresh_command;
-use super::{READS_BELOW, writes_over_reads};
+use super::{READS_BELOW, SAME_DELAY, writes_over_reads};
 
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -36,8 +36,6 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     manual: include_str!("encryption.md"),
 };
 
-/// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
-const SAME_DELAY: f64 = 1.6;
 /// Speed over its reference from which a delay is more than scatter. Chosen: the scatter of checks.
 const SLOWER: f64 = 0.9;
 /// Half the interval of a ratio of delays, as a share. Assumed: each is a difference of two times.
@@ -119,5 +117,6 @@ fn delay_ratio(case: &Case<'_>) -> Option<Measured> {
         Some(1e9 / reference.value * (1.0 / share.value - 1.0))
     };
     let (read, write) = (delay_ns(Metric::RandomRead)?, delay_ns(Metric::RandomWrite)?);
-    Some(Measured::with_interval(read.max(write) / read.min(write), DELAY_ERROR))
+    let ratio = read.max(write) / read.min(write);
+    Some(Measured::new(ratio, (ratio * (1.0 - DELAY_ERROR)).max(1.0), ratio * (1.0 + DELAY_ERROR)))
 }

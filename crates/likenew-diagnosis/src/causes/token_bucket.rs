@@ -92,6 +92,8 @@ impl Cause for TokenBucket {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
+        // A volume is also held to its limit when that is all it was sold with.
+        let held = held.filter(|_| case.is_below(Metric::RandomReadQd32).is_some());
         log_odds.add_count(
             "throttle_count_cloud",
             held.map(|us| us > 0),
