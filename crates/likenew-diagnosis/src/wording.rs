@@ -521,8 +521,8 @@ pub(crate) mod encryption {
     }
 
     /// `ratio`: what is added to a read over what is added to a write, or the reverse.
-    pub(crate) fn delays(ratio: Measured) -> String {
-        if ratio.value < crate::causes::SAME_DELAY {
+    pub(crate) fn delays(ratio: Measured, are_same: bool) -> String {
+        if are_same {
             format!("4K random reads and writes are delayed by the same time, within {}.", times(ratio))
         } else {
             format!("4K random reads and writes are delayed by different times: {}.", times(ratio))

@@ -6,7 +6,7 @@ use likenew_core::facts::LayerKind;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
 use super::commands::refresh_command;
-use super::{READS_BELOW, SAME_DELAY, writes_over_reads};
+use super::{READS_BELOW, writes_over_reads};
 
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -36,6 +36,8 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     manual: include_str!("encryption.md"),
 };
 
+/// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
+const SAME_DELAY: f64 = 1.6;
 /// Speed over its reference from which a delay is more than scatter. Chosen: the scatter of checks.
 const SLOWER: f64 = 0.9;
 /// Half the interval of a ratio of delays, as a share. Assumed: each is a difference of two times.
@@ -82,7 +84,7 @@ impl Cause for Encryption {
             "same_delay",
             delay_ratio(case).filter(|_| is_encrypted == Some(true)),
             SAME_DELAY,
-            wording::encryption::delays,
+            |ratio| wording::encryption::delays(ratio, ratio.value < SAME_DELAY),
             Hint::NONE,
         );
         log_odds.add_measured(

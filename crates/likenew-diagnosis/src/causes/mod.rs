@@ -63,9 +63,6 @@ pub const ALL: &[&dyn Cause] = &[
     &degraded_array::DegradedArray,
 ];
 
-/// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
-pub(crate) const SAME_DELAY: f64 = 1.6;
-
 /// The cause of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Cause> {
     ALL.iter().copied().find(|cause| cause.descriptor().name == name)

@@ -213,7 +213,7 @@ fn what_does_not_fit_is_named() {
     let (whole, only_read) = (evidence(1 << 30, true), evidence(1 << 30, false));
     assert!(error(ReplayOptions { summary: None, ..options() }, &whole).contains("does not say"));
     assert!(error(options(), &only_read).contains("--reads-only"));
-    assert!(error(ReplayOptions { span: Some(2 << 30), ..options() }, &whole).contains("smaller --span"));
+    assert!(error(ReplayOptions { span: Some(2 << 30), ..options() }, &whole).contains("at most 1GiB"));
     assert!(error(ReplayOptions { span: Some(77), ..options() }, &whole).contains("64KiB"));
     assert!(error(ReplayOptions { speed: f64::NAN, ..options() }, &whole).contains("speed"));
     assert!(error(ReplayOptions { passes: 0, ..options() }, &whole).contains("passes"));
