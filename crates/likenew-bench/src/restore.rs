@@ -47,7 +47,7 @@ const FAMILIES: [Family; 8] = [
 /// A drive cannot be opened, or a run ended early.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(target) = &options.target {
-        print!("{}", report::one(&Case::run(target, Family::PageMap, Use::Curable, 1)?));
+        print!("{}", report::one(&Case::run(target, Family::PageMap, Use::Fixable, 1)?));
         return Ok(());
     }
     let tasks = tasks(options.first, options.drives)?;
@@ -78,7 +78,7 @@ fn tasks(first: u64, drives: usize) -> anyhow::Result<Vec<Task>> {
             let target = usage.target(&drive.target(), *seed)?;
             Some(Task { target, family: drive.family, usage, seed: *seed })
         };
-        [of(Use::Curable), of(Use::Incurable)]
+        [of(Use::Fixable), of(Use::Unfixable)]
     });
     Ok(tasks.flatten().collect())
 }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(tasks.len(), 16);
         for pair in tasks.chunks(2) {
             assert_eq!(pair[0].seed, pair[1].seed);
-            assert_eq!((pair[0].usage, pair[1].usage), (Use::Curable, Use::Incurable));
+            assert_eq!((pair[0].usage, pair[1].usage), (Use::Fixable, Use::Unfixable));
         }
         let bytes = |task: &Task| generate(task.seed).model().unwrap().capacity_bytes;
         assert!(tasks.iter().map(bytes).is_sorted());
@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn a_used_drive_is_restored_and_a_narrow_link_is_not_said_to_be() {
-        let used = Case::run("sim:tiny-flash?state=used&trim=off", Family::PageMap, Use::Curable, 1).unwrap();
+        let used = Case::run("sim:tiny-flash?state=used&trim=off", Family::PageMap, Use::Fixable, 1).unwrap();
         assert!(used.has_fallen() && used.is_restored() && used.helped, "{}", report::one(&used));
         assert!(used.capacities_written() <= 2.0, "{}", report::one(&used));
         let narrow =
-            Case::run("sim:tiny-flash?fill=0.6&link=usb2", Family::PageMap, Use::Incurable, 1).unwrap();
+            Case::run("sim:tiny-flash?fill=0.6&link=usb2", Family::PageMap, Use::Unfixable, 1).unwrap();
         assert!(!narrow.helped, "{}", report::one(&narrow));
     }
 }

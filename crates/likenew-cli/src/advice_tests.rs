@@ -385,7 +385,7 @@ fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
         let site = place.site(target, &facts, None);
         let is_advised = |action: &Action| {
             let action = step_kind(action)?;
-            (!place.can(action)).then(|| format!("{action:?} can not be done there"))
+            (!place.can(action)).then(|| format!("{action:?} cannot be done there"))
         };
         let mut faults = faults(site, &is_advised);
         let trim = place.can(ActionKind::Fstrim) && place.knows_trim;

@@ -111,7 +111,7 @@ type Recipe = (&'static str, fn(&AgedDrive) -> &Findings);
 
 const RECIPES: [Recipe; 2] = [
     (
-        "**Filled**: erased, measured, every address written once in order, measured again (`likenew age`).",
+        "**Filled**: erased, measured, every address written once sequentially, measured again (`likenew age`).",
         |aged| &aged.filled,
     ),
     (
@@ -140,11 +140,11 @@ const NOTE: &str = "MB are counted as 10⁶ bytes. With 3 I/Os in flight, rate a
     parameter of a flash drive was chosen to agree with these figures: what is far from 1 is what an assumed value is worth. \
     Missed by factors of 2 to 4 with the values of the catalog are the Intel X25-E, the OCZ Summit and the OCZ Vertex; \
     `firmware.write_command_ns` decides each of them, and the intervals in [predictions.md](predictions.md) hold the published figures. 0.02 and 0.03 are printed with one digit: 0.015 to 0.025 and 0.025 to 0.035, or 5.61 \
-    I/Os a second of the first, which stands below with more digits.\n\n";
+    IOPS of the first, which stands below with more digits.\n\n";
 
 const FOOTNOTE: &str = "\nThe numbers in brackets are 95% intervals in percent, from five equal parts of the three minutes: where a drive falls \
     while it is measured they are wide. A drop below zero is a gain; a latency that doubles has risen by 100%. Filled is the study's recipe: \
-    every address was written once, in order. The spare flash is still erased then, less what measuring the new drive took of it, so a page-mapped \
+    every address was written once, sequentially. The spare flash is still erased then, less what measuring the new drive took of it, so a page-mapped \
     drive falls only once that is used up. Overwritten has no erased spare left, and every \
     write waits for the collection of an erase block that still holds valid pages. How many those are follows from the over-provisioning; how much \
     flash a small write takes, from the page of the map; how long it takes, from the time to read, program and erase. The study's drive lies \

@@ -285,7 +285,7 @@ fn free_space_passes(drive: &mut SimDrive) -> anyhow::Result<Vec<Row>> {
 fn construction(drive: &SimDrive) -> String {
     format!(
         "What this follows from: {} over-provisioning, erase blocks of {} whose pages were written at different times and so go stale at \
-         different times, greedy collection within each die, and no TRIM. Writing everything in order makes whole blocks stale together, so \
+         different times, greedy collection within each die, and no TRIM. Writing everything sequentially makes whole blocks stale together, so \
          that collecting them moves nothing.",
         fact(drive, "over-provisioning"),
         fact(drive, "erase block")

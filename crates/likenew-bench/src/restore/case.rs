@@ -32,15 +32,15 @@ const IDLE: Nanos = Nanos::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// Its flash is out of order, which TRIM or rewriting undoes.
-    Curable,
+    Fixable,
     /// It is slow for a reason that no content of it changes.
-    Incurable,
+    Unfixable,
 }
 
 /// Uses that leave a drive without free blocks; the first holds nothing but files, on the second many were deleted.
-const CURABLE: [&str; 2] = ["state=used&trim=off", "state=used&fill=0.95&deleted=0.4"];
+const FIXABLE: [&str; 2] = ["state=used&trim=off", "state=used&fill=0.95&deleted=0.4"];
 /// Situations with a cause outside of the mapping, and its name.
-const INCURABLE: [(&str, &str); 7] = [
+const UNFIXABLE: [(&str, &str); 7] = [
     ("link=usb2", "slow_usb"),
     ("throttle=0.2", "heat"),
     ("crypt=20MB/s", "encryption"),
@@ -54,9 +54,9 @@ impl Use {
     /// The drive after such a use; the seed chooses which. None if no such cause can be at work on it.
     pub(super) fn target(self, drive: &str, seed: u64) -> Option<String> {
         match self {
-            Self::Curable => Some(format!("{drive}?{}", CURABLE[(seed / 3) as usize % CURABLE.len()])),
-            Self::Incurable => (0..INCURABLE.len()).find_map(|index| {
-                let (setting, cause) = INCURABLE[(seed as usize + index) % INCURABLE.len()];
+            Self::Fixable => Some(format!("{drive}?{}", FIXABLE[(seed / 3) as usize % FIXABLE.len()])),
+            Self::Unfixable => (0..UNFIXABLE.len()).find_map(|index| {
+                let (setting, cause) = UNFIXABLE[(seed as usize + index) % UNFIXABLE.len()];
                 let target = format!("{drive}?state=new&fill=0.6&{setting}");
                 let spec = Spec::parse(&target).ok()?;
                 let model = spec.model(no_files).ok()?;
@@ -97,7 +97,7 @@ pub(super) struct WriteShare {
 }
 
 impl Case {
-    /// Checks the drive when new and as it is, and reconditions it. What is incurable is rewritten whatever the check says: a step
+    /// Checks the drive when new and as it is, and reconditions it. What is unfixable is rewritten whatever the check says: a step
     /// that is not run claims nothing.
     ///
     /// # Errors
@@ -128,10 +128,10 @@ impl Case {
             asked.findings.with_context(|| spec.text.clone())
         };
         let rewritten = match usage {
-            Use::Curable => Some(recondition(&new, Some(StepName::Rewrite))?),
-            Use::Incurable => None,
+            Use::Fixable => Some(recondition(&new, Some(StepName::Rewrite))?),
+            Use::Unfixable => None,
         };
-        let findings = recondition(&spec, (usage == Use::Incurable).then_some(StepName::Rewrite))?;
+        let findings = recondition(&spec, (usage == Use::Unfixable).then_some(StepName::Rewrite))?;
         let steps = rows(&findings, "steps");
         let writes = [MetricName::SustainedWrite, MetricName::SequentialWrite, MetricName::RandomWrite];
         let shares = writes.into_iter().filter_map(|metric| {

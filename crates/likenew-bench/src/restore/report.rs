@@ -49,7 +49,7 @@ pub(super) fn all(drives: usize, cases: &[Case]) -> String {
         "fallen",
         "restored",
         "as new",
-        "incurable",
+        "unfixable",
         "false helped",
         "capacities med",
         "max"
@@ -68,13 +68,13 @@ pub(super) fn all(drives: usize, cases: &[Case]) -> String {
 }
 
 fn fallen<'a>(cases: &[&'a Case]) -> Vec<&'a Case> {
-    cases.iter().copied().filter(|case| case.usage == Use::Curable && case.has_fallen()).collect()
+    cases.iter().copied().filter(|case| case.usage == Use::Fixable && case.has_fallen()).collect()
 }
 
 fn misses(case: &Case) -> bool {
     match case.usage {
-        Use::Curable => case.has_fallen() && !case.is_restored(),
-        Use::Incurable => case.helped,
+        Use::Fixable => case.has_fallen() && !case.is_restored(),
+        Use::Unfixable => case.helped,
     }
 }
 
@@ -84,16 +84,16 @@ fn capacities(cases: &[&Case]) -> Option<(f64, f64)> {
 }
 
 fn row(name: &str, cases: &[&Case]) -> String {
-    let used = cases.iter().filter(|case| case.usage == Use::Curable).count();
-    let incurable = cases.len() - used;
+    let used = cases.iter().filter(|case| case.usage == Use::Fixable).count();
+    let unfixable = cases.len() - used;
     let fallen = fallen(cases);
     let restored = fallen.iter().filter(|case| case.is_restored()).count();
     let as_new = fallen.iter().filter(|case| case.is_as_new()).count();
-    let false_helped = cases.iter().filter(|case| case.usage == Use::Incurable && case.helped).count();
+    let false_helped = cases.iter().filter(|case| case.usage == Use::Unfixable && case.helped).count();
     let (middle, most) = capacities(cases)
         .map_or_else(Default::default, |(middle, most)| (format!("{middle:.2}"), format!("{most:.2}")));
     format!(
-        "  {name:18} {used:>6} {:>6} {restored:>9} {as_new:>7} {incurable:>10} {false_helped:>12} {middle:>15} {most:>10}\n",
+        "  {name:18} {used:>6} {:>6} {restored:>9} {as_new:>7} {unfixable:>10} {false_helped:>12} {middle:>15} {most:>10}\n",
         fallen.len()
     )
 }
@@ -102,8 +102,8 @@ fn goals(cases: &[&Case]) -> String {
     let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
     let fallen = fallen(cases);
     let restored = percent(fallen.iter().filter(|case| case.is_restored()).count(), fallen.len());
-    let incurable: Vec<_> = cases.iter().filter(|case| case.usage == Use::Incurable).collect();
-    let false_helped = percent(incurable.iter().filter(|case| case.helped).count(), incurable.len());
+    let unfixable: Vec<_> = cases.iter().filter(|case| case.usage == Use::Unfixable).collect();
+    let false_helped = percent(unfixable.iter().filter(|case| case.helped).count(), unfixable.len());
     let as_new = percent(fallen.iter().filter(|case| case.is_as_new()).count(), fallen.len());
     let mut text = format!(
         "restored to 97% of what the drive reaches when new and rewritten: {restored:.1}% of fallen drives (goal ≥ \

@@ -483,7 +483,7 @@ fn an_io_that_was_refused_counts_into_no_rate() {
                     assert!(
                         // A mean of rates is not exactly the rate of the sums; one in four would show as 0.4.
                         (each.log2() - each.log2().round()).abs() < 0.02,
-                        "{procedure}: {iops} I/Os a second moved {speed} bytes, {each} each"
+                        "{procedure}: {iops} IOPS moved {speed} bytes, {each} each"
                     );
                 }
                 assert!(stated > 0, "{procedure}: {rows:#?}");

@@ -33,7 +33,7 @@ pub(crate) struct Processors {
 }
 
 /// A processor may take its time between looking at the clock and putting a record into its buffer: a virtual
-/// one stands still while others run.
+/// one stalls while others run.
 const LAG_NS: u64 = 20_000_000;
 
 impl Processors {

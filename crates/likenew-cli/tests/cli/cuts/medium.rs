@@ -194,6 +194,6 @@ impl Drop for Mount {
             }
             is_gone
         });
-        assert!(is_gone || std::thread::panicking(), "{} can not be unmounted", self.0.display());
+        assert!(is_gone || std::thread::panicking(), "{} cannot be unmounted", self.0.display());
     }
 }

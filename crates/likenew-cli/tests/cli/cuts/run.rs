@@ -101,7 +101,7 @@ pub(crate) fn free(point: &Path) -> u64 {
     of.f_bavail * of.f_frsize
 }
 
-/// A mounted file system over a recording, with the owner's files on it; none where that can not be made.
+/// A mounted file system over a recording, with the owner's files on it; none where that cannot be made.
 pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     let sandbox = Sandbox::new();
     let recorder = Recorder::begin(&sandbox, of.bytes);
@@ -142,7 +142,7 @@ pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     Some((sandbox, recorder, mounted))
 }
 
-/// Runs `likenew recondition` with these arguments on a file system over a recording. None where that can not be made.
+/// Runs `likenew recondition` with these arguments on a file system over a recording. None where that cannot be made.
 pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun> {
     let (sandbox, recorder, mounted) = begin(of)?;
     let point = mounted.point().to_owned();
@@ -202,7 +202,7 @@ impl RecordedRun {
     /// Mounts what a cut at this position has left, and compares everything that has to be there.
     pub(crate) fn mount(&self, image: &Path, point: &Path, cut: usize) -> (Mount, CutResult) {
         let mount = Mount::of(image, point)
-            .unwrap_or_else(|reason| panic!("cut after {cut} events: it can not be mounted: {reason}"));
+            .unwrap_or_else(|reason| panic!("cut after {cut} events: it cannot be mounted: {reason}"));
         let has_leftover = point.join(SCRATCH).exists();
         let meanwhile = self.durable(point, cut);
         (mount, CutResult { has_leftover, meanwhile })
