@@ -75,9 +75,8 @@ fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
 }
 
-/// What slows down any I/O, and writes most where they are slow anyway: other I/O and repeated transfers. Evidence
-/// against causes that only show by how slow something is.
-fn disturbance_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
+/// Whether other I/O keeps the drive busy: evidence against causes that only show by how slow something is.
+fn background_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     log_odds.add_measured(
         "background_io",
         case.measurements.background_share,
@@ -85,6 +84,12 @@ fn disturbance_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
         wording::old_data::background_io,
         Hint::NONE,
     );
+}
+
+/// What slows down any I/O, and writes most where they are slow anyway: other I/O and repeated transfers. Evidence
+/// against causes that only show by how slow something is.
+fn disturbance_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
+    background_evidence(log_odds, case);
     log_odds.add_count("crc_during", case.had_link_errors(), wording::link_errors::during, Hint::NONE);
 }
 

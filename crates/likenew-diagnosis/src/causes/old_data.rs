@@ -2,11 +2,10 @@
 
 use likenew_core::answer::Action;
 
-use crate::case::BACKGROUND_SHARE_MAX;
 use crate::steps::steps;
 use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
 
-use super::hard_disk_evidence;
+use super::{background_evidence, hard_disk_evidence};
 
 /// Age in seconds from which retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC
 /// Perspective 2015).
@@ -57,13 +56,7 @@ impl Cause for OldData {
             wording::repeat_read_faster,
             wording::READ_SLOW_AGAIN,
         );
-        log_odds.add_measured(
-            "background_io",
-            case.measurements.background_share,
-            BACKGROUND_SHARE_MAX,
-            wording::old_data::background_io,
-            Hint::NONE,
-        );
+        background_evidence(&mut log_odds, case);
         log_odds.add_measured(
             "faster_than_link",
             case.fastest_over_link(),

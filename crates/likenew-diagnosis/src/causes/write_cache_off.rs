@@ -2,11 +2,10 @@
 
 use likenew_core::answer::Action;
 
-use crate::case::BACKGROUND_SHARE_MAX;
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::commands::write_cache_on;
-use super::small_writes_evidence;
+use super::{background_evidence, small_writes_evidence};
 
 /// Time of a 4K random write over that of a read above which nothing caches it. Chosen: an arm has to move for each.
 const CACHED: f64 = 0.3;
@@ -51,13 +50,7 @@ impl Cause for WriteCacheOff {
             wording::write_cache_off::writes_below,
             wording::write_cache_off::GIVE_RATED,
         );
-        log_odds.add_measured(
-            "background_io",
-            case.measurements.background_share,
-            BACKGROUND_SHARE_MAX,
-            wording::old_data::background_io,
-            Hint::NONE,
-        );
+        background_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds

@@ -309,8 +309,11 @@ impl<'a> CheckResults<'a> {
             io_time = io_time.zip(of.io_time).map(|(sum, time)| sum + time);
             span += elapsed;
         }
-        // The kernel's own time of each; without it, each is taken to be as long as a small read.
-        let busy_ns = io_time.map_or(ios as f64 * self.access()?, |time| time.0 as f64);
+        // The kernel's own time of each, without the waiting of bursts in queues; of older records each is taken to
+        // be as long as a small read.
+        let (read_ns, write_ns) = (self.access()?, self.small_write_ns().unwrap_or(0.0));
+        let alone_ns = ios as f64 * read_ns.max(write_ns);
+        let busy_ns = io_time.map_or(ios as f64 * read_ns, |time| (time.0 as f64).min(alone_ns));
         let share = busy_ns / span.0 as f64;
         // The error of a count is its root.
         (share > 0.0).then(|| {
@@ -321,6 +324,11 @@ impl<'a> CheckResults<'a> {
     /// Latency of a small read, in nanoseconds.
     pub(super) fn access(&self) -> Option<f64> {
         Some(1e9 * self.small_bytes() / self.segment(SMALL_READS)?.bytes_per_s()?)
+    }
+
+    /// Latency of a small write, in nanoseconds.
+    fn small_write_ns(&self) -> Option<f64> {
+        Some(1e9 * self.small_bytes() / self.segment(SMALL_WRITES)?.bytes_per_s()?)
     }
 
     fn wrong_sectors(&self) -> u64 {
