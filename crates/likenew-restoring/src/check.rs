@@ -209,6 +209,26 @@ impl Check {
         })
     }
 
+    /// Metrics of writes that are certainly slower than they should be: than `least` of what this drive reached
+    /// before or reaches when new (a share in 0..1), or, by any other reference, than is healthy.
+    pub(crate) fn slow_writes(&self, evidence: &Evidence, least: f64) -> Vec<Metric> {
+        let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
+        let is_slow = |case: &Case<'_>, metric: Metric| {
+            case.shortfall(metric).is_some_and(|(share, reference)| {
+                let least = match reference.origin {
+                    Origin::Baseline | Origin::Simulated => least,
+                    Origin::Advertised | Origin::SimulatedModel | Origin::Link => {
+                        reference.origin.share_least()
+                    }
+                };
+                share.high < least
+            })
+        };
+        self.with_diagnosis(evidence, |case, _| {
+            writes.into_iter().filter(|metric| is_slow(case, *metric)).collect()
+        })
+    }
+
     /// Latency of 4 KiB random reads of new data at QD1, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
         CheckResults::new(evidence).fresh_small_ns()

@@ -32,7 +32,7 @@ use crate::check::{Check, CheckOptions, harmful_causes};
 use comparison::{Change, Effect, Measure, changes};
 use likenew_procedure_support::series::{speed, speed_over_bytes};
 use outcome::StepOutcome;
-use recondition_step::StepContext;
+use recondition_step::{SlowWrites, StepContext};
 use rewrite::{RewritePass, Rewriting};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
 use step_list::implementation;
@@ -57,6 +57,10 @@ const NOTICEABLE_SIMULATED: f64 = 1.05;
 /// The same on a virtual disk, whose speed varies from run to run by tens of percent. Chosen: above the
 /// largest variation of reads seen between checks.
 const NOTICEABLE_VIRTUAL: f64 = 1.6;
+
+/// Share of what a drive reached before, below which its writes are worth a step that stops where it gains nothing.
+/// Chosen: what is called restored.
+const WORTH_TRYING: f64 = 0.95;
 
 /// The procedure.
 pub struct Recondition {
@@ -103,6 +107,9 @@ impl Recondition {
             fresh_bytes_per_s,
             fresh_small_ns,
             sustained_goal_bytes_per_s: last_check.and_then(|check| self.check.sustained_goal(check)),
+            slow_writes: last_check.map_or(SlowWrites::None, |check| {
+                SlowWrites::from_metrics(&self.check.slow_writes(check, WORTH_TRYING))
+            }),
         }
     }
 
@@ -135,7 +142,9 @@ impl Recondition {
                     && !is_too_much(name, diagnosis)
             };
             let is_needed = |name: StepName| {
-                !causes_needing(name, diagnosis).is_empty() || is_worth_trying(name, diagnosis)
+                !causes_needing(name, diagnosis).is_empty()
+                    || is_worth_trying(name, diagnosis)
+                    || is_worth_a_trial(name, context, diagnosis)
             };
             // Results are unknown in a dry run, so it takes every step that is allowed.
             if is_dry_run {
@@ -179,6 +188,15 @@ fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
     let latent = diagnosis.latent.iter().map(|found| found.descriptor.name);
     name == StepName::Trim
         && rivals.map(|(descriptor, _)| descriptor.name).chain(latent).any(|cause| fixable.contains(&cause))
+}
+
+/// Where sequential writes are slow and no cause is known, what could make them faster is tried. In a folder nothing is: files are
+/// rewritten in one go, which does not stop where it gains nothing.
+fn is_worth_a_trial(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
+    matches!(name, StepName::Trim | StepName::Overwrite | StepName::Rewrite)
+        && !context.is_folder()
+        && context.slow_writes != SlowWrites::None
+        && harmful_causes(diagnosis).next().is_none()
 }
 
 impl Procedure for Recondition {
@@ -246,8 +264,10 @@ impl Procedure for Recondition {
             .collect();
         let context = self.context(evidence, checks.last().copied());
         let step_plan = self.step_plan(&context, &checks, &attempts);
+        let attempted = self.attempted_steps(evidence, &stages);
         let passes =
-            steps(&stages).flat_map(|(name, done)| tables::pass_rows(&context, name, done)).collect();
+            attempted.iter().flat_map(|(context, name, done)| tables::pass_rows(context, *name, done));
+        let passes = passes.collect();
 
         let mut findings = Findings::default();
         if self.options.dry_run {
@@ -264,12 +284,30 @@ impl Procedure for Recondition {
                 ("step_plan", step_plan),
             ],
         );
-        draw(&context, &stages, &mut findings);
+        findings.overview.series = has_passes(&attempted).then(|| "passes".into());
+        draw(&attempted, &mut findings);
         findings
     }
 }
 
+/// A step that was tried, with what was known when it began.
+type AttemptedStep<'a> = (StepContext<'a>, StepName, &'a Evidence);
+
 impl Recondition {
+    fn attempted_steps<'a>(&'a self, evidence: &'a Evidence, stages: &'a [Stage]) -> Vec<AttemptedStep<'a>> {
+        let mut last_check = None;
+        let mut all = Vec::new();
+        for stage in stages {
+            match stage {
+                Stage::Check(check) => last_check = Some(check),
+                Stage::ReconditionStep(name, done) => {
+                    all.push((self.context(evidence, last_check), *name, done));
+                }
+            }
+        }
+        all
+    }
+
     /// The overall result, then each step, then the checks before and after.
     fn put_answers(
         &self,
@@ -320,7 +358,6 @@ impl Recondition {
                 std::iter::once("now".to_owned()).chain(dangers).collect()
             }),
             table: (!lines.is_empty()).then(|| wording::step_table(lines)),
-            series: has_passes(context, stages).then(|| "passes".into()),
             ..Overview::default()
         };
     }
@@ -559,22 +596,23 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
 }
 
 /// Whether passes show how a step went.
-fn has_passes(context: &StepContext<'_>, stages: &[Stage]) -> bool {
-    steps(stages).any(|(name, done)| pass_lines(context, name, done).len() > 1)
+fn has_passes(attempted: &[AttemptedStep<'_>]) -> bool {
+    attempted.iter().any(|step| pass_lines(step).len() > 1)
 }
 
 /// Speed against bytes of each pass of a step.
-fn pass_lines(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<Vec<[f64; 2]>> {
+fn pass_lines((context, name, done): &AttemptedStep<'_>) -> Vec<Vec<[f64; 2]>> {
     let overwritten = overwrite::passes(done).map(speed_over_bytes);
-    let rewriting = Rewriting::of_step(context, name, done);
+    let rewriting = Rewriting::of_step(context, *name, done);
     let rewritten = rewriting.iter().flat_map(|rewriting| &rewriting.passes).map(RewritePass::points);
     overwritten.chain(rewritten).filter(|points| !points.is_empty()).collect()
 }
 
 /// The passes as a series.
-fn draw(context: &StepContext<'_>, stages: &[Stage], findings: &mut Findings) {
-    let lines: Vec<Line> = steps(stages)
-        .flat_map(|(name, done)| pass_lines(context, name, done))
+fn draw(attempted: &[AttemptedStep<'_>], findings: &mut Findings) {
+    let lines: Vec<Line> = attempted
+        .iter()
+        .flat_map(pass_lines)
         .enumerate()
         .map(|(index, points)| Line::new(wording::pass_name(index + 1), points))
         .collect();

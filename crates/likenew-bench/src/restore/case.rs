@@ -4,15 +4,15 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
-use likenew_core::drive::Drive as _;
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::findings::{Findings, Row};
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use likenew_procedures::check::{CheckMetrics, CheckOptions, MetricName, OriginName, ReferenceOption};
 use likenew_procedures::recondition::{ReconditionOptions, StepName};
-use likenew_sim::Spec;
 use likenew_sim::generator::Family;
 use likenew_sim::truth::causes;
+use likenew_sim::{SimDrive, Spec};
 
 use crate::insight::ask;
 
@@ -92,7 +92,7 @@ pub(super) struct WriteShare {
     pub(super) metric: MetricName,
     pub(super) before: f64,
     pub(super) after: f64,
-    /// The same drive when new and then rewritten.
+    /// The same drive with the same files, when new and then rewritten.
     pub(super) attainable: f64,
 }
 
@@ -115,30 +115,27 @@ impl Case {
         check.references = when_new.metrics.iter().map(reference).collect();
         let before = run_check(&spec, seed, &check)?;
         let free = spec.free(capacity);
-        let recondition = |spec: &Spec, step: Option<StepName>| {
-            let asked = ReconditionOptions {
-                step,
-                idle: IDLE,
-                free: (!free.is_empty()).then(|| Region::bytes(free.clone())),
-                check: check.clone(),
-                ..ReconditionOptions::default()
-            };
-            let mut drive = spec.open(no_files)?;
-            let asked = ask(&mut drive, "recondition", seed, toml::Table::try_from(&asked)?)?;
-            asked.findings.with_context(|| spec.text.clone())
+        let options = ReconditionOptions {
+            step: (usage == Use::Unfixable).then_some(StepName::Rewrite),
+            idle: IDLE,
+            free: (!free.is_empty()).then(|| Region::bytes(free)),
+            check: check.clone(),
+            ..ReconditionOptions::default()
         };
+        let mut drive = spec.open(no_files)?;
+        let reconditioned = ask(&mut drive, "recondition", seed, toml::Table::try_from(&options)?)?;
+        let findings = reconditioned.findings.with_context(|| spec.text.clone())?;
         let rewritten = match usage {
-            Use::Fixable => Some(recondition(&new, Some(StepName::Rewrite))?),
+            Use::Fixable => Some(check_rewritten(&spec, seed, &check)?),
             Use::Unfixable => None,
         };
-        let findings = recondition(&spec, (usage == Use::Unfixable).then_some(StepName::Rewrite))?;
         let steps = rows(&findings, "steps");
         let writes = [MetricName::SustainedWrite, MetricName::SequentialWrite, MetricName::RandomWrite];
         let shares = writes.into_iter().filter_map(|metric| {
             let new = value(&when_new.metrics, metric)?;
             let before = value(&before.metrics, metric)? / new;
             let after = after(&findings, metric).map_or(before, |after| after / new);
-            let attainable = rewritten.as_ref().and_then(|findings| self::after(findings, metric));
+            let attainable = rewritten.as_ref().and_then(|check| value(&check.metrics, metric));
             Some(WriteShare { metric, before, after, attainable: attainable.map_or(1.0, |rate| rate / new) })
         });
         Ok(Self {
@@ -197,9 +194,38 @@ fn after(findings: &Findings, metric: MetricName) -> Option<f64> {
 }
 
 fn run_check(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<CheckMetrics> {
-    let mut drive = spec.open(no_files)?;
-    let asked = ask(&mut drive, "check", seed, toml::Table::try_from(asked)?)?;
+    checked(&mut spec.open(no_files)?, spec, seed, asked)
+}
+
+fn checked(
+    drive: &mut SimDrive,
+    spec: &Spec,
+    seed: u64,
+    asked: &CheckOptions,
+) -> anyhow::Result<CheckMetrics> {
+    let asked = ask(drive, "check", seed, toml::Table::try_from(asked)?)?;
     Ok(CheckMetrics::from_findings(&asked.findings.with_context(|| spec.text.clone())?))
+}
+
+/// The second check of the drive when new with the same files, before which they were written once more, in address order: the best
+/// that a step which keeps data can leave. Deleted data is gone where the drive takes TRIM.
+fn check_rewritten(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<CheckMetrics> {
+    let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
+    let can_trim = spec.trim != Some(false) && spec.model(no_files)?.mechanism.can_trim();
+    let share = if can_trim { spec.in_use() } else { spec.filled_share() };
+    let rewritten = Spec::parse(&format!("{name}?state=new&fill={share}"))?;
+    let mut drive = rewritten.open(no_files)?;
+    let bytes = (drive.geometry().capacity as f64 * share) as u64 >> 20 << 20;
+    let fill = format!("files = 1\nfile_size = '{bytes}'\nblock = '1MiB'\ndepth = 1");
+    // What a check leaves behind is no part of what the use left.
+    checked(&mut drive, &rewritten, seed, asked)?;
+    ask(&mut drive, "fill", seed, fill.parse()?)?.findings.with_context(|| rewritten.text.clone())?;
+    let requirements = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
+    if let Some(mut lane) = drive.lanes(&requirements)?.pop() {
+        let until = lane.now() + IDLE;
+        lane.wait(until, &mut Vec::new())?;
+    }
+    checked(&mut drive, &rewritten, seed, asked)
 }
 
 fn no_files(_: &Path) -> io::Result<Vec<u8>> {

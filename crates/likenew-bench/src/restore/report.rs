@@ -34,8 +34,10 @@ pub(super) fn one(case: &Case) -> String {
     let mut text = format!("{}\n{}\n", line(case), case.summary);
     for share in &case.writes {
         let words = share.metric.metric().words();
-        let (before, after) = (share.before * 100.0, share.after * 100.0);
-        writeln!(text, "  {words:18} {before:>6.1}% → {after:>6.1}% of new").expect("a text takes all");
+        let [before, after, attainable] =
+            [share.before, share.after, share.attainable].map(|share| share * 100.0);
+        writeln!(text, "  {words:18} {before:>6.1}% → {after:>6.1}% of new (attainable {attainable:.1}%)")
+            .expect("a text takes all");
     }
     text
 }

@@ -11,7 +11,7 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
-use likenew_diagnosis::Site;
+use likenew_diagnosis::{Metric, Site};
 
 use super::recondition_options::ReconditionOptions;
 use super::step_name::StepName;
@@ -56,6 +56,29 @@ pub(super) struct StepContext<'a> {
     pub(super) fresh_small_ns: Option<f64>,
     /// How fast sustained writes should be, in bytes a second, where that is known.
     pub(super) sustained_goal_bytes_per_s: Option<f64>,
+    /// Which writes were slow in the latest check.
+    pub(super) slow_writes: SlowWrites,
+}
+
+/// Which writes are slower than they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlowWrites {
+    /// None, as far as is known.
+    None,
+    /// 4K random writes alone, so that sequential writes do not show what a step gains.
+    SmallOnly,
+    /// Sequential or sustained writes.
+    Sequential,
+}
+
+impl SlowWrites {
+    pub(super) fn from_metrics(metrics: &[Metric]) -> Self {
+        match metrics {
+            [] => Self::None,
+            [Metric::RandomWrite] => Self::SmallOnly,
+            _ => Self::Sequential,
+        }
+    }
 }
 
 impl StepContext<'_> {

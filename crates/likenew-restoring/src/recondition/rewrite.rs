@@ -13,7 +13,7 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_stats::summary::quantile;
 
 use super::recondition_step::{
-    ReconditionStep, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
+    ReconditionStep, SlowWrites, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
 };
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
@@ -37,10 +37,11 @@ const FAST: f64 = 0.95;
 /// Where nobody knows what it should have, a probe that reaches this share of the fastest tenth of all parts is: speeds on a real drive
 /// scatter, and writes into scattered data reach less than half.
 const FAST_BY_OTHERS: f64 = 0.5;
-/// So much of a pass has been written when its speed is compared with that of its beginning, and so much faster it has to be by then,
-/// once at least. A page-mapped drive whose valid data is evenly spread over its erase blocks is 1.2 times as fast or more after a
-/// quarter, with up to 28 % of spare flash.
-const CHECKPOINTS: [f64; 2] = [0.25, 0.375];
+/// So much of a pass has been written when its speed is compared with the slowest quarter of it so far, and so much faster it has to
+/// be by then, once at least. A page-mapped drive whose valid data is evenly spread over its erase blocks is 1.2 times as fast or
+/// more after a quarter, with up to 28 % of spare flash. A drive that still becomes slower uses up what was stale before, and shows
+/// nothing yet; by the last of these it has to.
+const CHECKPOINTS: [f64; 3] = [0.25, 0.375, 0.5];
 const GAIN_LEAST: f64 = 1.05;
 /// Where that shows nothing, so many of the first probes are written again, and have to be so much faster than they were: a drive that
 /// maps whole erase blocks becomes faster only where it was rewritten.
@@ -140,6 +141,7 @@ impl RewriteProgress {
             results: ends(done).collect::<Vec<_>>().into_iter(),
             is_dry_run: context.is_dry_run(),
             goal: context.sustained_goal_bytes_per_s,
+            shows_gain: context.slow_writes != SlowWrites::SmallOnly,
             passes: Vec::new(),
         };
         let end = walk.passes(&spans);
@@ -208,12 +210,16 @@ struct Walk<'a> {
     results: std::vec::IntoIter<&'a ProbeResult>,
     is_dry_run: bool,
     goal: Option<f64>,
+    /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
+    /// rewritten once.
+    shows_gain: bool,
     passes: Vec<RewritePass>,
 }
 
 impl Walk<'_> {
     fn passes(&mut self, spans: &[Range<u64>]) -> Result<RewriteEnd, Break> {
-        for _ in 0..PASSES {
+        let passes = if self.shows_gain { PASSES } else { 1 };
+        for _ in 0..passes {
             self.passes.push(RewritePass::default());
             if !self.pass(spans)? {
                 return Ok(RewriteEnd::NoGain);
@@ -234,13 +240,13 @@ impl Walk<'_> {
         let warm_up = (spans.len() as f64 * WARM_UP_SHARE).ceil() as usize;
         let is_first = self.passes.len() == 1;
         let mut speeds = Vec::new();
-        let (mut checkpoints, mut gained) = (0, false);
+        let (mut checkpoints, mut trend) = (0, Trend::Flat);
         for (index, span) in spans.iter().enumerate() {
             let (probe, remainder) = parts(span);
             let before = self.pass_mut().speeds.len();
             let speed = self.piece(probe)?;
             self.pass_mut().probes.push(speed);
-            if !(is_first && index < warm_up) && self.is_fast(speed) {
+            if self.shows_gain && !(is_first && index < warm_up) && self.is_fast(speed) {
                 self.pass_mut().fast_spans += 1;
                 continue;
             }
@@ -251,10 +257,15 @@ impl Walk<'_> {
                 speeds.extend(self.pass_mut().speeds[before..].iter().filter_map(WriteSpeed::bytes_per_s));
             }
             let is_checkpoint = |share: &f64| index + 1 == (spans.len() as f64 * share).ceil() as usize;
-            if CHECKPOINTS.iter().any(is_checkpoint) {
+            if self.shows_gain && CHECKPOINTS.iter().any(is_checkpoint) {
                 checkpoints += 1;
-                gained |= gain(&speeds).is_none_or(|gain| gain >= GAIN_LEAST);
-                if checkpoints == CHECKPOINTS.len() && !gained && !self.trial_gains(spans)? {
+                trend = trend.max(Trend::of(&speeds));
+                let is_due = match trend {
+                    Trend::Flat => checkpoints >= 2,
+                    Trend::Falling => checkpoints == CHECKPOINTS.len(),
+                    Trend::Rising => false,
+                };
+                if is_due && !self.trial_gains(spans)? {
                     return Ok(false);
                 }
             }
@@ -306,11 +317,33 @@ impl Walk<'_> {
     }
 }
 
-/// How many times as fast the last quarter was written as the first, by medians, as other programs may have been in between.
-fn gain(speeds: &[f64]) -> Option<f64> {
-    let part = (speeds.len() / 4).max(1);
-    let (first, last) = (speeds.get(..part)?, speeds.get(speeds.len() - part..)?);
-    Some(quantile(last, 0.5)? / quantile(first, 0.5)?)
+/// How the speed of a pass changes along it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Trend {
+    Flat,
+    Falling,
+    Rising,
+}
+
+impl Trend {
+    /// Of speeds in order, by the medians of their quarters, as other programs may have been in between. Too few of them are as good
+    /// as rising: they do not show that nothing is gained.
+    fn of(speeds: &[f64]) -> Self {
+        let part = speeds.len() / 4;
+        let median = |quarter: usize| quantile(&speeds[quarter * part..(quarter + 1) * part], 0.5);
+        let (Some(first), Some(second), Some(third), Some(last)) =
+            (median(0), median(1), median(2), median(3))
+        else {
+            return Self::Rising;
+        };
+        if last >= GAIN_LEAST * first.min(second).min(third) {
+            Self::Rising
+        } else if last * GAIN_LEAST <= third {
+            Self::Falling
+        } else {
+            Self::Flat
+        }
+    }
 }
 
 /// All addresses in whole MiB, divided evenly.
@@ -354,13 +387,18 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_is_that_of_the_last_quarter_over_the_first() {
-        assert_eq!(gain(&[]), None);
-        assert_eq!(gain(&[20.0, 20.0, 25.0, 30.0]), Some(1.5));
+    fn a_pass_gains_when_it_is_faster_than_its_slowest_quarter() {
+        let speeds = |quarters: [f64; 4]| quarters.map(|speed| vec![speed; 10]).concat();
+        assert_eq!(Trend::of(&[]), Trend::Rising);
+        assert_eq!(Trend::of(&speeds([20.0, 20.0, 25.0, 30.0])), Trend::Rising);
+        assert_eq!(Trend::of(&speeds([20.0; 4])), Trend::Flat);
+        // What was stale before is used up first.
+        assert_eq!(Trend::of(&speeds([60.0, 45.0, 30.0, 27.0])), Trend::Falling);
+        assert_eq!(Trend::of(&speeds([60.0, 30.0, 27.0, 31.0])), Trend::Rising);
         // One that waited for somebody else decides nothing.
-        let mut speeds = vec![20.0; 40];
-        speeds[38] = 1.0;
-        speeds[2] = 80.0;
-        assert_eq!(gain(&speeds), Some(1.0));
+        let mut with_pause = speeds([20.0; 4]);
+        with_pause[38] = 1.0;
+        with_pause[2] = 80.0;
+        assert_eq!(Trend::of(&with_pause), Trend::Flat);
     }
 }

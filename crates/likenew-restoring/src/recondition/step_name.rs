@@ -56,6 +56,16 @@ impl StepName {
         }
     }
 
+    /// What it loses, as programs read it.
+    pub fn data_lost(self) -> &'static str {
+        match (self, self.loses()) {
+            (Self::DiscardUnused, _) => "unpartitioned_space",
+            (_, Loss::Nothing) => "nothing",
+            (_, Loss::DeletedFiles) => "deleted_files",
+            (_, Loss::Everything) => "everything",
+        }
+    }
+
     /// Whether it loses files of the owner, so that it runs only if named.
     pub fn destroys(self) -> bool {
         self.loses() == Loss::Everything

@@ -58,7 +58,7 @@ struct PassRow {
 struct StepPlanRow {
     step: &'static str,
     what_it_does: &'static str,
-    data_lost: String,
+    data_lost: &'static str,
     bytes_written_max: Option<u64>,
     not_run_reason: Option<String>,
 }
@@ -158,8 +158,7 @@ pub(super) fn step_plan_rows(
         row(StepPlanRow {
             step: name.text(),
             what_it_does: wording::instruction(name),
-            // An identifier, for programs.
-            data_lost: wording::destroys(name).replace(' ', "_"),
+            data_lost: name.data_lost(),
             bytes_written_max: implementation(name).bytes(context),
             not_run_reason: reason,
         })
