@@ -183,6 +183,9 @@ pub(crate) struct RunArguments {
     /// Print the measurement as a job file of another program and stop
     #[arg(long, value_enum, value_name = "PROGRAM", help_heading = RUN, hide_short_help = true)]
     pub(crate) export: Option<ExportFormat>,
+    /// Say how long it takes and what it writes, and stop; with --json as JSON
+    #[arg(long, help_heading = RUN, hide_short_help = true, conflicts_with = "export")]
+    pub(crate) estimate: bool,
 }
 
 impl std::ops::Deref for RunArguments {
@@ -197,7 +200,7 @@ impl From<ExecutionArguments> for RunArguments {
     /// For a run that is in an archive already.
     fn from(execution: ExecutionArguments) -> Self {
         let archive_arguments = ArchiveArguments { archive: None, no_archive: false };
-        Self { execution, archive_arguments, export: None }
+        Self { execution, archive_arguments, export: None, estimate: false }
     }
 }
 
@@ -234,6 +237,9 @@ pub(crate) struct ExecutionArguments {
     /// File systems and partition tables that may be destroyed with it, such as ext4,gpt
     #[arg(long, help_heading = SAFETY, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
     pub(crate) destroy: Vec<String>,
+    /// How progress is shown on standard error
+    #[arg(long, value_enum, default_value_t = ProgressFormat::Bar, value_name = "STYLE", help_heading = OUTPUT, hide_short_help = true)]
+    pub(crate) progress: ProgressFormat,
     /// Wait while another run uses the same drive, instead of refusing
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) wait_for_drive: bool,
@@ -252,6 +258,7 @@ impl ExecutionArguments {
             samples: false,
             consent: None,
             destroy: Vec::new(),
+            progress: ProgressFormat::Bar,
             wait_for_drive: false,
             yes: false,
         }
@@ -279,6 +286,15 @@ impl ExecutionArguments {
         self.samples |= settings.samples;
         Ok(())
     }
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressFormat {
+    /// A bar, on a terminal
+    Bar,
+    /// Lines of JSON, for programs
+    Json,
 }
 
 /// How results are shown, and where else they go.

@@ -22,6 +22,7 @@ mod nested_run;
 mod output;
 mod plan_file;
 mod progress;
+mod progress_event;
 mod prompt;
 mod ranking;
 mod recordings;

@@ -19,7 +19,7 @@ use crate::arguments::{RunArguments, TargetArguments};
 use crate::audit_step;
 use crate::exit::{Exit, Failure};
 use crate::run_report::RunReport;
-use crate::{interrupt, output, wording};
+use crate::{interrupt, output, progress, wording};
 
 use batch::{Batch, StepEnd};
 use outcome::Outcome;
@@ -98,8 +98,11 @@ pub(crate) fn measure(
     mut plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
 ) -> Result<Exit, Failure> {
     output::check_files(&request.run_arguments.output)?;
+    progress::set_format(request.run_arguments.progress);
     let is_several = request.targets.len() > 1;
-    if is_several && (request.prints_plan || request.run_arguments.export.is_some()) {
+    let run_arguments = request.run_arguments;
+    let prints = request.prints_plan || run_arguments.export.is_some() || run_arguments.estimate;
+    if is_several && prints {
         return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
     }
     let (mut batch, on_failure) = (Batch::new(is_several), request.on_failure);

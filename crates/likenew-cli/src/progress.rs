@@ -1,8 +1,9 @@
-//! The progress bar: progress of the run, bytes done, current speed, and time left.
+//! Progress of a run: how far it is, bytes done, current speed, and time left; as a bar, or as lines of JSON for
+//! programs.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
@@ -15,7 +16,34 @@ use likenew_core::workload::Workload;
 use likenew_real::clock::Monotonic;
 use likenew_run::forecast::Forecast;
 
+use crate::arguments::ProgressFormat;
+use crate::progress_event::{ProgressEvent, emit};
 use crate::{interrupt, wording};
+
+/// How progress is shown; a bar, if nobody has said otherwise.
+static FORMAT: OnceLock<ProgressFormat> = OnceLock::new();
+
+/// Sets how progress is shown, once.
+pub(crate) fn set_format(format: ProgressFormat) {
+    let _ = FORMAT.set(format);
+}
+
+fn shows_lines() -> bool {
+    FORMAT.get() == Some(&ProgressFormat::Json)
+}
+
+/// Reports an event, if progress is shown as lines.
+pub(crate) fn report(event: &ProgressEvent<'_>) {
+    if shows_lines() {
+        emit(event);
+    }
+}
+
+/// Least time between two lines, on the wall clock; and the time of the drive after which one comes earlier, so that a
+/// simulated drive, whose minutes pass in a moment, shows its course. Chosen: ten lines a second are read easily.
+const LINE_INTERVAL: Nanos = Nanos::from_millis(100);
+const LINE_INTERVAL_LEAST: Nanos = Nanos::from_millis(5);
+const LINE_DRIVE_TIME: Nanos = Nanos::from_secs(1);
 
 /// Parts of a whole run on the bar.
 const PARTS: u64 = 10_000;
@@ -117,6 +145,10 @@ struct SharedProgress {
     /// In the whole run.
     bytes_done: AtomicU64,
     speed: Mutex<SpeedMeter>,
+    /// When the last line was written, on the wall clock and on the drive's; none before the first.
+    last_line: Mutex<Option<(Nanos, Nanos)>>,
+    /// Largest share of the run that was reported, as the bits of a float.
+    reported_share: AtomicU64,
     /// In the current workload.
     bytes_moved: AtomicU64,
     ios: AtomicU64,
@@ -154,6 +186,42 @@ impl SharedProgress {
     }
 }
 
+impl SharedProgress {
+    /// Writes a line, unless the last one is too recent.
+    fn report_line(&self, step: &str, bytes_done: u64, bytes_per_s: Option<f64>, drive_time: Nanos) {
+        let now = (self.elapsed_fn)();
+        {
+            let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = last_line.is_none_or(|(wall, drive)| {
+                // Another workload may start the drive's clock again.
+                let drive_moved = drive_time < drive || drive_time.since(drive) >= LINE_DRIVE_TIME;
+                let least = if drive_moved { LINE_INTERVAL_LEAST } else { LINE_INTERVAL };
+                now.since(wall) >= least
+            });
+            if !is_due {
+                return;
+            }
+            *last_line = Some((now, drive_time));
+        }
+        let left = self.remaining().filter(|(_, is_guess)| !is_guess).map(|(left, _)| left);
+        let share = left.map(|left| now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64);
+        let before = f64::from_bits(self.reported_share.load(Ordering::Relaxed));
+        // It never moves back.
+        let share = share.map(|share| share.max(before));
+        if let Some(share) = share {
+            self.reported_share.store(share.to_bits(), Ordering::Relaxed);
+        }
+        emit(&ProgressEvent::Progress {
+            step,
+            share,
+            left_ns: left.map(|left| left.0),
+            bytes_done,
+            bytes_per_s,
+            drive_time_ns: drive_time.0,
+        });
+    }
+}
+
 impl Progress {
     /// For a run whose steps are unknown.
     pub(crate) fn new() -> Self {
@@ -162,9 +230,9 @@ impl Progress {
 
     /// For these steps, on this drive.
     pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive) -> Self {
-        let bar = ProgressBar::new(PARTS);
+        let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
         let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
-        let forecast = (!bar.is_hidden()).then(forecast);
+        let forecast = (!bar.is_hidden() || shows_lines()).then(forecast);
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self::with(bar, forecast, wall_time())
     }
@@ -173,6 +241,8 @@ impl Progress {
         let state = Arc::new(SharedProgress {
             bytes_done: 0.into(),
             speed: Mutex::default(),
+            last_line: Mutex::default(),
+            reported_share: 0.into(),
             bytes_moved: 0.into(),
             ios: 0.into(),
             share: 0.into(),
@@ -221,6 +291,7 @@ impl Progress {
         self.state.work.store(0, Ordering::Relaxed);
         self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
         let done = self.state.bytes_done.load(Ordering::Relaxed);
+        report(&ProgressEvent::Step { name });
         self.bar.set_message(wording::progress(done, None, name));
         self.bar.tick();
     }
@@ -335,6 +406,9 @@ impl ProgressRecorder {
             // The bar never moves back.
             let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
+        }
+        if shows_lines() {
+            state.report_line(&self.name, done, rate, now);
         }
         self.bar.set_message(wording::progress(done, rate, &self.name));
         if interrupt::is_requested() {

@@ -15,6 +15,8 @@ use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
 
+use crate::progress_event::RunEstimate;
+
 /// The name that errors begin with.
 const NAME: &str = "likenew";
 
@@ -145,7 +147,7 @@ pub(crate) fn example_target(command: &str) -> String {
     format!("  tip: give a folder, a file, a block device or a simulated drive: likenew {command} ~/data")
 }
 
-pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan and --export take one target";
+pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
@@ -352,6 +354,28 @@ pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Na
 
 pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
     format!("Will also rewrite up to {} of your files in place, in {}.", Size(bytes), about(time))
+}
+
+/// What a run costs, before it.
+pub(crate) fn estimate(estimate: &RunEstimate) -> String {
+    let time = about(Nanos(estimate.elapsed_ns));
+    let (written, rewritten) = (Size(estimate.bytes_written), Size(estimate.bytes_rewritten));
+    match (estimate.bytes_written, estimate.bytes_rewritten, estimate.is_bounded) {
+        (0, 0, _) => format!("Writes nothing; takes {time}."),
+        (0, _, _) => format!("Rewrites up to {rewritten} of your files in place; takes {time}."),
+        (_, 0, true) => format!("Writes up to {written}; takes {time}."),
+        (_, 0, false) => format!("Writes about {written}; takes {time}."),
+        (_, _, true) => {
+            format!(
+                "Writes up to {written} and rewrites up to {rewritten} of your files in place; takes {time}."
+            )
+        }
+        (_, _, false) => {
+            format!(
+                "Writes about {written} and rewrites up to {rewritten} of your files in place; takes {time}."
+            )
+        }
+    }
 }
 
 /// A time, rounded like an estimate.

@@ -15,6 +15,7 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
         execution: ExecutionArguments::with_output(output),
         archive_arguments: ArchiveArguments { archive, no_archive },
         export: None,
+        estimate: false,
     };
     // Every drive has no name that could be typed.
     let typed = target.clone().unwrap_or_default();

@@ -15,14 +15,14 @@ use likenew_run::calibrate::calibrate;
 
 use super::interrupted_run::{InterruptedRun, refuse_another, restore_state};
 use super::target::Target;
-use super::writes::ask_about_wear;
+use super::writes::{ask_about_wear, estimate};
 use super::{Request, archive_root};
 use crate::access::Access;
-use crate::arguments::RunArguments;
+use crate::arguments::{Output, RunArguments};
 use crate::exit::{Exit, Failure};
 use crate::export::export;
 use crate::resolved_target::ResolvedTarget;
-use crate::wording;
+use crate::{output, wording};
 
 /// Longest run of a plan, 90 days. Chosen: longer is a mistake.
 const ELAPSED_MOST: Nanos = Nanos::from_secs(90 * 86_400);
@@ -52,7 +52,8 @@ pub(super) fn open(
     plan: Plan,
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
-    let does_io = !procedure.only_probes() && request.run_arguments.export.is_none();
+    let run_arguments = request.run_arguments;
+    let does_io = !procedure.only_probes() && run_arguments.export.is_none() && !run_arguments.estimate;
     if does_io && !target.lock(request.run_arguments)? {
         return Ok(ControlFlow::Break(Exit::Interrupted));
     }
@@ -77,6 +78,10 @@ fn open_new(
     if let Some(program) = request.run_arguments.export {
         return Ok(ControlFlow::Break(export(program, &evidence, &dry_run)?));
     }
+    if request.run_arguments.estimate {
+        print_estimate(&dry_run, &evidence, &request.run_arguments.output)?;
+        return Ok(ControlFlow::Break(Exit::Fine));
+    }
     let always = procedure.always_confirms();
     ask_about_wear(&mut *drive, always, &dry_run, resolved_target, request.run_arguments)?;
     let instrument = instrument(&*drive, resolved_target, request.access)?;
@@ -89,6 +94,19 @@ fn open_new(
         archive => archive?,
     };
     Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run }))
+}
+
+/// What a run costs, in one sentence or as JSON.
+fn print_estimate(dry_run: &DryRun, evidence: &Evidence, asked: &Output) -> Result<(), Failure> {
+    let estimate = estimate(dry_run, evidence);
+    match &asked.json {
+        Some(path) => {
+            let mut text = serde_json::to_string_pretty(&estimate).expect("an estimate has only text keys");
+            text.push('\n');
+            output::write_to(path, &text)
+        }
+        None => output::print(&format!("{}\n", wording::estimate(&estimate))),
+    }
 }
 
 /// Opens the rest of a run, once its drive is in the state in which it was left.

@@ -13,10 +13,11 @@ use likenew_run::runner::{End, run_procedure};
 use super::Request;
 use super::open_run::OpenRun;
 use super::target::Target;
-use super::writes::announce_text;
+use super::writes::{announce_text, estimate};
 use crate::arguments::ExecutionArguments;
 use crate::exit::{Exit, Failure};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
+use crate::progress_event::ProgressEvent;
 use crate::recordings::Recordings;
 use crate::run_observer::RunObserver;
 use crate::run_report::RunReport;
@@ -44,6 +45,12 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
         anstream::eprintln!("{announcement}");
     }
+    progress::report(&ProgressEvent::Run {
+        procedure: &evidence.plan.procedure,
+        target: &evidence.identity.name,
+        folder: archive.as_ref().and_then(|run| run.path().to_str()),
+        estimate: estimate(&dry_run, &evidence),
+    });
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
     let typed = target.typed.clone();
     // Temporary files are deleted before the report, so that their space is free at once.

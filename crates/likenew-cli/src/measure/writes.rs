@@ -12,6 +12,7 @@ use likenew_core::workload::Workload;
 
 use crate::arguments::ExecutionArguments;
 use crate::exit::Failure;
+use crate::progress_event::RunEstimate;
 use crate::resolved_target::ResolvedTarget;
 use crate::{prompt, wording};
 
@@ -19,6 +20,23 @@ use crate::{prompt, wording};
 const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
 /// Rate of the drive that a dry run assumes, in bytes a second.
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
+
+/// What a run costs, from its dry run.
+pub(super) fn estimate(dry_run: &DryRun, evidence: &Evidence) -> RunEstimate {
+    let WriteEstimate { bytes, is_bounded, rewritten } =
+        WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
+    RunEstimate {
+        elapsed_ns: dry_run.elapsed.0.saturating_add(rewriting_time(rewritten).0),
+        bytes_written: bytes,
+        is_bounded,
+        bytes_rewritten: rewritten,
+    }
+}
+
+/// Each byte is read, saved to the journal, and written.
+fn rewriting_time(rewritten: u64) -> Nanos {
+    Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S)
+}
 
 /// The bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
 pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
@@ -33,9 +51,7 @@ pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<Str
     if rewritten == 0 {
         return Some(written);
     }
-    // Each byte is read, saved to the journal, and written.
-    let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
-    Some(format!("{written}\n{}", wording::will_rewrite(rewritten, more)))
+    Some(format!("{written}\n{}", wording::will_rewrite(rewritten, rewriting_time(rewritten))))
 }
 
 /// The writes of a run.

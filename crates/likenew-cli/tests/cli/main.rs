@@ -23,6 +23,7 @@ mod hostile;
 mod locks;
 mod messages;
 mod model;
+mod progress;
 mod readme;
 mod real;
 mod recondition;

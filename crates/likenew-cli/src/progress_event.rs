@@ -1,0 +1,67 @@
+//! Progress as lines of JSON on standard error, for programs that start this one.
+//!
+//! Each line that begins with `{` is one event; any other line is a message for people.
+
+use serde::Serialize;
+
+/// One line. Its key says what it is.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProgressEvent<'a> {
+    /// A run begins.
+    Run {
+        procedure: &'a str,
+        target: &'a str,
+        /// Its run folder, if it is kept.
+        folder: Option<&'a str>,
+        /// From a dry run on an assumed drive.
+        estimate: RunEstimate,
+    },
+    /// A workload or a probe begins.
+    Step { name: &'a str },
+    /// How far it is, at most ten times a second.
+    Progress {
+        step: &'a str,
+        /// Of the run, in 0..1; missing while that is a guess.
+        share: Option<f64>,
+        left_ns: Option<u64>,
+        /// Moved in the whole run.
+        bytes_done: u64,
+        /// Over the last half second.
+        bytes_per_s: Option<f64>,
+        /// On the drive's clock.
+        drive_time_ns: u64,
+    },
+}
+
+/// What a run costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RunEstimate {
+    pub(crate) elapsed_ns: u64,
+    pub(crate) bytes_written: u64,
+    /// Whether a faster drive than the assumed one cannot write more.
+    pub(crate) is_bounded: bool,
+    /// Bytes of the owner's files that may be rewritten in place, beside those.
+    pub(crate) bytes_rewritten: u64,
+}
+
+/// Writes one line.
+pub(crate) fn emit(event: &ProgressEvent<'_>) {
+    let line = serde_json::to_string(event).expect("an event has only text keys");
+    anstream::eprintln!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_is_one_line_whose_key_says_what_it_is() {
+        let estimate = RunEstimate { elapsed_ns: 5, bytes_written: 7, is_bounded: true, bytes_rewritten: 0 };
+        let run = ProgressEvent::Run { procedure: "check", target: "a\nb", folder: None, estimate };
+        let line = serde_json::to_string(&run).unwrap();
+        assert!(line.starts_with("{\"run\":{\"procedure\":\"check\"") && !line.contains('\n'), "{line}");
+        let step = serde_json::to_string(&ProgressEvent::Step { name: "reads" }).unwrap();
+        assert_eq!(step, "{\"step\":{\"name\":\"reads\"}}");
+    }
+}
