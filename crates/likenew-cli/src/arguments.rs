@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod resume;
 mod run;
+mod serve;
 mod sim;
 mod surface;
 mod sweep;
@@ -66,6 +67,7 @@ pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
+pub(crate) use serve::Serve;
 pub(crate) use sim::{Sim, SimAction, SimSave, SimServe, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
@@ -75,10 +77,10 @@ pub(crate) use watch::Watch;
 pub(crate) use xray::Xray;
 
 /// Headings of the help.
-const RUN: &str = "Run";
-const SAFETY: &str = "Safety";
-const OUTPUT: &str = "Output";
-const ARCHIVE: &str = "Kept runs";
+pub(crate) const RUN: &str = "Run";
+pub(crate) const SAFETY: &str = "Safety";
+pub(crate) const OUTPUT: &str = "Output";
+pub(crate) const ARCHIVE: &str = "Kept runs";
 
 /// Measures a drive, says why it is slow, and restores it.
 #[derive(Debug, Parser)]
@@ -136,6 +138,8 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Show earlier runs, or compare several
     Report(Report),
+    /// Runs, results and live progress in a browser
+    Serve(Serve),
     /// Evaluate a kept run again, without the drive
     Judge(Judge),
     /// Import fio results and traces

@@ -20,6 +20,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod surface;
 pub(crate) mod sweep;

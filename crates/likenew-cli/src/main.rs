@@ -116,6 +116,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
+        Command::Serve(command) => commands::serve::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
         Command::Import(command) => commands::import::run(&command),
         Command::Watch(command) => commands::watch::run(&command),

@@ -149,6 +149,15 @@ pub(crate) fn example_target(command: &str) -> String {
 
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 
+pub(crate) const NO_OWN_PATH: &str = "could not find the program's own file, which it starts for each run";
+
+/// Where the page is, and how to end.
+pub(crate) fn serving(url: &str) -> String {
+    format!(
+        "Open {url}\nThe address holds the secret of this page: do not share it. Ctrl-C ends the server.\n"
+    )
+}
+
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
 pub(crate) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {

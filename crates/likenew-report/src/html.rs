@@ -24,6 +24,18 @@ pub fn page(documents: &[LabeledDocument]) -> Result<String, ReportError> {
     page_in(PAGE, documents)
 }
 
+/// The page for a server, which gives it documents and progress when they are asked for.
+pub fn live_page() -> String {
+    let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
+    let page =
+        format!("{before}<script type=\"application/json\" id=\"likenew-server\">true</script>{after}");
+    page.replacen(PLAIN_PLACE, NEEDS_SCRIPTS, 1)
+}
+
+/// For a browser without scripts.
+const NEEDS_SCRIPTS: &str =
+    "<noscript>This page needs JavaScript. `likenew report` shows the same runs.</noscript>";
+
 fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");

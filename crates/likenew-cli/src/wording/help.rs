@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Explain", &["xray", "model"]),
     ("Record", &["watch", "record", "replay", "import"]),
     ("Simulate", &["drives", "sim"]),
-    ("Manage", &["report", "judge", "resume", "run", "help"]),
+    ("Manage", &["report", "serve", "judge", "resume", "run", "help"]),
 ];
 
 /// What `likenew --help` prints.
@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
 ";
 
 /// Ways to use each command.
-const EXAMPLES: [(&str, [&str; 3]); 27] = [
+const EXAMPLES: [(&str, [&str; 3]); 28] = [
     (
         "check",
         [
@@ -216,6 +216,14 @@ const EXAMPLES: [(&str, [&str; 3]); 27] = [
         ],
     ),
     ("report", ["likenew report --details", "likenew report --last 2", "likenew report --list"]),
+    (
+        "serve",
+        [
+            "likenew serve",
+            "likenew serve --listen 127.0.0.1:0",
+            "likenew serve --listen 192.0.2.7:7373 --token-file secret --name lab.example",
+        ],
+    ),
     ("judge", ["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"]),
     (
         "import",

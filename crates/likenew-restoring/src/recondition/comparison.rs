@@ -112,11 +112,19 @@ impl Change {
         self.reference.map(|goal| (self.after.value - self.before.value) / goal.value)
     }
 
+    /// Whether it certainly was below its goal; what has none may have been.
+    fn was_slow(&self) -> bool {
+        self.reference.is_none_or(|goal| self.before.high < AT_GOAL * goal.value)
+    }
+
     /// Whether it reached its goal; `None` if that is unknown.
     pub(super) fn is_restored(&self) -> Option<bool> {
         self.reference.map(|goal| self.after.value >= goal.value * goal.least)
     }
 }
+
+/// Share of a goal from which nothing is missing. Chosen: what is called restored.
+const AT_GOAL: f64 = 0.95;
 
 /// Least change that counts, as a share of the goal. Chosen: who loses 98% does not feel a hundredth more.
 const GAIN_LEAST: f64 = 0.03;
@@ -143,9 +151,11 @@ impl Effect {
     }
 
     /// From the measures that should show it: one has to be faster by more than `noticeable`. If none is
-    /// known, one of many is faster by chance, so nothing may be slower.
+    /// known, one of many is faster by chance, so it has to have been slow, and nothing may be slower.
     pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
-        let counts = |change: &Change| change.gain().is_none_or(|gain| gain >= GAIN_LEAST);
+        let counts = |change: &Change| {
+            change.gain().is_none_or(|gain| gain >= GAIN_LEAST) && (is_known || change.was_slow())
+        };
         let faster = |change: &&Change| match counts(change) {
             true => change.ratio().chance_above(noticeable),
             false => 0.0,
@@ -237,6 +247,9 @@ mod tests {
         let wide = change(30.0, 40.0, 0.3);
         assert_eq!(Effect::classify(&[&wide], 1.1, true), Effect::Undecided, "{:?}", wide.ratio());
         assert_eq!((faster.is_restored(), same.is_restored()), (Some(true), Some(false)));
+        let not_slow = change(78.0, 90.0, 0.01);
+        assert_eq!(Effect::classify(&[&not_slow], 1.1, true), Effect::Yes, "{:?}", not_slow.ratio());
+        assert_eq!(Effect::classify(&[&not_slow], 1.1, false), Effect::No, "it had not fallen");
         let tiny = change(0.4, 0.47, 0.01);
         assert_eq!(Effect::classify(&[&tiny], 1.1, true), Effect::No, "of 80 that is nothing");
     }

@@ -1,0 +1,160 @@
+//! The addresses that the page asks.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use likenew_archive::Archive;
+use serde::Serialize;
+use tokio_stream::{Stream, StreamExt as _};
+
+use crate::commands::{Grammar, Order};
+use crate::error::ApiError;
+use crate::jobs::{JobView, Jobs};
+use crate::program::Program;
+use crate::runs::{self, RunPage, Selection};
+use crate::wording;
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct Api {
+    pub(crate) program: Arc<Program>,
+    pub(crate) jobs: Arc<Jobs>,
+}
+
+/// All that takes the secret.
+pub(crate) fn router(api: Api) -> Router {
+    Router::new()
+        .route("/api/commands", get(commands))
+        .route("/api/drives", get(drives))
+        .route("/api/facts", get(facts))
+        .route("/api/estimate", post(estimate))
+        .route("/api/jobs", get(jobs).post(start))
+        .route("/api/jobs/{id}", get(job))
+        .route("/api/jobs/{id}/events", get(events))
+        .route("/api/jobs/{id}/cancel", post(cancel))
+        .route("/api/runs", get(list_runs))
+        .route("/api/runs/{name}", get(run))
+        .route("/api/runs/{name}/resume", post(resume))
+        .fallback(nothing)
+        .with_state(api)
+}
+
+async fn nothing() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_PAGE)
+}
+
+async fn commands(State(api): State<Api>) -> Json<Grammar> {
+    Json(api.jobs.grammar().clone())
+}
+
+fn json(text: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// Real and simulated drives, as `likenew drives` lists them.
+async fn drives(State(api): State<Api>) -> Result<Response, ApiError> {
+    api.program.output(&["drives".into(), "--json=-".into()]).await.map(json)
+}
+
+/// Health and everything else that the drives report.
+async fn facts(State(api): State<Api>) -> Result<Response, ApiError> {
+    let words = ["facts", "--all", "--no-archive", "--json=-"].map(Into::into);
+    api.program.output(&words).await.map(json)
+}
+
+fn order(order: Result<Json<Order>, JsonRejection>) -> Result<Order, ApiError> {
+    order.map(|Json(order)| order).map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))
+}
+
+async fn estimate(
+    State(api): State<Api>,
+    asked: Result<Json<Order>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    api.jobs.estimate(&order(asked)?).await.map(json)
+}
+
+async fn start(
+    State(api): State<Api>,
+    asked: Result<Json<Order>, JsonRejection>,
+) -> Result<(StatusCode, Json<JobView>), ApiError> {
+    api.jobs.start(&order(asked)?).map(|job| (StatusCode::CREATED, Json(job)))
+}
+
+async fn jobs(State(api): State<Api>) -> Json<Vec<JobView>> {
+    Json(api.jobs.list())
+}
+
+async fn job(State(api): State<Api>, Path(id): Path<u64>) -> Result<Json<JobView>, ApiError> {
+    Ok(Json(api.jobs.get(id)?.view()))
+}
+
+#[derive(Serialize)]
+struct Accepted {}
+
+async fn cancel(
+    State(api): State<Api>,
+    Path(id): Path<u64>,
+) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+    api.jobs.get(id)?.cancel()?;
+    Ok((StatusCode::ACCEPTED, Json(Accepted {})))
+}
+
+async fn events(
+    State(api): State<Api>,
+    Path(id): Path<u64>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
+    let (past, mut receiver, is_over) = api.jobs.get(id)?.events();
+    let (sender, receiver_of_page) = tokio::sync::mpsc::channel::<Arc<str>>(16);
+    tokio::spawn(async move {
+        for line in past {
+            if sender.send(line).await.is_err() {
+                return;
+            }
+        }
+        while !is_over {
+            match receiver.recv().await {
+                Ok(line) => {
+                    let is_end = line.starts_with("{\"end\"");
+                    if sender.send(line).await.is_err() || is_end {
+                        return;
+                    }
+                }
+                // A reader that is too slow misses some; the course goes on.
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {}
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    });
+    let lines = tokio_stream::wrappers::ReceiverStream::new(receiver_of_page);
+    Ok(Sse::new(lines.map(|line| Ok(Event::default().data(&*line)))).keep_alive(Default::default()))
+}
+
+async fn list_runs(
+    State(api): State<Api>,
+    selection: Result<Query<Selection>, QueryRejection>,
+) -> Result<Json<RunPage>, ApiError> {
+    let Query(selection) =
+        selection.map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))?;
+    let archive = Archive::new(api.program.archive());
+    // Reading many small files takes a while.
+    let page = tokio::task::spawn_blocking(move || runs::list(&archive, &selection)).await;
+    page.expect("reading a list does not panic").map(Json)
+}
+
+async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Response, ApiError> {
+    runs::document(&api.program, &name).await.map(json)
+}
+
+async fn resume(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+) -> Result<(StatusCode, Json<JobView>), ApiError> {
+    api.jobs.resume(&name).map(|job| (StatusCode::CREATED, Json(job)))
+}

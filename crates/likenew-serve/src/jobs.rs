@@ -1,0 +1,329 @@
+//! Runs that this server started: their progress, their end, and how to cancel them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout};
+use tokio::sync::{Notify, broadcast};
+
+use crate::commands::{Grammar, Order};
+use crate::error::ApiError;
+use crate::program::Program;
+use crate::runs;
+use crate::wording;
+
+/// Runs under way at once. Chosen: more than the drives that one person measures at a time.
+const RUNNING_MAX: usize = 8;
+/// Runs that are over and still listed; all of them stay in the archive.
+const OVER_MAX: usize = 100;
+/// Events of one run that are kept for who looks later; beyond, every second of them goes, which keeps its course.
+const EVENTS_MAX: usize = 4096;
+/// Lines for people that are kept, and characters of each.
+const MESSAGES_MAX: usize = 100;
+const MESSAGE_CHARS_MAX: usize = 2000;
+/// Bytes of standard output that are kept: the summary is a few lines.
+const SUMMARY_MAX: u64 = 16 << 10;
+/// Events that a slow reader may be behind before it misses some.
+const BEHIND_MAX: usize = 256;
+
+/// What is always asked of a run.
+const FIXED: [&str; 4] = ["--progress=json", "--quiet", "--yes", "--color=never"];
+
+/// All runs of this server.
+pub(crate) struct Jobs {
+    program: Arc<Program>,
+    grammar: Grammar,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    last_id: u64,
+    jobs: BTreeMap<u64, Arc<Job>>,
+}
+
+/// One run.
+pub(crate) struct Job {
+    id: u64,
+    command: String,
+    target: String,
+    state: Mutex<JobState>,
+    /// Lines of JSON.
+    events: broadcast::Sender<Arc<str>>,
+    cancel: Notify,
+    over: Notify,
+}
+
+#[derive(Default)]
+struct JobState {
+    events: Vec<Arc<str>>,
+    messages: Vec<String>,
+    /// The name of its run folder.
+    run: Option<String>,
+    /// The last progress.
+    progress: Option<Value>,
+    end: Option<JobEnd>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct JobEnd {
+    /// The exit code; none if a signal ended it.
+    code: Option<i32>,
+    /// Its result in a line, or why there is none.
+    summary: String,
+    run: Option<String>,
+}
+
+/// A run as the list shows it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct JobView {
+    id: u64,
+    command: String,
+    target: String,
+    run: Option<String>,
+    progress: Option<Value>,
+    messages: Vec<String>,
+    end: Option<JobEnd>,
+}
+
+impl Jobs {
+    pub(crate) fn new(program: Arc<Program>, grammar: Grammar) -> Self {
+        Self { program, grammar, table: Mutex::default() }
+    }
+
+    pub(crate) fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// What an order costs, as JSON.
+    pub(crate) async fn estimate(&self, order: &Order) -> Result<Vec<u8>, ApiError> {
+        let words = self.grammar.words(order, &["--estimate", "--json=-", "--color=never"])?;
+        self.program.output(&words).await
+    }
+
+    /// Starts a new run.
+    pub(crate) fn start(&self, order: &Order) -> Result<JobView, ApiError> {
+        let archive = format!("--archive={}", self.program.archive().display());
+        let fixed: Vec<&str> = FIXED.into_iter().chain([&*archive]).collect();
+        let words = self.grammar.words(order, &fixed)?;
+        self.spawn(&order.command, &order.target, &words)
+    }
+
+    /// Continues a run that was interrupted.
+    pub(crate) fn resume(&self, name: &str) -> Result<JobView, ApiError> {
+        let folder = runs::folder(&self.program, name)?;
+        let mut words: Vec<OsString> = vec!["resume".into()];
+        words.extend(FIXED.map(OsString::from));
+        words.extend(["--".into(), folder.into()]);
+        self.spawn("resume", name, &words)
+    }
+
+    fn spawn(&self, command: &str, target: &str, words: &[OsString]) -> Result<JobView, ApiError> {
+        let mut table = self.table();
+        if table.jobs.values().filter(|job| !job.is_over()).count() >= RUNNING_MAX {
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, wording::too_many_jobs(RUNNING_MAX)));
+        }
+        let child = self.program.command(words).spawn();
+        let child = child
+            .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error)))?;
+        table.last_id += 1;
+        let job = Arc::new(Job {
+            id: table.last_id,
+            command: command.to_owned(),
+            target: target.to_owned(),
+            state: Mutex::default(),
+            events: broadcast::channel(BEHIND_MAX).0,
+            cancel: Notify::new(),
+            over: Notify::new(),
+        });
+        table.jobs.insert(job.id, Arc::clone(&job));
+        let over: Vec<u64> = table.jobs.values().filter(|job| job.is_over()).map(|job| job.id).collect();
+        for id in over.iter().take(over.len().saturating_sub(OVER_MAX)) {
+            table.jobs.remove(id);
+        }
+        let view = job.view();
+        tokio::spawn(async move { job.follow(child).await });
+        Ok(view)
+    }
+
+    /// All of them, the newest first.
+    pub(crate) fn list(&self) -> Vec<JobView> {
+        self.table().jobs.values().rev().map(|job| job.view()).collect()
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Result<Arc<Job>, ApiError> {
+        let job = self.table().jobs.get(&id).cloned();
+        job.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_JOB))
+    }
+
+    /// Interrupts all that are under way, and waits until they are over, but not for longer than this.
+    pub(crate) async fn end_all(&self, patience: Duration) {
+        let running: Vec<Arc<Job>> =
+            self.table().jobs.values().filter(|job| !job.is_over()).cloned().collect();
+        let all = async {
+            for job in running {
+                job.cancel.notify_one();
+                job.ended().await;
+            }
+        };
+        // Who does not end in time goes on: it is a program of its own, and its run is kept.
+        let _ = tokio::time::timeout(patience, all).await;
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn state(&self) -> MutexGuard<'_, JobState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().end.is_some()
+    }
+
+    async fn ended(&self) {
+        loop {
+            let over = self.over.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            if self.is_over() {
+                return;
+            }
+            over.await;
+        }
+    }
+
+    pub(crate) fn view(&self) -> JobView {
+        let state = self.state();
+        JobView {
+            id: self.id,
+            command: self.command.clone(),
+            target: self.target.clone(),
+            run: state.run.clone(),
+            progress: state.progress.clone(),
+            messages: state.messages.clone(),
+            end: state.end.clone(),
+        }
+    }
+
+    /// Interrupts it, as Ctrl-C does: what was measured is kept, and it can be resumed.
+    pub(crate) fn cancel(&self) -> Result<(), ApiError> {
+        if self.is_over() {
+            return Err(ApiError::new(StatusCode::CONFLICT, wording::JOB_IS_OVER));
+        }
+        self.cancel.notify_one();
+        Ok(())
+    }
+
+    /// What happened up to now, and what happens from now on; nothing is missed between the two.
+    pub(crate) fn events(&self) -> (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>, bool) {
+        let state = self.state();
+        (state.events.clone(), self.events.subscribe(), state.end.is_some())
+    }
+
+    async fn follow(&self, mut child: Child) {
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let wait = async {
+            loop {
+                tokio::select! {
+                    status = child.wait() => return status,
+                    () = self.cancel.notified() => {
+                        // As long as nobody has waited for it, its number is no other process's. It may be over already.
+                        if let Some(id) = child.id() {
+                            let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGINT);
+                        }
+                    }
+                }
+            }
+        };
+        let (status, summary, ()) = tokio::join!(wait, summary(stdout), self.read_events(stderr));
+        self.end(status.ok(), &summary);
+    }
+
+    async fn read_events(&self, stderr: Option<ChildStderr>) {
+        let Some(stderr) = stderr else { return };
+        let mut lines = BufReader::new(stderr).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            match serde_json::from_str::<Value>(&line) {
+                Ok(event) if event.is_object() => self.on_event(event, &line),
+                _ => self.on_message(&line),
+            }
+        }
+    }
+
+    fn on_event(&self, event: Value, line: &str) {
+        let mut state = self.state();
+        if let Some(run) = event.get("run") {
+            let folder = run["folder"].as_str().map(Path::new).and_then(Path::file_name);
+            state.run = folder.and_then(|name| name.to_str()).map(str::to_owned);
+        }
+        if let Some(progress) = event.get("progress") {
+            state.progress = Some(progress.clone());
+        }
+        self.publish(&mut state, line.into());
+    }
+
+    fn on_message(&self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let text: String = line.chars().take(MESSAGE_CHARS_MAX).collect();
+        let mut state = self.state();
+        if state.messages.len() < MESSAGES_MAX {
+            state.messages.push(text.clone());
+            self.publish(&mut state, serde_json::json!({ "message": text }).to_string().into());
+        }
+    }
+
+    fn publish(&self, state: &mut JobState, line: Arc<str>) {
+        if state.events.len() >= EVENTS_MAX {
+            let mut index = 0;
+            state.events.retain(|event| {
+                index += 1;
+                !event.starts_with("{\"progress\"") || index % 2 == 0
+            });
+        }
+        // Steps alone may be more than fit.
+        if state.events.len() < 2 * EVENTS_MAX {
+            state.events.push(Arc::clone(&line));
+        }
+        // Nobody may be looking.
+        let _ = self.events.send(line);
+    }
+
+    fn end(&self, status: Option<ExitStatus>, summary: &str) {
+        let mut state = self.state();
+        let said = if summary.trim().is_empty() { state.messages.join("\n") } else { summary.to_owned() };
+        let code = status.and_then(|status| status.code());
+        let end = JobEnd { code, summary: wording::failed(&said), run: state.run.clone() };
+        let line = serde_json::json!({ "end": end }).to_string();
+        self.publish(&mut state, line.into());
+        state.end = Some(end);
+        drop(state);
+        self.over.notify_waiters();
+    }
+}
+
+async fn summary(stdout: Option<ChildStdout>) -> String {
+    let Some(mut stdout) = stdout else { return String::new() };
+    let mut bytes = Vec::new();
+    // What cannot be read is no summary.
+    let _ = (&mut stdout).take(SUMMARY_MAX).read_to_end(&mut bytes).await;
+    // The rest is taken, too, so that the program never waits for a reader.
+    let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,176 @@
+//! Listens, and bounds what one caller can take of the server.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
+use axum::routing::get;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::api::{self, Api};
+use crate::commands::Grammar;
+use crate::error::ServeError;
+use crate::guard::{Guard, known_host, with_secret};
+use crate::jobs::Jobs;
+use crate::page::{ALWAYS, Page};
+use crate::program::Program;
+use crate::secret::Secret;
+
+/// Connections at once; more wait to be accepted. Chosen: many viewers, and few enough for a small machine.
+const CONNECTIONS_MAX: usize = 256;
+/// A caller has so long for the head of a request, and for all of it.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_PATIENCE: Duration = Duration::from_secs(90);
+/// Bytes of a request's body and of its head.
+const BODY_MAX: usize = 64 << 10;
+const HEAD_MAX: usize = 32 << 10;
+/// Runs have so long to stop when the server ends.
+const END_PATIENCE: Duration = Duration::from_secs(15);
+/// Pause after the system has refused a connection, as it does without free file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How to serve.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The secret of the owner; a new one if there is none, which only a loopback address does with.
+    pub secret: Option<Secret>,
+    /// Further names of this machine by which browsers may call it.
+    pub names: Vec<String>,
+    /// The `likenew` program.
+    pub program: PathBuf,
+    /// The folder of runs.
+    pub archive: PathBuf,
+    /// The page.
+    pub page: String,
+    /// What may be started.
+    pub grammar: Grammar,
+}
+
+/// A server that listens.
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    secret: Secret,
+    settings: Settings,
+}
+
+impl Server {
+    /// Listens; nobody is answered before [`Server::run`].
+    ///
+    /// # Errors
+    /// The address is taken or no address of this machine, or other machines reach it and the owner gave no secret.
+    pub fn bind(settings: Settings) -> Result<Self, ServeError> {
+        let asked = settings.listen;
+        let secret = match &settings.secret {
+            Some(secret) => secret.clone(),
+            None if asked.ip().is_loopback() => Secret::new()?,
+            None => return Err(ServeError::RemoteWithoutSecret { address: asked }),
+        };
+        let failed = |error| ServeError::Listen { address: asked, error };
+        let listener = std::net::TcpListener::bind(asked).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, secret, settings })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address to open. The secret comes after the `#`, so that no browser sends it to any server, and no log has it.
+    pub fn url(&self) -> String {
+        format!("http://{}/#{}", self.address, self.secret.as_str())
+    }
+
+    /// Answers until `stop` is done; then runs that it started are interrupted.
+    ///
+    /// # Errors
+    /// [`ServeError::System`] if the system gives no threads or does not watch the socket.
+    pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(ServeError::System)?;
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener).map_err(ServeError::System)?;
+            let Settings { names, program, archive, page, grammar, .. } = self.settings;
+            let program = Arc::new(Program::new(program, archive));
+            let jobs = Arc::new(Jobs::new(Arc::clone(&program), grammar));
+            let guard = Arc::new(Guard::new(self.secret, self.address, &names));
+            let router = router(Api { program, jobs: Arc::clone(&jobs) }, guard, Page::new(page));
+            tokio::select! {
+                () = accept(listener, router) => {}
+                () = stop => {}
+            }
+            jobs.end_all(END_PATIENCE).await;
+            Ok(())
+        })
+    }
+}
+
+fn router(api: Api, guard: Arc<Guard>, page: Page) -> Router {
+    let page = Arc::new(page);
+    let serve_page = move || {
+        let page = Arc::clone(&page);
+        async move { (page.headers.clone(), page.html.clone()) }
+    };
+    api::router(api)
+        .layer(from_fn_with_state(Arc::clone(&guard), with_secret))
+        .route("/", get(serve_page))
+        .layer(from_fn_with_state(guard, known_host))
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(CatchPanicLayer::new())
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_PATIENCE))
+        .layer(map_response(with_headers))
+}
+
+async fn with_headers(mut response: Response) -> Response {
+    response.headers_mut().extend(ALWAYS);
+    response
+}
+
+async fn accept(listener: TcpListener, router: Router) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await.expect("nobody closes it");
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let router = router.clone();
+                tokio::spawn(async move {
+                    serve_connection(stream, router).await;
+                    drop(place);
+                });
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, router: Router) {
+    // Events are small, and wait for no others.
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router);
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(HEAD_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // A caller that went away or sent nonsense has no one to be told.
+    let _ = connection.await;
+}

@@ -1,0 +1,54 @@
+//! Everything that the server says.
+
+pub(crate) const NO_SECRET: &str =
+    "this page needs the address that likenew serve has printed, with its secret: open that one";
+pub(crate) const OTHER_HOST: &str =
+    "this server does not answer to that name; use the address that it has printed";
+pub(crate) const OTHER_ORIGIN: &str = "another page asked, so nothing was done";
+pub(crate) const NO_SUCH_PAGE: &str = "there is no such page";
+pub(crate) const NO_SUCH_JOB: &str = "there is no such run on this server; it may be among the earlier runs";
+pub(crate) const JOB_IS_OVER: &str = "this run is over";
+pub(crate) const TOO_SLOW: &str = "the request took too long";
+
+pub(crate) fn no_such_run(name: &str) -> String {
+    format!("there is no run {name:?} in the archive")
+}
+
+pub(crate) fn damaged_run(reason: impl std::fmt::Display) -> String {
+    format!("this run cannot be read: {reason}")
+}
+
+pub(crate) fn unknown_command(name: &str) -> String {
+    format!("{name:?} cannot be started here; run it in a terminal")
+}
+
+pub(crate) fn unknown_option(command: &str, option: &str) -> String {
+    format!("{command} has no option {option:?} here; run it in a terminal")
+}
+
+pub(crate) fn wrong_value(option: &str) -> String {
+    format!("the value of {option:?} has to be text without line breaks, or true for a switch")
+}
+
+pub(crate) const NO_TARGET: &str =
+    "give a folder, a device that is only read, or a simulated drive such as sim:tiny-flash";
+
+pub(crate) fn too_many_jobs(most: usize) -> String {
+    format!("{most} runs are under way; wait for one to end, or cancel one")
+}
+
+pub(crate) fn not_started(error: impl std::fmt::Display) -> String {
+    format!("could not start likenew: {error}")
+}
+
+/// What a program that ended without a result says, or that it said nothing.
+pub(crate) fn failed(messages: &str) -> String {
+    match messages.trim() {
+        "" => "likenew ended without a result".to_owned(),
+        said => said.to_owned(),
+    }
+}
+
+pub(crate) fn unreadable_archive(reason: impl std::fmt::Display) -> String {
+    format!("the archive cannot be read: {reason}")
+}
