@@ -1,9 +1,11 @@
 import { mount } from "svelte";
 
 import App from "./App.svelte";
+import Serve from "./serve/Serve.svelte";
 import "./page.css";
-import { embeddedDocuments } from "./source";
+import { embeddedDocuments, isServed } from "./source";
 
 const target = window.document.getElementById("likenew");
 if (!target) throw new Error("the page has no element with the id likenew");
-mount(App, { target, props: { documents: embeddedDocuments() } });
+if (isServed()) mount(Serve, { target });
+else mount(App, { target, props: { documents: embeddedDocuments() } });

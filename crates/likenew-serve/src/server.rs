@@ -170,6 +170,8 @@ async fn serve_connection(stream: TcpStream, router: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(HEAD_MAX)
+        // A caller may have said everything before it hears the answer.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     // A caller that went away or sent nonsense has no one to be told.
     let _ = connection.await;

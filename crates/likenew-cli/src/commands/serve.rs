@@ -79,7 +79,9 @@ fn is_offered(option: &Arg) -> bool {
     let is_own = option.get_help_heading().is_some_and(|heading| OWN_HEADINGS.contains(&heading));
     let names = option.get_value_names().unwrap_or_default();
     let is_path = names.iter().any(|name| PATHS.iter().any(|path| name.contains(path)));
-    !option.is_positional() && !option.is_hide_set() && !is_own && !is_path
+    let is_offered = !option.is_positional() && !option.is_hide_set() && !is_own && !is_path;
+    // A page starts a run on one target.
+    is_offered && option.get_id() != "all"
 }
 
 /// None of what asks for help.

@@ -40,4 +40,5 @@ mod trim;
 mod upgrade;
 mod verify;
 mod watch;
+mod web_server;
 mod xray;
