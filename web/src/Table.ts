@@ -2,6 +2,7 @@
 
 import type { Row, Value } from "./Document";
 import { heading, spell, spellBelowHeading, withRange } from "./units";
+import { NAMES } from "./wording";
 
 export interface Cell {
   /** The text shown. */
@@ -43,6 +44,8 @@ export interface Column {
   isKey: boolean;
   interval: [string, string] | null;
   rowUnit: boolean;
+  /** The key of the text that says what its identifiers mean. */
+  meaning: string | null;
 }
 
 export const MISSING: Cell = { text: "–", value: null };
@@ -65,8 +68,12 @@ const KEYS = [
 /** Numbers that count work, or are ratios: a row's unit does not apply to them. */
 const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
 
-/** Texts that are identifiers of a fixed set, such as `slow_once`: a reader sees words. */
-const IDENTIFIERS = ["data_lost", "finding", "level", "passes", "phase", "step", "word"];
+/** Texts that are identifiers, such as `slow_once`: a reader sees words. */
+const IDENTIFIER = /^[a-z0-9]+(_[a-z0-9]+)+$/;
+const IDENTIFIERS = ["cause", "fact", "metric", "property"];
+
+/** Where a table has identifiers and what they mean, the reader sees the meaning, and a copy has both. */
+const MEANINGS: Record<string, string> = { indicator: "description", evidence: "sentence" };
 
 /** The end of a key whose numbers are rates of what the row's unit says. */
 const PER_S = /_per_s$/;
@@ -86,9 +93,14 @@ export function columnsOf(rows: Row[]): Column[] {
   const isNumeric = (key: string) => present(key).length > 0 && present(key).every(isNumber);
   const hasInterval = (key: string) => [key, `${key}_low`, `${key}_high`].every(isNumeric);
   const withUnit = keys.has("unit") && !isNumeric("unit");
+  const meaningOf = (key: string) => {
+    const meaning = MEANINGS[key];
+    return meaning !== undefined && keys.has(meaning) ? meaning : null;
+  };
   const hidden = (key: string) => {
     const whole = key.replace(/_(low|high)$/, "");
-    return (withUnit && key === "unit") || (whole !== key && hasInterval(whole));
+    const isMeaning = [...keys].some((other) => meaningOf(other) === key);
+    return isMeaning || (withUnit && key === "unit") || (whole !== key && hasInterval(whole));
   };
   return [...keys].filter((key) => !hidden(key)).map((key) => {
     const { text: whole, unit } = heading(key);
@@ -104,6 +116,7 @@ export function columnsOf(rows: Row[]): Column[] {
       number,
       isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
       interval,
+      meaning: meaningOf(key),
       rowUnit: isPerS || (withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key)),
     };
   });
@@ -113,8 +126,11 @@ export function cellOf(column: Column, row: Row): Cell {
   const value = row[column.key] ?? null;
   if (value === null) return MISSING;
   if (typeof value === "boolean") return { text: value ? "yes" : "no", value: value ? "yes" : "no" };
-  if (typeof value === "string")
-    return { text: IDENTIFIERS.includes(column.key) ? value.replaceAll("_", " ") : value, value };
+  if (typeof value === "string") {
+    const meaning = column.meaning === null ? null : row[column.meaning];
+    const beside = besideOf(column).map((key) => plainOf(row[key]));
+    return { text: typeof meaning === "string" ? meaning : wordsOf(value, column.key), value, beside };
+  }
   if (typeof value !== "number") return { text: JSON.stringify(value), value: JSON.stringify(value) };
   const spelled = (number: number) =>
     column.rowUnit && typeof row["unit"] === "string"
@@ -126,8 +142,15 @@ export function cellOf(column: Column, row: Row): Cell {
   return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
 }
 
+/** The words for an identifier; any other text stays as it is. */
+function wordsOf(text: string, key: string): string {
+  const isIdentifier = IDENTIFIER.test(text) || IDENTIFIERS.includes(key);
+  return isIdentifier ? (NAMES[text] ?? (heading(text).text || text)) : text;
+}
+
 /** Keys whose values are shown inside the cells of this column. */
-export function besideOf({ interval, rowUnit, number }: Column): string[] {
+export function besideOf({ interval, rowUnit, number, meaning }: Column): string[] {
+  if (meaning !== null) return [meaning];
   return interval ?? (rowUnit && number ? ["unit"] : []);
 }
 

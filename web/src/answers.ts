@@ -1,15 +1,8 @@
-/** The words for answers and actions. */
+/** Answers and actions of a document, in the order and the words that the page shows. */
 
 import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
 import { rangeOf, spell, withRange } from "./units";
-
-/** The mark before an answer, and its meaning in a word; measurements have none. */
-export const MARKS: Record<Standing, { mark: string; word: string } | null> = {
-  good: { mark: "✓", word: "OK" },
-  problem: { mark: "✗", word: "Problem" },
-  unknown: { mark: "?", word: "Unknown" },
-  info: null,
-};
+import { LOSSES, WORDS } from "./wording";
 
 /** The overall standing: a problem if there is one, otherwise that of the first answer. */
 export function standingOf(answers: Answer[]): Standing {
@@ -20,7 +13,20 @@ export function standingOf(answers: Answer[]): Standing {
 /** The summary of a document, or its first answer. */
 export function summaryOf({ summary, answers }: Document): string {
   const [first] = answers;
-  return summary || (first ? answerWords(first) : "This run gave no answers.");
+  return summary || (first ? answerWords(first) : WORDS.noAnswers);
+}
+
+/** The answers that the document puts on its first screen, without what the summary says already. */
+export function firstAnswers({ answers, overview, summary }: Document): Answer[] {
+  const chosen = overview.answers ?? [];
+  return answers.filter(({ id, answer }) => chosen.includes(id) && !summary.includes(answer));
+}
+
+const URGENCY: Standing[] = ["problem", "unknown", "info", "good"];
+
+/** All answers, problems first. */
+export function byUrgency(answers: Answer[]): Answer[] {
+  return answers.toSorted((one, other) => URGENCY.indexOf(one.standing) - URGENCY.indexOf(other.standing));
 }
 
 export function answerWords({ question, answer }: Answer): string {
@@ -64,17 +70,11 @@ export function actionGroups({ answers }: Document): ActionGroup[] {
         return !known.has(key) && known.add(key);
       });
   const groups = [
-    { heading: "Fix it", actions: distinct("problem") },
-    { heading: "To decide", actions: distinct("unknown") },
+    { heading: WORDS.fix, actions: distinct("problem") },
+    { heading: WORDS.decide, actions: distinct("unknown") },
   ];
   return groups.filter(({ actions }) => actions.length > 0);
 }
-
-const LOSSES: Record<Action["loses"], string> = {
-  nothing: "nothing lost",
-  deleted_files: "deleted files cannot be recovered",
-  everything: "ERASES everything",
-};
 
 /** Effect, loss and cost of an action; the second may be a warning. */
 export function actionParts({ why, command, loses, time_s: time, bytes_written: bytes }: Action): string[] {

@@ -32,7 +32,7 @@ export function tablesOf(members: Labeled[]): Table[] {
     const title = titleOf(name);
     const tables = members.flatMap(({ label, document }) => {
       const rows = document.tables[name];
-      return rows ? [{ label, rows }] : [];
+      return rows && rows.length > 0 ? [{ label, rows }] : [];
     });
     if (members.length === 1) return tables.map(({ rows }) => tableOf(title, rows));
     const joined = join(title, tables);

@@ -1,32 +1,32 @@
 /** Target, plan and program of a run: names and values. */
 
-import type { Accounting, Calibration, Document, Identity, Value } from "./Document";
+import type { Accounting, Calibration, Document, Identity, Plan, Value } from "./Document";
 import { spell } from "./units";
+import { KINDS, WORDS } from "./wording";
 
 export interface Fact {
   name: string;
   value: string;
 }
 
-const KINDS: Record<Identity["kind"], string> = {
-  folder: "free space of a folder",
-  file: "file",
-  device: "block device",
-  simulated: "simulated drive",
-  nop: "no drive at all",
-};
-
-export function factsOf(document: Document): Fact[] {
-  const { target, plan, instrument } = document;
-  const time = instrument.clock === "virtual" ? " of simulated time" : "";
+/** What the drive is, and what it went through. */
+export function driveFacts({ target }: Document): Fact[] {
   return [
     { name: "Target", value: target.name },
     ...(target.model ? [{ name: "Model", value: target.model }] : []),
     { name: "Kind", value: KINDS[target.kind] },
     { name: "Capacity", value: `${spell(target.capacity_bytes, "bytes")} in blocks of ${spell(target.block_bytes, "bytes")}` },
     ...target.facts.map(([name, value]) => ({ name: capitalised(name), value })),
-    { name: "Run", value: `${spell(document.bytes_written, "bytes")} written in ${spell(document.elapsed_ns, "ns")}${time}` },
     ...accounting(target),
+  ];
+}
+
+/** What was done, with which settings, and how exactly the instrument measures. */
+export function methodFacts(document: Document): Fact[] {
+  const { target, plan, instrument } = document;
+  const time = instrument.clock === "virtual" ? " of simulated time" : "";
+  return [
+    { name: "Run", value: `${spell(document.bytes_written, "bytes")} written in ${spell(document.elapsed_ns, "ns")}${time}` },
     { name: "Procedure", value: document.procedure },
     { name: "Seed", value: seedWords(plan.seed) },
     ...Object.entries(plan.options).flatMap(([name, value]) => setting(name, value)),
@@ -81,7 +81,7 @@ function addedLatency({ added_latency: added }: Calibration): Fact[] {
 
 /** Browsers round whole numbers beyond 2⁵³; a rounded seed must not be shown as the seed. */
 function seedWords(seed: number): string {
-  return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; the JSON has it exactly";
+  return Number.isSafeInteger(seed) ? String(seed) : WORDS.seed;
 }
 
 /** A setting that is a table is left to the plan and to the tables of the report. */
@@ -94,4 +94,44 @@ function setting(name: string, value: Value): Fact[] {
 function capitalised(name: string): string {
   const words = name.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The plan as TOML, in the form of `plan.toml` in a run folder. */
+export function planText({ schema, procedure, target, seed, options }: Plan): string {
+  const lines = [`schema = ${schema}`, `procedure = ${JSON.stringify(procedure)}`];
+  if (target !== undefined) lines.push(`target = ${JSON.stringify(target)}`);
+  lines.push(Number.isSafeInteger(seed) ? `seed = ${seed}` : `# seed: ${WORDS.seed}`);
+  return [...lines, ...tableLines("options", options), ""].join("\n");
+}
+
+/** A table of TOML: its values first, then the tables in it. */
+function tableLines(path: string, table: Record<string, Value>): string[] {
+  const entries = Object.entries(table).filter(([, value]) => value !== null);
+  const values = entries.filter(([, value]) => !isTable(value) && !isTables(value));
+  const lines = values.map(([key, value]) => `${tomlKey(key)} = ${tomlValue(value)}`);
+  const head = lines.length > 0 ? ["", `[${path}]`, ...lines] : [];
+  const below = entries.flatMap(([key, value]) => {
+    const name = `${path}.${tomlKey(key)}`;
+    if (isTable(value)) return tableLines(name, value);
+    if (!isTables(value)) return [];
+    return value.flatMap((one) => ["", `[[${name}]]`, ...tableLines(name, one).filter((line) => line !== "" && line !== `[${name}]`)]);
+  });
+  return [...head, ...below];
+}
+
+function isTable(value: Value): value is Record<string, Value> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTables(value: Value): value is Record<string, Value>[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isTable);
+}
+
+function tomlKey(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+function tomlValue(value: Value): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(", ")}]`;
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }

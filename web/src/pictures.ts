@@ -8,6 +8,8 @@ import type { Labeled, Line, Series } from "./Document";
 
 /** A series with its display options. */
 export interface Picture {
+  /** The key of the series in its documents. */
+  key: string;
   series: Series;
   /** The lowest and highest value of all heat maps side by side, so that equal shades mean equal values. */
   range: [number, number] | null;
@@ -26,16 +28,39 @@ export function picturesOf(members: Labeled[]): Picture[] {
       const series = document.series[name];
       return series ? [{ label, series }] : [];
     });
-    return members.length === 1 ? all.map(({ series }) => ({ series, range: null })) : together(all);
+    return members.length === 1 ? all.map(({ series }) => ({ key: name, series, range: null })) : together(name, all);
   });
 }
 
-function together(all: Named[]): Picture[] {
+/** The pictures that prove the answer, then all others. */
+export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[]; more: Picture[] } {
+  const chosen = leadOf(members);
+  const keys = pictures.some(({ key }) => chosen.includes(key)) ? chosen : pictures.slice(0, 1).map(({ key }) => key);
+  return {
+    lead: pictures.filter(({ key }) => keys.includes(key)),
+    more: pictures.filter(({ key }) => !keys.includes(key)),
+  };
+}
+
+/** The series of a procedure that answer its question, where the document does not name one. */
+const LEADS: Record<string, string[]> = {
+  surface: ["curve", "access_by_offset"],
+  age: ["used_vs_new"],
+  trim: ["worth"],
+};
+
+function leadOf([first]: Labeled[]): string[] {
+  if (!first) return [];
+  const { procedure, overview } = first.document;
+  return LEADS[procedure] ?? (overview.series === undefined ? [] : [overview.series]);
+}
+
+function together(key: string, all: Named[]): Picture[] {
   const [first] = all;
   const agreed = first !== undefined && all.length > 1 && all.every(({ series }) => agree(series, first.series));
-  if (agreed && first.series.shape === "heat") return heatMaps(all, first);
-  if (agreed) return [{ series: overlay(all, first), range: null }];
-  return all.map((one) => ({ series: titled(one, one.label), range: null }));
+  if (agreed && first.series.shape === "heat") return heatMaps(key, all, first);
+  if (agreed) return [{ key, series: overlay(all, first), range: null }];
+  return all.map((one) => ({ key, series: titled(one, one.label), range: null }));
 }
 
 function agree(one: Series, other: Series): boolean {
@@ -74,15 +99,15 @@ function overlay(all: Named[], first: Named): Series {
 }
 
 /** Each heat map under its name, all with the same shades, then the ratio of each later one to the first. */
-function heatMaps(all: Named[], first: Named): Picture[] {
+function heatMaps(key: string, all: Named[], first: Named): Picture[] {
   const range = all.flatMap(({ series }) => series.lines).reduce<[number, number] | null>(
     (range, { points }) => points.reduce(widened, range),
     null,
   );
-  const maps = all.map((one) => ({ series: titled(one, one.label), range }));
+  const maps = all.map((one) => ({ key, series: titled(one, one.label), range }));
   const ratios = all.slice(1).flatMap((other, index) => {
     const series = ratio(first, other, quotientOf(other.label, index + 2, first.label));
-    return series ? [{ series, range: null }] : [];
+    return series ? [{ key, series, range: null }] : [];
   });
   return [...maps, ...ratios];
 }

@@ -1,5 +1,7 @@
 /** Saves and copies from the page. */
 
+import { WORDS } from "./wording";
+
 /** Offers a file of this name for download. */
 export function saveFile(name: string, url: string): void {
   const link = window.document.createElement("a");
@@ -12,13 +14,13 @@ export function saveFile(name: string, url: string): void {
 export async function copyOrSave(text: string, name: string, type = "text/csv"): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
-    return "Copied";
+    return WORDS.copied;
   } catch {
     const url = URL.createObjectURL(new Blob([text], { type }));
     saveFile(name, url);
     // The browser reads the file after this returns.
     window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    return "Saved";
+    return WORDS.saved;
   }
 }
 

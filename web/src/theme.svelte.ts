@@ -5,9 +5,12 @@ const print = window.matchMedia("print");
 
 class Theme {
   dark = $state(false);
+  /** Whether the page is laid out for paper, where nothing can be unfolded. */
+  paper = $state(false);
 
   constructor() {
     const update = () => {
+      this.paper = print.matches;
       this.dark = dark.matches && !print.matches;
     };
     dark.addEventListener("change", update);

@@ -5,6 +5,7 @@ import { groupsOf, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { csvOf, sorted } from "../src/Table";
 import type { Table } from "../src/Table";
+import { NAMES } from "../src/wording";
 import { labeled } from "./documents";
 
 const pair = () => [labeled("new", "bench-new"), labeled("used", "bench-used")];
@@ -32,7 +33,8 @@ test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
   }
   const table = only(tables, "Rows");
   expect(table.headings.map(({ text, of }) => [text, of])).toEqual(headings);
-  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(rows);
+  // The page has words for identifiers that the terminal prints as they are.
+  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(rows.map((row) => row.map((text) => NAMES[text] ?? text)));
 });
 
 test("tables stand in the order of the document", () => {
@@ -115,6 +117,25 @@ test("so many a second are of what the row says", () => {
   expect(headings.map(({ text }) => text)).toEqual(["metric", "now", "ratio"]);
   expect(rows.map((row) => row.map(({ text }) => text))).toEqual([
     ["read", "515 MB/s", "2"],
-    ["random_read", "9,100 IOPS", "1.50"],
+    ["4K random read", "9,100 IOPS", "1.50"],
   ]);
+});
+
+test("identifiers are read as what they mean, and copied as they are", () => {
+  const [one] = pair() as [ReturnType<typeof labeled>];
+  one.document.tables = {
+    indicators: [{ indicator: "new_over_old_data", description: "new vs old data", value: 2 }],
+    causes: [{ cause: "no_trim", kind: "the drive" }, { cause: "scattered_data", kind: "the drive" }],
+  };
+  const [indicators, causes] = tablesOf([one]) as [Table, Table];
+  expect(indicators.headings.map(({ text }) => text)).toEqual(["indicator", "value"]);
+  expect(indicators.rows[0]?.map(({ text }) => text)).toEqual(["new vs old data", "2"]);
+  expect(csvOf(indicators)).toBe("indicator,description,value\r\nnew_over_old_data,new vs old data,2\r\n");
+  expect(causes.rows.map(([cell]) => cell?.text)).toEqual(["no TRIM", "scattered data"]);
+});
+
+test("a table without rows is not shown", () => {
+  const [one] = pair() as [ReturnType<typeof labeled>];
+  one.document.tables = { zones: [], curve: [{ point: 1 }] };
+  expect(tablesOf([one]).map(({ title }) => title)).toEqual(["Curve"]);
 });
