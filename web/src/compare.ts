@@ -7,6 +7,7 @@ import type { Labeled, Row } from "./Document";
 import { cellOf, columnsOf, headingOf, isNumber, MISSING, tableOf, titleOf } from "./Table";
 import type { Cell, Column, Heading, Table } from "./Table";
 import { spell } from "./units";
+import { comparedWords, NAMES, VERBS } from "./wording";
 
 export interface Group {
   procedure: string;
@@ -126,4 +127,45 @@ function ratio({ key }: Column, first: Row | undefined, other: Row | undefined):
   if (!isNumber(below) || !isNumber(above) || below <= 0) return MISSING;
   const value = above / below;
   return Number.isFinite(value) ? { text: spell(value, "×"), value } : MISSING;
+}
+
+/** How much the other documents do of what the first does: `used writes at 0.25× new`. */
+export function comparison(members: Labeled[]): string[] {
+  const [first, ...others] = members;
+  if (!first) return [];
+  const base = speedsOf(first.document);
+  return others.flatMap(({ label, document }) => {
+    const speeds = speedsOf(document);
+    const parts = base.flatMap(({ name, value }) => {
+      const other = speeds.find((speed) => speed.name === name);
+      return other && value > 0 ? [{ name, ratio: other.value / value }] : [];
+    });
+    const verbs = [
+      { verb: VERBS.write, of: parts.filter(({ name }) => /\bwrit/i.test(name)) },
+      { verb: VERBS.read, of: parts.filter(({ name }) => /\bread/i.test(name)) },
+      { verb: VERBS.run, of: parts.filter(({ name }) => !/\b(writ|read)/i.test(name)) },
+    ];
+    const clauses = verbs.flatMap(({ verb, of }) => {
+      const [largest] = of.toSorted((one, other) => Math.abs(Math.log(other.ratio)) - Math.abs(Math.log(one.ratio)));
+      if (!largest) return [];
+      const ratio = spell(largest.ratio, "×");
+      const isAlike = of.every((one) => spell(one.ratio, "×") === ratio);
+      return [{ verb, ratio, test: isAlike ? null : largest.name }];
+    });
+    return clauses.length > 0 ? [comparedWords(label, first.label, clauses)] : [];
+  });
+}
+
+/** The speeds of a document by their names: from its results, or from the numbers of its answers. */
+function speedsOf({ tables, answers }: Labeled["document"]): { name: string; value: number }[] {
+  const results = [...(tables["results"] ?? []), ...(tables["metrics"] ?? [])].flatMap((row) => {
+    const value = row["bytes_per_s"] ?? row["measured_per_s"];
+    const name = [row["test"], row["op"], row["metric"]].filter((part) => typeof part === "string").map((part) => NAMES[part] ?? part.replaceAll("_", " "));
+    return isNumber(value) && value > 0 ? [{ name: name.join(" "), value }] : [];
+  });
+  if (results.length > 0) return results;
+  return answers.flatMap(({ question, estimate }) => {
+    const isRate = estimate && ["bytes/s", "1/s"].includes(estimate.unit) && estimate.value > 0;
+    return isRate ? [{ name: question.toLowerCase(), value: estimate.value }] : [];
+  });
 }

@@ -1,32 +1,36 @@
 /** The parts of ECharts that the page uses, and no others. */
 
-import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
+import { CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   DataZoomInsideComponent,
+  DataZoomSliderComponent,
   GridComponent,
   LegendComponent,
   LegendScrollComponent,
+  MarkAreaComponent,
   MarkLineComponent,
   TooltipComponent,
   VisualMapContinuousComponent,
 } from "echarts/components";
-import { init, use } from "echarts/core";
-import { CanvasRenderer } from "echarts/renderers";
+import { connect, init, use } from "echarts/core";
+import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
 use([
-  BarChart,
   CanvasRenderer,
   CustomChart,
   DataZoomInsideComponent,
+  DataZoomSliderComponent,
   GridComponent,
   HeatmapChart,
   LegendComponent,
   LegendScrollComponent,
   LineChart,
+  MarkAreaComponent,
   MarkLineComponent,
   ScatterChart,
+  SVGRenderer,
   TooltipComponent,
   VisualMapContinuousComponent,
 ]);
 
-export { init };
+export { connect, init };

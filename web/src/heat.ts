@@ -142,6 +142,17 @@ export function wordsOf(series: Series, index: number): string {
   return "";
 }
 
+/** The row and column of a cell, and its words. */
+export function cellAt(series: Series, index: number): { column: string; row: string; words: string } | null {
+  let before = 0;
+  for (const { name, points } of series.lines) {
+    const point = points[index - before];
+    if (point) return { column: series.categories?.[point[0]] ?? spell(point[0], series.x.unit), row: name, words: wordsOf(series, index) };
+    before += points.length;
+  }
+  return null;
+}
+
 /** Light or dark, whichever is easier to read on a color at this position. */
 function inkOn(share: number, colors: string[], { ink, card }: Palette): string {
   const at = Math.min(Math.max(share, 0), 1) * (colors.length - 1);

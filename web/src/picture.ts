@@ -3,14 +3,23 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Axis, Line, Mark, Series } from "./Document";
+import { rowsOf } from "./labels";
+import type { ShownLine, ShownSeries } from "./pictures";
+import { endsOf, POINTS_MAX } from "./reduce";
+import type { Frame } from "./reduce";
 import { axisUnit, rangeOf, spell, spellRound } from "./units";
+import { WORDS } from "./wording";
 
 export interface Palette {
   ink: string;
   faint: string;
   rule: string;
   card: string;
+  /** After Okabe and Ito, told apart without color vision, darkened or lightened to 3:1 against the card. */
   lines: string[];
+  /** Bars that clearly fell, and those whose change is unclear. */
+  fall: string;
+  unclear: string;
   /** Cells of a heat map from the lowest to the highest. */
   amounts: string[];
   /** Cells of a map of ratios from much less through equal to much more. */
@@ -22,7 +31,9 @@ export const LIGHT: Palette = {
   faint: "#5d6670",
   rule: "#e1e4e8",
   card: "#ffffff",
-  lines: ["#0b62c4", "#c2410c", "#2f7d32", "#8e3aa8", "#8a6d00", "#00767a"],
+  lines: ["#0072b2", "#d55e00", "#00805c", "#a8487f", "#8a6d00", "#3a4149"],
+  fall: "#c34f00",
+  unclear: "#8b939b",
   amounts: ["#e6f0fa", "#7fb2e5", "#0b4f9e"],
   ratios: ["#b4540a", "#f0a868", "#f3f3f1", "#82b6e8", "#0b62c4"],
 };
@@ -32,7 +43,9 @@ export const DARK: Palette = {
   faint: "#9aa4ae",
   rule: "#30363d",
   card: "#1b1f23",
-  lines: ["#6cb0ff", "#ff9a5c", "#78cf7d", "#d79bea", "#e0c04c", "#55cdd1"],
+  lines: ["#56b4e9", "#e69f00", "#2fc39b", "#e6a0c4", "#f0e442", "#c3cad1"],
+  fall: "#e9843f",
+  unclear: "#737d87",
   amounts: ["#1f3145", "#3d7ab8", "#b4d9ff"],
   ratios: ["#ff9a5c", "#8a5636", "#2a3036", "#35618f", "#6cb0ff"],
 };
@@ -43,25 +56,38 @@ export interface Look {
   logarithmic: boolean;
 }
 
-/** More marks than this are drawn without text, which the pointer then shows. */
+/** More marks than this are drawn as small triangles, which the pointer and the arrow keys read out. */
 const MARKS_NAMED = 6;
 /** Lines with more points have no dots. */
 const DOTS_MAX = 60;
+/** Lines with more points have a strip below that shows all of them and chooses a part. */
+const STRIP_MIN = 60;
 /** More points than this are drawn small and transparent, so that crowds are darker. */
 const CROWD = 500;
+/** A cell that stands for this many points is part of a crowd. */
+const MANY = 8;
 const DASHES = ["solid", "dashed", "dotted"];
+/** Pixels around the drawing; the same for all charts with short numbers, so that they align below each other. */
+const LEFT = 78;
+const RIGHT = 24;
+const TOP = 34;
+const LEGEND = 28;
+const BOTTOM = 46;
+const STRIP = 40;
+/** Pixels of a row of names of marks, and the most rows. */
+const MARK_ROW = 15;
+const MARK_ROWS = 4;
+/** Pixels of a character of an axis. */
+const CHARACTER = 6.6;
 
 /** Whether the values fit a logarithmic scale. */
-export function canBeLogarithmic({ lines }: Series): boolean {
-  return allAbove0(lines, 1) && lines.every(({ band }) => (band ?? []).every(([, low]) => low > 0));
+export function canBeLogarithmic(series: Series): boolean {
+  const [low] = endsOf(series, "y") ?? [1];
+  return low > 0 && series.lines.every(({ band }) => (band ?? []).every(([, low]) => low > 0));
 }
 
-function allAbove0(lines: Line[], along: 0 | 1): boolean {
-  return lines.every(({ points }) => points.every((point) => point[along] > 0));
-}
-
-/** A wheel without a key and a finger still scroll the page. */
-const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none" };
+/** A wheel without a key and a finger still scroll the page. Every frame follows the pointer. */
+const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none", throttle: 16 };
 
 /** How one axis is labeled: on a linear one values are drawn in the one unit that suits all of them. */
 interface Scaled {
@@ -71,36 +97,109 @@ interface Scaled {
   base: number | null;
 }
 
-export function pictureOf(series: Series, look: Look): EChartsCoreOption {
-  const { palette } = look;
-  const alongX = series.x.scale === "log" && isNumeric(series) && allAbove0(series.lines, 0);
+/** The part of a chart in which its points are drawn, and the size of its values. */
+export interface Drawing {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  x: Scaled;
+  y: Scaled;
+  alongX: boolean;
+}
+
+/** The layout of a chart, from all of its points. */
+export function drawingOf(series: ShownSeries, look: Look): Drawing {
+  const alongX = series.x.scale === "log" && isNumeric(series) && (endsOf(series, "x") ?? [0, 0])[0] > 0;
   const [x, y] = [scaleOf(series, 0, alongX), scaleOf(series, 1, look.logarithmic)];
+  const marks = series.marks ?? [];
+  const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
+  const most = (endsOf(series, "y") ?? [0, 0])[1];
+  const widest = y.base === null ? number(most / y.size) + y.name : spellRound(most, series.y.unit);
+  return {
+    left: Math.max(LEFT, widest.length * CHARACTER + 18),
+    right: RIGHT,
+    top: TOP + (series.lines.length > 1 ? LEGEND : 0) + rows * MARK_ROW,
+    bottom: BOTTOM + (hasStrip(series) ? STRIP : 0),
+    x,
+    y,
+    alongX,
+  };
+}
+
+function hasStrip(series: ShownSeries): boolean {
+  return isNumeric(series) && series.lines.some(({ points }) => points.length > STRIP_MIN);
+}
+
+/** Height of the chart. */
+export function pictureHeight(series: ShownSeries, look: Look): number {
+  const { top, bottom } = drawingOf(series, look);
+  return 236 + top + bottom;
+}
+
+/** All options of a chart; `shown` has the points of its window. */
+export function pictureOf(series: ShownSeries, shown: ShownSeries, look: Look, drawing: Drawing, frame: Frame): EChartsCoreOption {
+  const { palette } = look;
+  const { left, right, top, bottom, x, y } = drawing;
   const several = series.lines.length > 1;
-  const how = { x, y, look };
+  const scatter = series.shape === "scatter";
   return {
     animation: false,
     color: palette.lines,
     textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
-    grid: { left: 8, right: 28, top: several ? 62 : 34, bottom: 30, containLabel: true },
-    legend: { show: several, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink } },
+    grid: { left, right, top, bottom },
+    legend: { show: several, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink }, data: series.lines.map(({ name }) => name) },
     tooltip: {
       ...tooltip(palette),
-      trigger: series.shape === "scatter" ? "item" : "axis",
-      axisPointer: { type: series.shape === "bars" ? "shadow" : "line" },
+      trigger: scatter ? "item" : "axis",
+      axisPointer: { type: "line" },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
-    dataZoom: isNumeric(series) ? [ZOOM] : [],
+    dataZoom: isNumeric(series) ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter, palette)] : [])] : [],
     xAxis: xAxis(series, x, palette),
     yAxis: {
       ...axis(series.y, y, palette),
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { align: "left", color: palette.faint },
     },
-    series: [
-      ...series.lines.map((line, index) => drawn(series, line, index, how)),
-      ...series.lines.flatMap((line, index) => (line.band ? [bandOf(series, line, index, how)] : [])),
-    ],
+    series: layersOf(series, shown, look, drawing, frame),
   };
+}
+
+/** The strip below a chart: its handles and a drag across it choose what is shown. */
+function strip({ left, right }: Drawing, scatter: boolean, palette: Palette): object {
+  return {
+    type: "slider",
+    left,
+    right,
+    bottom: 8,
+    height: 24,
+    throttle: 16,
+    filterMode: "none",
+    showDetail: false,
+    showDataShadow: !scatter,
+    brushSelect: true,
+    borderColor: palette.rule,
+    fillerColor: `${palette.faint}30`,
+    handleStyle: { color: palette.card, borderColor: palette.faint },
+    moveHandleSize: 5,
+    moveHandleStyle: { color: palette.faint, opacity: 0.5 },
+    emphasis: { moveHandleStyle: { color: palette.faint, opacity: 0.9 } },
+    dataBackground: { lineStyle: { color: palette.faint, opacity: 0.6 }, areaStyle: { color: palette.faint, opacity: 0.12 } },
+    selectedDataBackground: { lineStyle: { color: palette.faint }, areaStyle: { color: palette.faint, opacity: 0.25 } },
+  };
+}
+
+/** The layers of a chart for one frame: lines, intervals, levels and marks, always as many and in this order. */
+export function layersOf(series: ShownSeries, shown: ShownSeries, look: Look, drawing: Drawing, frame: Frame): object[] {
+  const how = { x: drawing.x, y: drawing.y, look, lines: series.lines };
+  return [
+    ...shown.lines.map((line, index) => drawn(series, line, index, how, marksIn(series, drawing, frame))),
+    ...shown.lines.flatMap((line, index) => (line.band ? [bandOf(series, line, index, how)] : [])),
+    ...shown.lines.flatMap((line, index) => (line.levels ? [levelsOf(line, index, how)] : [])),
+    ...shown.lines.flatMap((line, index) => (line.weights ? [crowdOf(line, index, how)] : [])),
+    ...(isMarkedByPoints(series) ? [markedPoints(series, how)] : []),
+  ];
 }
 
 /** The tooltip under the pointer. */
@@ -114,14 +213,13 @@ function isNumeric({ categories }: Series): boolean {
 }
 
 /** The largest value on an axis decides its unit; a logarithmic axis has one at each tick. */
-function scaleOf({ lines, x, y }: Series, along: 0 | 1, logarithmic: boolean): Scaled {
-  const { unit } = along === 0 ? x : y;
-  const values = lines.flatMap(({ points }) => points.map((point) => Math.abs(point[along])));
-  const most = values.reduce((most, value) => Math.max(most, value), 0);
-  if (!logarithmic) return { ...axisUnit(unit, most), base: null };
-  const least = values.reduce((least, value) => Math.min(least, value), most);
-  const binary = unit === "bytes" || (along === 0 && values.every((value) => Number.isInteger(Math.log2(value))));
-  return { size: 1, name: "", base: binary ? binaryBase(most / least) : 10 };
+export function scaleOf(series: ShownSeries, along: 0 | 1, logarithmic: boolean): Scaled {
+  const { unit } = along === 0 ? series.x : series.y;
+  const [least, most] = endsOf(series, along === 0 ? "x" : "y") ?? [0, 0];
+  if (!logarithmic) return { ...axisUnit(unit, Math.max(Math.abs(least), Math.abs(most))), base: null };
+  const isPower = (value: number) => Number.isInteger(Math.log2(value));
+  const powers = () => along === 0 && series.lines.every(({ points }) => points.every(([x]) => isPower(x)));
+  return { size: 1, name: "", base: unit === "bytes" || powers() ? binaryBase(most / least) : 10 };
 }
 
 /** ECharts puts a tick at each power of a base as long as there are fewer than ten of them. */
@@ -130,29 +228,31 @@ function binaryBase(times: number): number {
   return powers <= 7 ? 2 : powers <= 14 ? 4 : powers <= 28 ? 16 : 1024;
 }
 
-function xAxis(series: Series, scale: Scaled, palette: Palette): object {
+function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   const shared = { ...axis(series.x, scale, palette), nameLocation: "middle", nameGap: 28, splitLine: { show: false } };
   if (!isNumeric(series)) {
     const axisLabel = { color: palette.faint, interval: 0, hideOverlap: true };
     return { ...shared, type: "category", data: series.categories, axisLabel };
   }
-  if (scale.base !== null) return { ...shared, min: "dataMin", max: "dataMax" };
-  return { ...shared, ...(series.shape === "bars" ? {} : { min: startOf, max: "dataMax" }) };
+  // From all points, so that a window of them keeps its place.
+  const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
+  return { ...shared, min: start / scale.size, max: high / scale.size };
 }
 
-/** An axis that begins just above 0 begins at 0. */
-function startOf({ min, max }: { min: number; max: number }): number {
-  return min > 0 && min < 0.05 * max ? 0 : min;
+const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
+
+function number(value: number): string {
+  return NUMBER.format(value);
 }
 
-function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): object {
-  const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
+export function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): object {
   // The ends of a logarithmic axis are not powers, so they have no labels.
   const isRound = (value: number) => {
     const power = base === null ? 0 : Math.log(value) / Math.log(base);
     return Math.abs(power - Math.round(power)) < 1e-6;
   };
-  const formatter = (value: number) => (base === null ? number.format(value) + name : spellRound(value, unit));
+  const formatter = (value: number) => (base === null ? number(value) + name : spellRound(value, unit));
   return {
     type: base === null ? "value" : "log",
     ...(base === null ? {} : { logBase: base }),
@@ -172,36 +272,67 @@ interface How {
   x: Scaled;
   y: Scaled;
   look: Look;
+  lines: ShownLine[];
 }
 
-function drawn(series: Series, { name, points }: Line, index: number, { x, y, look }: How): object {
+function drawn(series: ShownSeries, { name, points, weights, indices }: ShownLine, index: number, { x, y, look, lines }: How, marks: NamedMark[]): object {
   const width = isNumeric(series) ? x.size : 1;
-  const shape = { line: "line", bars: "bar", scatter: "scatter", heat: "heatmap" }[series.shape];
-  const crowded = points.length > CROWD;
+  const scatter = series.shape === "scatter";
+  const crowded = weights !== undefined || points.length > CROWD;
+  const color = colorOf(lines, index, look);
+  const data = points.map(([at, value], point) => [at / width, value / y.size, weights?.[point] ?? 1, indices?.[point] ?? point]);
   return {
     name,
-    type: shape,
-    data: points.map(([at, value]) => [at / width, value / y.size]),
-    itemStyle: { color: colorOf(index, look), ...(shape === "scatter" && crowded ? { opacity: 0.45 } : {}) },
-    ...(shape === "line" ? { showSymbol: points.length <= DOTS_MAX, sampling: "minmax" } : {}),
-    ...(shape === "line" ? { lineStyle: { width: 1.6, type: DASHES[index % DASHES.length] } } : {}),
-    ...(shape === "scatter" ? { symbolSize: crowded ? 3 : 5, large: points.length > 5000 } : {}),
-    ...(shape === "bar" ? { barMaxWidth: 34 } : {}),
-    ...(index === 0 ? { markLine: marksOf(series.marks ?? [], width, look.palette) } : {}),
+    type: scatter ? "scatter" : "line",
+    data,
+    dimensions: ["x", "y", "weight", "index"],
+    encode: { x: 0, y: 1 },
+    itemStyle: { color, ...(scatter && crowded ? { opacity: weights ? 0.55 : 0.45 } : {}) },
+    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: 1.6, type: dashOf(lines, index) } }),
+    ...(scatter ? { symbolSize: crowded ? 3 : 5, large: points.length > 2000, largeThreshold: 2000 } : {}),
+    ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
+    ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),
   };
 }
 
-function colorOf(index: number, { palette }: Look): string {
-  return palette.lines[index % palette.lines.length] ?? palette.ink;
+/** Cells that stand for many points of a scatter are darker. */
+function crowdOf({ name, points, weights = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
+  const data = points.filter((_, at) => (weights[at] ?? 0) >= MANY).map(([at, value]) => [at / x.size, value / y.size]);
+  const itemStyle = { color: colorOf(lines, index, look) };
+  return { name, type: "scatter", data, symbolSize: 3, large: true, silent: true, itemStyle, tooltip: { show: false }, z: 3 };
+}
+
+/** Reads are blue and writes orange wherever they stand beside each other; with several documents the color is the document. */
+export function colorOf(lines: ShownLine[], index: number, { palette }: Look): string {
+  const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
+  const isClear = meanings.every((meaning) => meaning !== null) && new Set(meanings).size === lines.length;
+  const place = lines[index]?.member ?? (isClear ? meanings[index] : null) ?? index;
+  return palette.lines[place % palette.lines.length] ?? palette.ink;
+}
+
+/** With several documents the dashes tell the lines of one apart. */
+function dashOf(lines: ShownLine[], index: number): string | undefined {
+  const member = lines[index]?.member;
+  const place = member === undefined ? index : lines.slice(0, index).filter((line) => line.member === member).length;
+  return DASHES[place % DASHES.length];
+}
+
+/** The intervals in which knees are, as areas. */
+function spansOf({ spans = [] }: ShownSeries, width: number, palette: Palette): object {
+  return {
+    silent: true,
+    itemStyle: { color: palette.faint, opacity: 0.13 },
+    data: spans.map(([from, to]) => [{ xAxis: from / width }, { xAxis: to / width }]),
+  };
 }
 
 /** Arguments of a custom shape in ECharts. */
-interface Drawing {
+interface Api {
   coord: (at: [number, number]) => [number, number];
 }
 
 /** The interval around a line as one area, with the line's name, so that the legend hides both. */
-function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y, look }: How): object {
+function bandOf(series: ShownSeries, { name, band = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
   const width = isNumeric(series) ? x.size : 1;
   const data = band.map(([at, low, high]): [number, number, number] => [at / width, low / y.size, high / y.size]);
   return {
@@ -213,28 +344,74 @@ function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y
     silent: true,
     tooltip: { show: false },
     z: 1,
-    itemStyle: { color: colorOf(index, look) },
-    renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Drawing) => {
+    itemStyle: { color: colorOf(lines, index, look) },
+    renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Api) => {
       // The whole area is drawn with its first point.
       if (dataIndexInside > 0) return null;
       const above = data.map(([at, , high]) => coord([at, high]));
       const below = data.toReversed().map(([at, low]) => coord([at, low]));
-      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colorOf(index, look), opacity: 0.16 } };
+      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colorOf(lines, index, look), opacity: 0.16 } };
     },
   };
 }
 
-function marksOf(marks: Mark[], width: number, palette: Palette): object {
-  const named = marks.length <= MARKS_NAMED;
+/** The levels between knees, as thick lines behind the line itself. */
+function levelsOf({ name, levels = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
+  const data = levels.flatMap(({ from, to, value }) => [[from / x.size, value / y.size], [to / x.size, value / y.size], [null, null]]);
+  const lineStyle = { width: 7, opacity: 0.3, color: colorOf(lines, index, look), cap: "round" };
+  return { name, type: "line", data, symbol: "none", silent: true, connectNulls: false, lineStyle, itemStyle: { color: lineStyle.color }, tooltip: { show: false }, z: 1 };
+}
+
+/** A mark with its name in a row above the drawing; without a row it has no name. */
+export interface NamedMark {
+  x: number;
+  label: string;
+  row: number | null;
+  align: "left" | "center" | "right";
+}
+
+function isMarkedByPoints({ marks = [] }: ShownSeries): boolean {
+  return marks.length > MARKS_NAMED;
+}
+
+/** The marks in the frame, named as far as their names do not cover each other. */
+export function marksIn(series: ShownSeries, { x, alongX }: Drawing, { window, width }: Frame): NamedMark[] {
+  if (isMarkedByPoints(series)) return [];
+  const size = isNumeric(series) ? x.size : 1;
+  const [from, to] = window ?? (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
+  const place = (at: number) => (alongX ? Math.log(at / from) / Math.log(to / from) : (at - from) / (to - from)) * width;
+  const texts = [...together(series.marks ?? [])].map(([at, labels]) => ({ mark: at, at: place(at), text: labels.join(", ") }));
+  const rows = rowsOf(texts, width, MARK_ROWS);
+  return texts.map(({ mark, text }, index) => ({ x: mark / size, label: text, row: rows[index]?.row ?? null, align: rows[index]?.align ?? "center" }));
+}
+
+/** Marks as lines; a vertical axis that begins at the top has its start there. */
+export function marked(marks: NamedMark[], palette: Palette, position: "start" | "end" = "end"): object {
   return {
-    symbol: ["none", "triangle"],
+    symbol: position === "end" ? ["none", "triangle"] : "none",
     symbolSize: 7,
+    animation: false,
     symbolRotate: 180,
-    lineStyle: { color: palette.faint, type: "dotted", width: 1, opacity: named ? 1 : 0.5 },
-    label: { show: named, formatter: "{b}", color: palette.ink, position: "end" },
-    emphasis: { label: { show: true } },
-    data: [...together(marks)].map(([x, labels]) => ({ xAxis: x / width, name: labels.join(", ") })),
+    lineStyle: { color: palette.faint, type: "dotted", width: 1 },
+    label: { color: palette.ink, position, formatter: "{b}" },
+    data: marks.map(({ x, label, row, align }) => ({
+      xAxis: x,
+      name: label,
+      label: { show: row !== null, distance: 6 + (row ?? 0) * MARK_ROW, align },
+    })),
   };
+}
+
+/** Many marks: a triangle for each, at the height of the first line. */
+function markedPoints(series: ShownSeries, { x, y, look }: How): object {
+  const size = isNumeric(series) ? x.size : 1;
+  const points = new Map(series.lines[0]?.points ?? []);
+  const data = [...together(series.marks ?? [])].flatMap(([at, labels]) => {
+    const value = points.get(at);
+    return value === undefined ? [] : [{ value: [at / size, value / y.size], name: labels.join(", ") }];
+  });
+  const itemStyle = { color: look.palette.fall, borderColor: look.palette.card, borderWidth: 1 };
+  return { name: WORDS.marks, type: "scatter", symbol: "triangle", symbolRotate: 180, symbolSize: 9, symbolOffset: [0, -7], data, itemStyle, z: 5 };
 }
 
 /** The text at each position: several documents may mark the same one. */
@@ -247,33 +424,41 @@ function together(marks: Mark[]): Map<number, string[]> {
 interface Hovered {
   componentType: string;
   seriesIndex: number;
+  seriesName: string;
+  seriesType: string;
   dataIndex: number;
   name: string;
   marker: string;
+  value?: unknown;
 }
 
 /** The numbers under the pointer, each in its best unit. */
-function tooltipOf(series: Series, hovered: unknown): string {
+export function tooltipOf(series: ShownSeries, hovered: unknown): string {
   const all = (Array.isArray(hovered) ? hovered : [hovered]) as Hovered[];
-  const marked = all.find(({ componentType }) => componentType === "markLine");
-  if (marked) return escaped(marked.name);
-  const [first] = all.map(pointOf);
-  if (!first) return "";
-  const category = series.categories?.[first[0]];
-  const title = category ?? `${series.x.label} ${spell(first[0], series.x.unit)}`;
-  const lines = all.flatMap((one) => {
+  const mark = all.find(({ componentType }) => componentType === "markLine");
+  if (mark) return escaped(mark.name);
+  const shown = all.flatMap((one) => {
     const line = series.lines[one.seriesIndex];
-    const point = pointOf(one);
-    if (!line || !point) return [];
-    const said = [spell(point[1], series.y.unit), ...intervalOf(series, line, point[0])].join(" ");
-    return [`${one.marker} ${escaped(line.name)} <b>${escaped(said)}</b>`];
+    const point = line ? pointOf(line, one) : null;
+    return line && point ? [{ line, point, marker: one.marker }] : [];
   });
-  const here = (series.marks ?? []).filter(({ x }) => x === first[0]).map(({ label }) => `▼ ${escaped(label)}`);
+  const [first] = shown;
+  if (!first) return escaped(all[0]?.name ?? "");
+  const category = series.categories?.[first.point[0]];
+  const title = category ?? `${series.x.label} ${spell(first.point[0], series.x.unit)}`;
+  const lines = shown.map(({ line, point, marker }) => {
+    const said = [spell(point[1], series.y.unit), ...intervalOf(series, line, point[0])].join(" ");
+    const label = line.labels?.[line.points.indexOf(point)];
+    return `${marker} ${escaped(line.name)} <b>${escaped(label ? `${label}; ${said}` : said)}</b>`;
+  });
+  const here = (series.marks ?? []).filter(({ x }) => x === first.point[0]).map(({ label }) => `▼ ${escaped(label)}`);
   return [escaped(title), ...lines, ...here].join("<br>");
+}
 
-  function pointOf({ seriesIndex, dataIndex }: Hovered): [number, number] | undefined {
-    return series.lines[seriesIndex]?.points[dataIndex];
-  }
+/** The point under the pointer; a reduced line says which one of its document it is. */
+function pointOf({ points }: ShownLine, { dataIndex, value }: Hovered): [number, number] | null {
+  const index = Array.isArray(value) && points.length > POINTS_MAX ? Number(value[3]) : dataIndex;
+  return points[index] ?? null;
 }
 
 /** The interval of a line at a position, in parentheses. */

@@ -5,27 +5,69 @@
 
 import { quotientOf } from "./compare";
 import type { Labeled, Line, Series } from "./Document";
+import { seriesOf } from "./proof";
+
+/** What a bar means: the reference itself, a clear fall, a change that is not clear, or nothing more than its length. */
+export type Tone = "reference" | "fall" | "unclear" | "plain";
+
+/** A line with what is drawn beside its points. */
+export interface ShownLine extends Line {
+  /** The text at each bar. */
+  labels?: string[];
+  tones?: Tone[];
+  /** Marks on the bars of the other lines, such as the rated speed. */
+  isMark?: boolean;
+  /** Levels on which the line stays for a while. */
+  levels?: Level[];
+  /** The document that it is of, if several are compared. */
+  member?: number;
+  /** How many points stand for each that is drawn. */
+  weights?: number[];
+  /** Which points of the document are drawn, if not all are. */
+  indices?: number[];
+}
+
+export interface Level {
+  from: number;
+  to: number;
+  value: number;
+}
+
+export interface ShownSeries extends Series {
+  lines: ShownLine[];
+  /** The value of a full bar, and its meaning. */
+  whole?: { value: number; label: string };
+  /** Intervals of the positions of marks. */
+  spans?: [number, number][];
+  /** The ends of the x axis, where the points do not decide them. */
+  ends?: [number, number];
+  /** Charts with the same word zoom together. */
+  link?: string;
+  /** What is known of each cell of a heat map beyond its number. */
+  details?: (column: string, row: string) => [string, string][];
+}
 
 /** A series with its display options. */
 export interface Picture {
   /** The key of the series in its documents. */
   key: string;
-  series: Series;
+  series: ShownSeries;
   /** The lowest and highest value of all heat maps side by side, so that equal shades mean equal values. */
   range: [number, number] | null;
 }
 
 interface Named {
   label: string;
-  series: Series;
+  series: ShownSeries;
 }
 
 /** All charts, in the order of the documents: in one chart if their axes agree, otherwise separate. */
 export function picturesOf(members: Labeled[]): Picture[] {
-  const names = new Set(members.flatMap(({ document }) => Object.keys(document.series)));
+  const drawn = members.map(({ label, document }) => ({ label, series: seriesOf(document) }));
+  const names = new Set(drawn.flatMap(({ series }) => Object.keys(series)));
   return [...names].flatMap((name) => {
-    const all = members.flatMap(({ label, document }) => {
-      const series = document.series[name];
+    const all = drawn.flatMap(({ label, series: every }) => {
+      const series = every[name];
       return series ? [{ label, series }] : [];
     });
     return members.length === 1 ? all.map(({ series }) => ({ key: name, series, range: null })) : together(name, all);
@@ -44,15 +86,25 @@ export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[
 
 /** The series of a procedure that answer its question, where the document does not name one. */
 const LEADS: Record<string, string[]> = {
+  check: ["metric_bars"],
+  recondition: ["before_and_after"],
   surface: ["curve", "access_by_offset"],
   age: ["used_vs_new"],
+  model: ["read_by_length", "read_residuals", "write_by_length", "write_residuals"],
   trim: ["worth"],
 };
 
 function leadOf([first]: Labeled[]): string[] {
   if (!first) return [];
-  const { procedure, overview } = first.document;
-  return LEADS[procedure] ?? (overview.series === undefined ? [] : [overview.series]);
+  const { procedure, overview, series, summary } = first.document;
+  if (LEADS[procedure]) return LEADS[procedure];
+  if (overview.series !== undefined) {
+    // A sweep has a map for each kind of I/O, and they belong together.
+    const maps = Object.keys(series).filter((key) => series[key]?.shape === "heat");
+    return maps.includes(overview.series) ? maps : [overview.series];
+  }
+  const named = Object.keys(series).filter((key) => summary.includes(key));
+  return named.slice(0, 1);
 }
 
 function together(key: string, all: Named[]): Picture[] {
@@ -72,30 +124,35 @@ function agree(one: Series, other: Series): boolean {
   );
 }
 
-function titled({ series }: Named, of: string): Series {
+function titled({ series }: Named, of: string): ShownSeries {
   return { ...series, title: `${series.title} · ${of}` };
 }
 
 /** One series with the lines of all, each named after its document. Categories are merged by name. */
-function overlay(all: Named[], first: Named): Series {
+function overlay(all: Named[], first: Named): ShownSeries {
   const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
-  const lines: Line[] = [];
+  const lines: ShownLine[] = [];
   const marks = [];
-  for (const { label, series } of all) {
+  const spans: [number, number][] = [];
+  for (const [member, { label, series }] of all.entries()) {
     const place = (x: number) => {
       const category = series.categories?.[x];
       return category === undefined ? x : categories.indexOf(category);
     };
-    for (const { name, points, band } of series.lines) {
+    const measured = series.lines.filter(({ isMark }) => !isMark);
+    for (const { name, points, band, ...rest } of series.lines) {
       lines.push({
-        name: series.lines.length === 1 ? label : `${label} ${name}`,
+        ...rest,
+        member,
+        name: measured.length === 1 && !rest.isMark ? label : `${label} ${name}`,
         points: points.map(([x, y]) => [place(x), y]),
         ...(band ? { band: band.map(([x, low, high]) => [place(x), low, high]) } : {}),
       });
     }
     for (const mark of series.marks ?? []) marks.push({ x: place(mark.x), label: `${label}: ${mark.label}` });
+    spans.push(...(series.spans ?? []));
   }
-  return { ...first.series, categories, lines, marks };
+  return { ...first.series, categories, lines, marks, spans };
 }
 
 /** Each heat map under its name, all with the same shades, then the ratio of each later one to the first. */

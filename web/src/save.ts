@@ -10,16 +10,21 @@ export function saveFile(name: string, url: string): void {
   link.click();
 }
 
+/** Offers text for download. */
+export function saveText(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  saveFile(name, url);
+  // The browser reads the file after this returns.
+  window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 /** Copies text to the clipboard, or saves it as a file if that is not allowed. Returns a message. */
 export async function copyOrSave(text: string, name: string, type = "text/csv"): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
     return WORDS.copied;
   } catch {
-    const url = URL.createObjectURL(new Blob([text], { type }));
-    saveFile(name, url);
-    // The browser reads the file after this returns.
-    window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveText(name, text, type);
     return WORDS.saved;
   }
 }

@@ -53,6 +53,9 @@ export const WORDS = {
   rated: "rated",
   now: "now",
   whenNew: "when new",
+  marks: "marks",
+  metricBars: "Each metric now, as a share of new",
+  beforeAndAfter: "Before and after each step, as a share of new",
   before: "before",
   after: "after",
   more: "More to the right: scroll",
@@ -85,8 +88,8 @@ export const NAMES: Record<string, string> = {
   idle_collection_ns: "idle GC starts after",
   old_data_read_ratio: "read time of old data",
   token_bucket_ios: "burst credits",
-  map_cache_bytes: "mapping table in RAM",
-  trim: "TRIM",
+  map_cache_bytes: "mapping table",
+  trim: "TRIM takes effect",
   crc_errors: "CRC errors",
   inode_age_s_p50: "file age p50",
   inode_age_s_p90: "file age p90",
@@ -122,4 +125,108 @@ export function copyCsvOf(title: string): string {
 
 export function saveOf(title: string, format: string): string {
   return `Save ${title} as ${format}`;
+}
+
+/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`. */
+export function barWords(value: string, share: string, reference: string): string {
+  return `${value} · ${share} of ${reference}`;
+}
+
+export function stallWords(duration: string): string {
+  return `stalled ${duration}`;
+}
+
+/** A value with what it gained or lost. */
+export function gainWords(value: string, change: string): string {
+  return change === "" || change === "–" ? value : `${value} · ${change}`;
+}
+
+/** Names of what a cell of a heat map tells on request. */
+export const LATENCY_NAMES: Record<string, string> = {
+  bytes_per_s: "speed",
+  iops: "IOPS",
+  latency_ns_mean: "mean latency",
+  latency_ns_p50: "p50",
+  latency_ns_p99: "p99",
+  latency_ns_max: "max",
+};
+
+/** A line of a chart: `read: 239–279 MB/s, from 253 MB/s at offset 0 B to 256 MB/s at offset 74 GiB.` */
+export function lineWords(name: string, range: string, first: string, last: string): string {
+  return `${name}: ${range}, from ${first} to ${last}.`;
+}
+
+/** Points of a chart: `access: 999 points, 180–310 µs.` */
+export function pointsWords(name: string, count: number, range: string): string {
+  return `${name}: ${count} ${count === 1 ? "point" : "points"}, ${range}.`;
+}
+
+/** The bars of a category: `4K random write: now 5,890 IOPS · 66% of 8,900 IOPS, rated 110%.` */
+export function barsWords(category: string, bars: string[]): string {
+  return `${category}: ${bars.join(", ")}.`;
+}
+
+export function cellsWords(highest: string, lowest: string): string {
+  return `Highest: ${highest}. Lowest: ${lowest}.`;
+}
+
+export function marksWords(marks: string[], others: number): string {
+  return `Marks: ${marks.join("; ")}${others > 0 ? `; and ${others} more` : ""}.`;
+}
+
+export function othersWords(count: number): string {
+  return `And ${count} more.`;
+}
+
+export function atWords(value: string, axis: string, place: string): string {
+  return `${value} at ${[axis, place].filter(Boolean).join(" ")}`;
+}
+
+/** How a chart is moved and read without and with a pointer. */
+export const HINTS = {
+  zoom: "Ctrl and wheel zooms, dragging moves; drag across the strip to choose a part.",
+  short: "Ctrl and wheel zooms, dragging moves.",
+  keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
+} as const;
+
+export const VERBS = { write: "writes", read: "reads", run: "runs" } as const;
+
+/** `used writes at 0.250× new (SEQ1M Q8T1 write) and reads at 1.00×`: the largest change of each. */
+export function comparedWords(label: string, first: string, clauses: { verb: string; ratio: string; test: string | null }[]): string {
+  const words = clauses.map(({ verb, ratio, test }, index) => {
+    const named = test === null ? "" : ` (${test})`;
+    return index === 0 ? `${verb} at ${ratio} ${first}${named}` : `${verb} at ${ratio}${named}`;
+  });
+  return `${label} ${words.join(" and ")}`;
+}
+
+export const UNKNOWN = "unknown";
+export const ABSENT = "none";
+
+/** Words of the X-ray's table that are shown otherwise. */
+export const DRAWN_WORDS: Record<string, string> = {
+  page: "page-mapped",
+  block: "block-mapped",
+  immediate: "at once",
+};
+
+export const DRAWN = {
+  title: "Inside the drive",
+  controller: "Controller",
+  medium: "Medium",
+  spare: "Gray: the share of the flash that is spare (over-provisioning), not its place.",
+  dies: ({ value, range, confidence, isKnown }: { value: string; range: string; confidence: string; isKnown: boolean }) =>
+    isKnown ? [`${value} dies work in parallel`, range, likelyWords(confidence)].filter(Boolean).join(" · ") : "Number of dies: unknown",
+} as const;
+
+export function likelyWords(confidence: string): string {
+  return confidence === "" ? "" : `${confidence} likely`;
+}
+
+export function insideWords(parts: { name: string; value: string }[]): string {
+  return `${parts.map(({ name, value }) => `${name}: ${value}`).join("; ")}.`;
+}
+
+export function unknownWords(names: string[]): string {
+  return `Unknown: ${names.join(", ")}. The evidence says what it takes to find out.`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import joins from "../../schema/joins.json";
-import { groupsOf, tablesOf } from "../src/compare";
+import { comparison, groupsOf, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { csvOf, sorted } from "../src/Table";
 import type { Table } from "../src/Table";
@@ -138,4 +138,14 @@ test("a table without rows is not shown", () => {
   const [one] = pair() as [ReturnType<typeof labeled>];
   one.document.tables = { zones: [], curve: [{ point: 1 }] };
   expect(tablesOf([one]).map(({ title }) => title)).toEqual(["Curve"]);
+});
+
+test("one sentence says how much the other drive does of the first", () => {
+  expect(comparison(pair())).toEqual(["used writes at 0.250× new and reads at 1.00×"]);
+  const [one, two] = pair() as [Labeled, Labeled];
+  for (const [index, row] of (two.document.tables["results"] ?? []).entries()) {
+    if (row["op"] === "write") row["bytes_per_s"] = Number(one.document.tables["results"]?.[index]?.["bytes_per_s"]) * (index + 1);
+  }
+  expect(comparison([one, two])[0]).toMatch(/^used writes at \d[.\d]*× new \(.* write\) and reads at /);
+  expect(comparison([one])).toEqual([]);
 });

@@ -1,0 +1,202 @@
+/** Bars from left to right as the options of an ECharts chart: each with its interval, its number and its marks. */
+
+import type { EChartsCoreOption } from "echarts/core";
+
+import { axis, colorOf, marked, scaleOf, tooltip, tooltipOf } from "./picture";
+import type { Look, Palette } from "./picture";
+import type { ShownLine, ShownSeries, Tone } from "./pictures";
+import { spell } from "./units";
+
+/** Pixels of a bar, between two rows, of a character, and of everything above and below the bars. */
+const BAR = 20;
+const GAP = 14;
+const LINE = 14;
+const CHARACTER = 7.4;
+const ABOVE = 44;
+const BELOW = 44;
+/** Longer bars, in full bars, are cut and end in an arrow. */
+const WHOLES_MAX = 2.5;
+/** Narrower pictures break names and numbers into lines. */
+const NARROW = 560;
+
+/** Thickness of a bar: as tall as its text. */
+function barOf({ lines }: ShownSeries, width: number): number {
+  const isLong = lines.some(({ labels }) => labels?.some((label) => label.includes(" · ")));
+  return width < NARROW && isLong ? 2 * LINE : BAR;
+}
+
+/** The lines that are bars; the others mark them. */
+function barred({ lines }: ShownSeries): ShownLine[] {
+  return lines.filter(({ isMark }) => !isMark);
+}
+
+/** Height of the chart: what its bars need. */
+export function barsHeight(series: ShownSeries, width: number): number {
+  const each = barred(series).length * barOf(series, width);
+  return ABOVE + BELOW + (series.categories ?? []).length * (each + GAP);
+}
+
+/** The text at a bar, in a narrow picture in two lines. */
+function labelOf({ labels, points }: ShownLine, at: number, unit: string, width: number): string {
+  const text = labels?.[at] ?? spell(points[at]?.[1] ?? 0, unit);
+  return width < NARROW ? text.replaceAll(" · ", "\n") : text;
+}
+
+/** With several documents the color is the document, and the second line of one is lighter than the first. */
+const LIGHTER = 0.55;
+
+function opacityOf(lines: ShownLine[], index: number): number {
+  const member = lines[index]?.member;
+  const isSecond = member !== undefined && lines.slice(0, index).some((line) => line.member === member);
+  return isSecond ? LIGHTER : 1;
+}
+
+/** The place of a line among those that have a color of their own. */
+function colorPlace(lines: ShownLine[], index: number): number {
+  const isReference = ({ tones }: ShownLine) => tones?.every((tone) => tone === "reference") ?? false;
+  return index - lines.slice(0, index).filter(isReference).length;
+}
+
+/** Arguments of a custom shape in ECharts. */
+interface Place {
+  dataIndex: number;
+  coordSys: { x: number; y: number; width: number; height: number };
+}
+interface Api {
+  coord: (at: [number, number]) => [number, number];
+  size: (of: [number, number]) => [number, number];
+}
+
+export function barsOf(series: ShownSeries, look: Look, width: number): EChartsCoreOption {
+  const { palette } = look;
+  const { categories = [], lines, y, whole } = series;
+  const bars = barred(series);
+  const scale = scaleOf(series, 1, look.logarithmic);
+  const longest = (texts: string[]) => Math.max(0, ...texts.flatMap((text) => text.split("\n").map((part) => part.length))) * CHARACTER;
+  const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
+  const left = Math.min(longest(categories) + 24, width * (width < NARROW ? 0.3 : 0.32));
+  const right = Math.min(longest(texts) + 16, width * (width < NARROW ? 0.42 : 0.4));
+  const longestBar = Math.max(whole?.value ?? 0, ...lines.flatMap(({ points, band = [] }) => [...points.map(([, value]) => value), ...band.map(([, , high]) => high)]));
+  // One bar of forty times as much would make all others too short to see.
+  const most = whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar;
+  const value = axis({ ...y, label: "" }, scale, palette);
+  return {
+    animation: false,
+    color: lines.map((_, index) => plainColor(index)),
+    textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
+    grid: { left, right, top: ABOVE, bottom: BELOW },
+    legend: { show: lines.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink }, selectedMode: false, data: lines.map(keyOf) },
+    tooltip: { ...tooltip(palette), trigger: "axis", axisPointer: { type: "shadow" }, formatter: (hovered: unknown) => tooltipOf(series, hovered) },
+    xAxis: {
+      ...value,
+      name: y.label,
+      nameLocation: "middle",
+      nameGap: 28,
+      max: scale.base === null ? (most / scale.size) * 1.02 : undefined,
+      splitNumber: width < NARROW ? 2 : 5,
+      splitLine: { lineStyle: { color: palette.rule } },
+    },
+    yAxis: {
+      type: "category",
+      inverse: true,
+      data: categories,
+      axisTick: { show: false },
+      axisLine: { lineStyle: { color: palette.faint } },
+      axisLabel: { color: palette.ink, interval: 0, width: left - 12, overflow: "break", lineHeight: 14 },
+    },
+    series: lines.map((line, index) => ({
+      name: line.name,
+      type: "custom",
+      data: line.points.map(([at, value]) => [value / scale.size, at]),
+      encode: { x: 0, y: 1 },
+      z: line.isMark ? 4 : 2,
+      renderItem: (place: Place, api: Api) => (line.isMark ? markOf(line, place, api) : drawBar(line, bars.indexOf(line), index, place, api)),
+      ...(index === 0 && whole ? { markLine: marked([{ x: whole.value / scale.size, label: whole.label, row: 0, align: "center" }], palette, "start") } : {}),
+    })),
+  };
+
+  function drawBar(line: ShownLine, place: number, index: number, { dataIndex, coordSys }: Place, api: Api): object | null {
+    const [at, value] = line.points[dataIndex] ?? [0, 0];
+    const [, middle] = api.coord([value / scale.size, at]);
+    const thick = Math.min(barOf(series, width), (api.size([0, 1])[1] * 0.9) / bars.length);
+    const top = middle + (place - bars.length / 2) * thick;
+    const solid = Math.min(thick, BAR) - 3;
+    const inside = (x: number) => Math.min(Math.max(x, coordSys.x), coordSys.x + coordSys.width);
+    const xOf = (value: number) => inside(api.coord([value / scale.size, at])[0]);
+    const start = scale.base === null ? xOf(0) : coordSys.x;
+    const end = xOf(value);
+    const tone = line.tones?.[dataIndex] ?? "plain";
+    const [, low, high] = (line.band ?? []).find(([x]) => x === at) ?? [at, value, value];
+    const whisker = low === high ? [] : whiskerOf(xOf(low), xOf(high), top + thick / 2, thick / 5, palette);
+    return {
+      type: "group",
+      children: [
+        {
+          type: "rect",
+          shape: { x: Math.min(start, end), y: top + (thick - solid) / 2, width: Math.max(Math.abs(end - start), 1), height: solid, r: 2 },
+          style: { fill: toneColor(tone, index), opacity: opacityOf(lines, index) },
+        },
+        ...whisker,
+        ...(scale.base === null && value > most * 1.02 ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)] : []),
+        {
+          type: "text",
+          style: {
+            text: labelOf(line, dataIndex, y.unit, width),
+            x: coordSys.x + coordSys.width + 8,
+            y: top + thick / 2,
+            verticalAlign: "middle",
+            width: right - 12,
+            overflow: "break",
+            lineHeight: LINE - 1,
+            fill: palette.ink,
+            font: `${width < NARROW ? 11 : 12}px system-ui, sans-serif`,
+          },
+        },
+      ],
+    };
+  }
+
+  function keyOf({ name, isMark, tones }: ShownLine, index: number): object {
+    const isReference = tones?.every((tone) => tone === "reference") ?? false;
+    const color = isMark ? palette.ink : isReference ? palette.faint : plainColor(index);
+    return { name, icon: isMark ? "diamond" : "rect", itemStyle: { color, opacity: isMark ? 1 : opacityOf(lines, index) } };
+  }
+
+  function plainColor(index: number): string {
+    return colorOf(lines, colorPlace(lines, index), look);
+  }
+
+  /** A clear fall and an unclear change have their own colors, whatever the line. */
+  function toneColor(tone: Tone, index: number): string {
+    if (tone === "fall") return palette.fall;
+    return tone === "plain" ? plainColor(index) : tone === "unclear" ? palette.unclear : palette.faint;
+  }
+
+  function markOf(line: ShownLine, { dataIndex }: Place, api: Api): object {
+    const [at, value] = line.points[dataIndex] ?? [0, 0];
+    const [x, middle] = api.coord([value / scale.size, at]);
+    const points = [[x, middle - 9], [x + 5, middle], [x, middle + 9], [x - 5, middle]];
+    return { type: "polygon", shape: { points }, style: { fill: palette.ink, stroke: palette.card, lineWidth: 1.5 } };
+  }
+}
+
+/** The end of a bar that is longer than the picture. */
+function arrowAt(x: number, top: number, thick: number, { card }: Palette): object {
+  const middle = top + thick / 2 - 0.5;
+  return { type: "polyline", shape: { points: [[x - 9, middle - 5], [x - 4, middle], [x - 9, middle + 5]] }, style: { stroke: card, lineWidth: 2, fill: "none" } };
+}
+
+/** The interval of a bar: a line with an end on both sides. */
+function whiskerOf(low: number, high: number, y: number, half: number, { ink, card }: Palette): object[] {
+  const line = (x1: number, y1: number, x2: number, y2: number, stroke: string, lineWidth: number) => ({
+    type: "line",
+    shape: { x1, y1, x2, y2 },
+    style: { stroke, lineWidth },
+  });
+  const both = (color: string, wide: number) => [
+    line(low, y, high, y, color, wide),
+    line(low, y - half, low, y + half, color, wide),
+    line(high, y - half, high, y + half, color, wide),
+  ];
+  return [...both(card, 3.5), ...both(ink, 1.3)];
+}

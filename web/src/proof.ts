@@ -1,0 +1,223 @@
+/**
+ * The series of a document as they are drawn: with those that its tables hold, and with what the tables say about a
+ * point beside it. Nothing is calculated but shares of what stands in the document.
+ */
+
+import type { Document, Row, Value } from "./Document";
+import type { ShownLine, ShownSeries, Tone } from "./pictures";
+import { isNumber } from "./Table";
+import { spell } from "./units";
+import { barWords, gainWords, LATENCY_NAMES, NAMES, stallWords, WORDS } from "./wording";
+
+/** All series by their keys; those from tables come first. */
+export function seriesOf(document: Document): Record<string, ShownSeries> {
+  const all: Record<string, ShownSeries> = { ...document.series };
+  const { procedure } = document;
+  if (procedure === "age" && all["used_vs_new"]) all["used_vs_new"] = withChanges(all["used_vs_new"], document);
+  if (procedure === "endure") for (const [test, series] of Object.entries(all)) all[test] = withLevels(test, series, document);
+  if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
+  if (procedure === "fill" && all["files"]) all["files"] = withStalls(all["files"], document);
+  if (procedure === "surface") {
+    const ends: [number, number] = [0, document.target.capacity_bytes];
+    for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], ends, link: "address" };
+  }
+  if (procedure === "sweep") for (const [key, series] of Object.entries(all)) if (series.shape === "heat") all[key] = withLatencies(key, series, document);
+  const made = procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
+  return made ? { ...made, ...all } : all;
+}
+
+function numberOf(row: Row | undefined, key: string): number | null {
+  const value: Value | undefined = row?.[key];
+  return isNumber(value) ? value : null;
+}
+
+function textOf(row: Row | undefined, key: string): string {
+  const value = row?.[key];
+  return typeof value === "string" ? value : "";
+}
+
+/** A change is clear where its interval is on one side of none. */
+function toneOf(low: number, high: number): Tone {
+  if (high < 1) return "fall";
+  return low > 1 || high - low < 0.2 ? "plain" : "unclear";
+}
+
+const SHARE = { label: "share of new", unit: "share" };
+
+/** Each metric now as a share of its reference, with its interval, and the rated speed where it is known. */
+function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
+  const rows = (tables["metrics"] ?? []).filter((row) => (numberOf(row, "reference_per_s") ?? 0) > 0 && numberOf(row, "measured_per_s") !== null);
+  if (rows.length === 0) return null;
+  const now: Required<Pick<ShownLine, "points" | "band" | "labels" | "tones">> = { points: [], band: [], labels: [], tones: [] };
+  const rated: [number, number][] = [];
+  rows.forEach((row, at) => {
+    const reference = numberOf(row, "reference_per_s") ?? 1;
+    const shareOf = (key: string) => (numberOf(row, key) ?? numberOf(row, "measured_per_s") ?? 0) / reference;
+    const [value, low, high] = [shareOf("measured_per_s"), shareOf("low_per_s"), shareOf("high_per_s")];
+    const unit = textOf(row, "unit");
+    now.points.push([at, value]);
+    now.band.push([at, low, high]);
+    now.tones.push(toneOf(low, high));
+    now.labels.push(barWords(spell(value * reference, unit), spell(value, "share"), spell(reference, unit)));
+    const promised = numberOf((tables["shares"] ?? []).find(({ metric }) => metric === row["metric"]), "advertised_per_s");
+    if (promised !== null) rated.push([at, promised / reference]);
+  });
+  const categories = rows.map((row) => nameOf(textOf(row, "metric")));
+  const lines: ShownLine[] = [{ name: WORDS.now, ...now }];
+  if (rated.length > 0) lines.push({ name: WORDS.rated, points: rated, isMark: true });
+  return {
+    metric_bars: {
+      title: WORDS.metricBars,
+      shape: "bars",
+      x: { label: "metric", unit: "" },
+      y: SHARE,
+      categories,
+      lines,
+      whole: { value: 1, label: WORDS.whenNew },
+    },
+  };
+}
+
+function nameOf(identifier: string): string {
+  return NAMES[identifier] ?? identifier.replaceAll("_", " ");
+}
+
+/** Each metric before and after each step as a share of its reference, with the gain beside it. */
+function beforeAndAfter({ tables }: Document): Record<string, ShownSeries> | null {
+  const rows = (tables["before_and_after"] ?? []).filter((row) => numberOf(row, "after_of_reference_percent") !== null);
+  if (rows.length === 0) return null;
+  const severalSteps = new Set(rows.map(({ step }) => step)).size > 1;
+  const lineOf = (name: string, when: "before" | "after"): ShownLine => ({
+    name,
+    points: rows.map((row, at) => [at, (numberOf(row, `${when}_of_reference_percent`) ?? 0) / 100]),
+    labels: rows.map((row) => {
+      const value = spell(numberOf(row, `${when}_per_s`) ?? 0, textOf(row, "unit"));
+      return when === "before" ? value : gainOf(value, row);
+    }),
+    tones: rows.map(() => (when === "before" ? "reference" : "plain")),
+  });
+  return {
+    before_and_after: {
+      title: WORDS.beforeAndAfter,
+      shape: "bars",
+      x: { label: "metric", unit: "" },
+      y: SHARE,
+      categories: rows.map((row) => (severalSteps ? `${textOf(row, "step")}: ${textOf(row, "metric")}` : textOf(row, "metric"))),
+      lines: [lineOf(WORDS.before, "before"), lineOf(WORDS.after, "after")],
+      whole: { value: 1, label: WORDS.whenNew },
+    },
+  };
+}
+
+/** The gain of a step, if its interval is on one side of none. */
+function gainOf(value: string, row: Row): string {
+  const [ratio, low, high] = ["ratio", "ratio_low", "ratio_high"].map((key) => numberOf(row, key) ?? 1) as [number, number, number];
+  return low > 1 || high < 1 ? gainWords(value, spell(ratio, "×")) : value;
+}
+
+/** The change at each bar of a used drive, in the words of the overview. */
+function withChanges(series: ShownSeries, { tables, overview }: Document): ShownSeries {
+  const rows = tables["new_vs_used"] ?? [];
+  const rowOf = (at: number) => rows.find(({ test }) => test === series.categories?.[at]) ?? rows[at];
+  const lines = series.lines.map((line): ShownLine => {
+    const phase = line.name;
+    if (phase !== "new" && phase !== "used") return line;
+    const said = (at: number) => {
+      const value = numberOf(rowOf(at), phase);
+      return value === null ? null : spell(value, textOf(rowOf(at), "unit"));
+    };
+    return {
+      ...line,
+      labels: line.points.map(([at, share]) => {
+        const value = said(at) ?? spell(share, "share");
+        if (phase === "new") return value;
+        const before = numberOf(rowOf(at), "new");
+        const unit = textOf(rowOf(at), "unit");
+        const cells = overview.table?.rows.find(({ cells }) => cells[2] === value && before !== null && cells[1] === spell(before, unit))?.cells;
+        return gainWords(value, cells?.[3] ?? "");
+      }),
+      tones: line.points.map(([at]) => {
+        if (phase === "new") return "reference";
+        const [low, high] = [numberOf(rowOf(at), "drop_percent_low"), numberOf(rowOf(at), "drop_percent_high")];
+        if (low === null || high === null) return "plain";
+        if (low <= 0 && high >= 0) return high - low < 20 ? "plain" : "unclear";
+        return low > 0 ? "fall" : "plain";
+      }),
+    };
+  });
+  return { ...series, y: SHARE, lines, whole: { value: 1, label: WORDS.whenNew } };
+}
+
+/** The levels between the knees of each line, and the intervals in which the knees are. */
+function withLevels(test: string, series: ShownSeries, { tables }: Document): ShownSeries {
+  const knees = (tables["knees"] ?? []).filter((row) => row["test"] === test);
+  const steady = (tables["levels"] ?? []).filter((row) => row["test"] === test);
+  const lines = series.lines.map((line): ShownLine => {
+    const own = knees.filter((row) => row["op"] === line.name).toSorted((one, other) => atOf(one) - atOf(other));
+    const [start = 0, end = 0] = [line.points[0]?.[0], line.points.at(-1)?.[0]];
+    const levels = own.flatMap((row, index) => {
+      const [before, after] = [numberOf(row, "before_bytes_per_s"), numberOf(row, "after_bytes_per_s")];
+      const next = own[index + 1];
+      const first = index === 0 && before !== null ? [{ from: start, to: atOf(row), value: before }] : [];
+      return after === null ? first : [...first, { from: atOf(row), to: next ? atOf(next) : end, value: after }];
+    });
+    const level = steady.find((row) => row["op"] === line.name);
+    const [value, from] = [numberOf(level, "steady_bytes_per_s"), numberOf(level, "steady_from_bytes")];
+    if (levels.length === 0 && value !== null && from !== null) levels.push({ from, to: end, value });
+    return levels.length > 0 ? { ...line, levels } : line;
+  });
+  const spans = knees.flatMap((row): [number, number][] => {
+    const [low, high] = [numberOf(row, "at_bytes_low"), numberOf(row, "at_bytes_high")];
+    return low === null || high === null || low === high ? [] : [[low, high]];
+  });
+  return { ...series, lines, spans };
+}
+
+function atOf(row: Row): number {
+  return numberOf(row, "at_bytes") ?? 0;
+}
+
+const LATENCIES: [string, string][] = [
+  ["bytes_per_s", "bytes/s"],
+  ["iops", "1/s"],
+  ["latency_ns_mean", "ns"],
+  ["latency_ns_p50", "ns"],
+  ["latency_ns_p99", "ns"],
+  ["latency_ns_max", "ns"],
+];
+
+/** The row of the matrix behind each cell of a heat map of a sweep. */
+function withLatencies(key: string, series: ShownSeries, { tables }: Document): ShownSeries {
+  const words = key.split("_");
+  const rows = (tables["matrix"] ?? []).filter((row) => ["op", "pattern", "data"].every((name) => {
+    const value = textOf(row, name);
+    const others = new Set((tables["matrix"] ?? []).map((other) => other[name]));
+    return others.size < 2 || words.includes(value);
+  }));
+  const details = (column: string, depth: string): [string, string][] => {
+    const row = rows.find((row) => spell(numberOf(row, "block_bytes") ?? 0, "bytes") === column && String(row["depth"]) === depth);
+    return LATENCIES.flatMap(([name, unit]): [string, string][] => {
+      const value = numberOf(row, name);
+      return value === null ? [] : [[LATENCY_NAMES[name] ?? name, spell(value, unit)]];
+    });
+  };
+  return { ...series, details };
+}
+
+/** Every stall at its file; the series itself marks only the longest ones. */
+function withStalls(series: ShownSeries, { tables }: Document): ShownSeries {
+  const marks = (tables["stalls"] ?? []).flatMap((row) => {
+    const [file, duration] = [numberOf(row, "file"), numberOf(row, "duration_ns")];
+    return file === null || duration === null ? [] : [{ x: file, duration }];
+  });
+  if (marks.length <= (series.marks ?? []).length) return series;
+  const longest = marks.toSorted((one, other) => other.duration - one.duration);
+  return { ...series, marks: longest.map(({ x, duration }) => ({ x, label: stallWords(spell(duration, "ns")) })) };
+}
+
+/** What is measured and what is fitted to it have one color: `random, fitted` and `random, measured`. */
+function withPairs(series: ShownSeries): ShownSeries {
+  const ofWhat = (name: string) => name.replace(/, (fitted|measured)$/, "");
+  const all = [...new Set(series.lines.map(({ name }) => ofWhat(name)))];
+  return { ...series, lines: series.lines.map((line) => ({ ...line, member: all.indexOf(ofWhat(line.name)) })) };
+}

@@ -1,0 +1,162 @@
+/**
+ * Fewer points for a picture that looks as if all were drawn: in each column of pixels a line keeps its first, lowest,
+ * highest and last point, and a scatter keeps a point of each small cell, so that no outlier is ever left out.
+ */
+
+import type { ShownLine, ShownSeries } from "./pictures";
+
+/** More points of one line than this are reduced. */
+export const POINTS_MAX = 4000;
+/** Pixels of a cell in which a scatter keeps one point. */
+const CELL = 3;
+
+/** What is drawn of a series: its window on the x axis, and the pixels for it. */
+export interface Frame {
+  /** None for all of it. */
+  window: [number, number] | null;
+  width: number;
+  height: number;
+  logarithmic: { x: boolean; y: boolean };
+}
+
+interface Columns {
+  x: Float64Array;
+  y: Float64Array;
+  /** From left to right, as a line needs it. */
+  isSorted: boolean;
+  ends: { x: [number, number]; y: [number, number] };
+  /** The lowest and the highest point. */
+  extremes: [number, number];
+}
+
+type Points = [number, number][];
+
+const known = new WeakMap<Points, Columns>();
+
+function columnsOf(points: Points): Columns {
+  const before = known.get(points);
+  if (before) return before;
+  const [x, y] = [new Float64Array(points.length), new Float64Array(points.length)];
+  const ends: Columns["ends"] = { x: [Infinity, -Infinity], y: [Infinity, -Infinity] };
+  const extremes: [number, number] = [0, 0];
+  let isSorted = true;
+  for (let at = 0; at < points.length; at++) {
+    const [px, py] = points[at] as [number, number];
+    x[at] = px;
+    y[at] = py;
+    if (at > 0 && px < (x[at - 1] as number)) isSorted = false;
+    if (px < ends.x[0]) ends.x[0] = px;
+    if (px > ends.x[1]) ends.x[1] = px;
+    if (py < ends.y[0]) [ends.y[0], extremes[0]] = [py, at];
+    if (py > ends.y[1]) [ends.y[1], extremes[1]] = [py, at];
+  }
+  const columns = { x, y, isSorted, ends, extremes };
+  known.set(points, columns);
+  return columns;
+}
+
+/** The ends of all lines of a series along one axis; none of a series without points. */
+export function endsOf({ lines }: ShownSeries, along: "x" | "y"): [number, number] | null {
+  const ends = lines.filter(({ points }) => points.length > 0).map(({ points }) => columnsOf(points).ends[along]);
+  if (ends.length === 0) return null;
+  return [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
+}
+
+/** Whether a frame of the series has fewer points than the series. */
+export function isReduced({ lines }: ShownSeries): boolean {
+  return lines.some(({ points }) => points.length > POINTS_MAX);
+}
+
+/** The series with the points that its frame shows. */
+export function reduced(series: ShownSeries, frame: Frame): ShownSeries {
+  if (!isReduced(series)) return series;
+  const y = endsOf(series, "y") ?? [0, 1];
+  return { ...series, lines: series.lines.map((line) => reducedLine(series.shape === "scatter", line, frame, y)) };
+}
+
+function reducedLine(isScatter: boolean, line: ShownLine, frame: Frame, y: [number, number]): ShownLine {
+  const { points, band, ...rest } = line;
+  if (points.length <= POINTS_MAX) return line;
+  const columns = columnsOf(points);
+  const { chosen, weights } = isScatter || !columns.isSorted ? cells(columns, frame, y) : columnsOfPixels(columns, frame);
+  const ends = band?.length === points.length ? { band: chosen.map((at) => band[at] as [number, number, number]) } : {};
+  return { ...rest, indices: chosen, points: chosen.map((at) => points[at] as [number, number]), ...ends, ...(weights ? { weights } : {}) };
+}
+
+/** The window, and a quarter of it on both sides for a picture that moves. */
+function spanOf({ ends }: Columns, { window }: Frame): [number, number] {
+  if (!window) return ends.x;
+  const beside = (window[1] - window[0]) / 4;
+  return [Math.max(window[0] - beside, ends.x[0]), Math.min(window[1] + beside, ends.x[1])];
+}
+
+function columnsOfPixels(columns: Columns, frame: Frame): { chosen: number[]; weights: null } {
+  const { x, y, extremes } = columns;
+  const [from, to] = spanOf(columns, frame);
+  const [first, end] = [firstAt(x, from), firstAt(x, to, true)];
+  const place = placeIn([from, to], Math.max(Math.round(frame.width * (frame.window ? 1.5 : 1)), 100), frame.logarithmic.x);
+  // The ends and the extremes of the line keep the scales of the axes.
+  const chosen = [...new Set([0, ...extremes, x.length - 1])].filter((at) => at < first || at >= end);
+  let at = first;
+  while (at < end) {
+    const column = place(x[at] as number);
+    const start = at;
+    let [low, high] = [at, at];
+    while (at < end && place(x[at] as number) === column) {
+      if ((y[at] as number) < (y[low] as number)) low = at;
+      if ((y[at] as number) > (y[high] as number)) high = at;
+      at += 1;
+    }
+    chosen.push(...new Set([start, low, high, at - 1]));
+  }
+  return { chosen: chosen.sort((one, other) => one - other), weights: null };
+}
+
+/** The first index whose value is at least `value`, or above it. */
+function firstAt(values: Float64Array, value: number, above = false): number {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const here = values[middle] as number;
+    if (here < value || (above && here === value)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Which of `count` equal steps between two ends a value is in. */
+function placeIn([from, to]: [number, number], count: number, logarithmic: boolean): (value: number) => number {
+  const isLog = logarithmic && from > 0;
+  const [low, high] = isLog ? [Math.log(from), Math.log(to)] : [from, to];
+  const scale = high > low ? count / (high - low) : 0;
+  return (value) => Math.min(Math.max(Math.floor(((isLog ? Math.log(value) : value) - low) * scale), 0), count - 1);
+}
+
+function cells(columns: Columns, frame: Frame, ends: [number, number]): { chosen: number[]; weights: number[] } {
+  const { x, y, extremes } = columns;
+  const [from, to] = spanOf(columns, frame);
+  const across = Math.max(Math.round((frame.width * (frame.window ? 1.5 : 1)) / CELL), 30);
+  const up = Math.max(Math.round(frame.height / CELL), 20);
+  const [column, row] = [placeIn([from, to], across, frame.logarithmic.x), placeIn(ends, up, frame.logarithmic.y)];
+  const counts = new Uint32Array(across * up);
+  const points = new Uint32Array(across * up);
+  for (let at = 0; at < x.length; at++) {
+    const place = x[at] as number;
+    if (place < from || place > to) continue;
+    const cell = column(place) * up + row(y[at] as number);
+    if (counts[cell] === 0) points[cell] = at;
+    counts[cell] = (counts[cell] as number) + 1;
+  }
+  const [chosen, weights]: [number[], number[]] = [[], []];
+  counts.forEach((count, cell) => {
+    if (count === 0) return;
+    chosen.push(points[cell] as number);
+    weights.push(count);
+  });
+  for (const at of new Set(extremes)) {
+    if (chosen.includes(at)) continue;
+    chosen.push(at);
+    weights.push(1);
+  }
+  return { chosen, weights };
+}

@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+
+import { altOf, seriesTable } from "../src/alt";
+import type { Document } from "../src/Document";
+import { DARK, LIGHT } from "../src/picture";
+import { picturesOf, split } from "../src/pictures";
+import { seriesOf } from "../src/proof";
+import { insideOf } from "../src/xray";
+import { labeled, published } from "./documents";
+
+function example(name: string): Document {
+  const found = published().find(({ label }) => label === name);
+  if (!found) throw new Error(`no example ${name}`);
+  return found.document;
+}
+
+const leads = (document: Document) => {
+  const members = [{ label: "one", document }];
+  return split(members, picturesOf(members)).lead.map(({ key }) => key);
+};
+
+test("the first picture is the one that proves the answer", () => {
+  expect(leads(example("check-slow"))).toEqual(["metric_bars"]);
+  expect(leads(example("recondition-restored"))).toEqual(["before_and_after"]);
+  expect(leads(example("age-used"))).toEqual(["used_vs_new"]);
+  expect(leads(example("endure-knees"))).toEqual(["file"]);
+  expect(leads(example("sweep-new")).every((key) => key.startsWith("heat_"))).toBe(true);
+});
+
+test("each metric is a share of new, with its interval and its rated speed", () => {
+  const { metric_bars: bars } = seriesOf(example("check-slow"));
+  const [now, rated] = bars!.lines;
+  const at = bars!.categories!.indexOf("sustained write");
+  expect(now!.points[at]![1]).toBeCloseTo(0.171, 3);
+  expect(now!.labels![at]).toBe("11.4 MB/s · 17% of 66.5 MB/s");
+  expect(now!.tones![at]).toBe("fall");
+  expect(now!.tones![bars!.categories!.indexOf("sequential read")]).toBe("plain");
+  expect(rated!.isMark).toBe(true);
+  expect(rated!.points).toHaveLength(3);
+  const document = example("check-slow");
+  for (const row of document.tables["metrics"]!) row["reference_per_s"] = null;
+  expect(seriesOf(document)["metric_bars"]).toBeUndefined();
+});
+
+test("a wide interval around no change is not called a fall", () => {
+  const document = example("check-slow");
+  const row = document.tables["metrics"]!.find(({ metric }) => metric === "sustained_write")!;
+  row["high_per_s"] = Number(row["reference_per_s"]) * 1.5;
+  const { metric_bars: bars } = seriesOf(document);
+  expect(bars!.lines[0]!.tones![bars!.categories!.indexOf("sustained write")]).toBe("unclear");
+});
+
+test("a used drive has its change at every bar", () => {
+  const { used_vs_new: bars } = seriesOf(example("age-used"));
+  const [fresh, used] = bars!.lines;
+  const at = bars!.categories!.indexOf("sequential writes");
+  expect([fresh!.labels![at], used!.labels![at], used!.tones![at]]).toEqual(["69.0 MB/s", "52.5 MB/s · 24% slower", "fall"]);
+  expect(used!.tones![bars!.categories!.indexOf("random writes")]).toBe("unclear");
+});
+
+test("a step of recondition has its gain where it is clear", () => {
+  const { before_and_after: bars } = seriesOf(example("recondition-restored"));
+  const [before, after] = bars!.lines;
+  const at = bars!.categories!.indexOf("sustained write");
+  expect([before!.labels![at], after!.labels![at]]).toEqual(["20.4 MB/s", "67.1 MB/s · 3.30×"]);
+  expect(after!.labels![bars!.categories!.indexOf("sequential write")]).not.toContain("×");
+});
+
+test("a curve has the levels between its knees and the intervals around them", () => {
+  const { file } = seriesOf(example("endure-knees"));
+  const levels = file!.lines[0]!.levels!;
+  expect(levels.map(({ value }) => Math.round(value / 1e5) / 10)).toEqual([66.8, 30.6]);
+  expect(levels[0]!.to).toBe(levels[1]!.from);
+  expect(file!.spans).toEqual([[4410318848, 5160435712]]);
+});
+
+test("a cell of a sweep leads to its latencies", () => {
+  const series = seriesOf(example("sweep-new"));
+  const [key, heat] = Object.entries(series).find(([, { shape }]) => shape === "heat")!;
+  const line = heat.lines.at(-1)!;
+  const [x, value] = line.points[0]!;
+  const details = new Map(heat.details!(heat.categories![x]!, line.name));
+  expect([...details.keys()]).toEqual(["speed", "IOPS", "mean latency", "p50", "p99", "max"]);
+  const row = example("sweep-new").tables["matrix"]!.find((row) => row["bytes_per_s"] === value && key.includes(String(row["op"])))!;
+  expect(String(row["depth"])).toBe(line.name);
+  expect(heat.details!("3 KiB", "1")).toEqual([]);
+});
+
+test("every stall of a fill is marked", () => {
+  const { document } = labeled("fill", "fill-used");
+  const stalls = document.tables["stalls"]!;
+  document.series["files"]!.marks = [];
+  expect(seriesOf(document)["files"]!.marks).toHaveLength(stalls.length);
+  expect(seriesOf(document)["files"]!.marks![0]!.label).toMatch(/^stalled .*s$/);
+});
+
+test("the inside of a drive has what was found, and what is unknown", () => {
+  const row = (property: string, state: string, value: number | null, unit: string, word: string | null = null) => ({
+    property, state, word, value, value_low: value, value_high: value, unit, confidence_percent: state === "found" ? 95 : null,
+  });
+  const { document } = labeled("one", "bench-new");
+  document.procedure = "xray";
+  document.overview = { lead: "summary", table: { headings: [], rows: [{ cells: ["mapping", "page-mapped"] }] } };
+  document.tables = {
+    properties: [
+      row("parallelism", "found", 16, "1"),
+      row("mapping", "found", null, "", "page"),
+      row("slc_cache_bytes", "absent", null, "bytes"),
+      row("token_bucket_ios", "undecided", null, "1"),
+    ],
+  };
+  const inside = insideOf(document)!;
+  expect(inside.dies).toBe(16);
+  expect(inside.parts["mapping"]).toMatchObject({ value: "page-mapped", confidence: "95%", isKnown: true });
+  expect(inside.parts["slc_cache_bytes"]).toMatchObject({ value: "none", isAbsent: true });
+  expect(inside.unknown.map(({ name }) => name)).toEqual(["burst credits"]);
+  document.procedure = "bench";
+  expect(insideOf(document)).toBeNull();
+});
+
+test("a chart is told in words with its main numbers", () => {
+  const bars = altOf(seriesOf(example("check-slow"))["metric_bars"]!);
+  expect(bars).toContain("sustained write: now 11.4 MB/s · 17% of 66.5 MB/s, rated 90%.");
+  const line = altOf(seriesOf(example("endure-knees"))["file"]!);
+  expect(line).toMatch(/^write: [\d.–]+ MB\/s, from 69\.7 MB\/s at bytes written 16 MiB to .*\. Marks: write: 66\.8 → 30\.6 MB\/s at /);
+  expect(altOf(Object.values(seriesOf(example("sweep-new")))[0]!)).toMatch(/^Highest: queue depth .*Lowest: queue depth /);
+});
+
+test("a chart is a table of its numbers", () => {
+  const { file } = seriesOf(example("endure-knees"));
+  const table = seriesTable(file!);
+  expect(table.headings.map(({ text }) => text)).toEqual(["bytes written", "write"]);
+  expect(table.rows).toHaveLength(71);
+  expect(table.rows[0]!.map(({ text }) => text)).toEqual(["16 MiB", "69.7 MB/s"]);
+});
+
+/** Contrast of two colors as WCAG defines it. */
+function contrast(one: string, other: string): number {
+  const luminance = (color: string) => {
+    const part = (from: number) => {
+      const share = parseInt(color.slice(from, from + 2), 16) / 255;
+      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+  };
+  const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+test.each([["light", LIGHT], ["dark", DARK]] as const)("lines and bars stand out from the card when it is %s", (_, palette) => {
+  for (const color of [...palette.lines, palette.fall, palette.unclear]) expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(3);
+  for (const color of [palette.ink, palette.faint]) expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(4.5);
+});
