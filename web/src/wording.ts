@@ -26,6 +26,7 @@ export const KINDS: Record<Identity["kind"], string> = {
 
 /** Headings, buttons and short remarks. */
 export const WORDS = {
+  product: "Likenew",
   noDocuments: "This page holds no documents. Make one with",
   noAnswers: "This run gave no answers.",
   answer: "Answer",
@@ -229,4 +230,9 @@ export function insideWords(parts: { name: string; value: string }[]): string {
 
 export function unknownWords(names: string[]): string {
   return `Unknown: ${names.join(", ")}. The evidence says what it takes to find out.`;
+}
+
+/** A name that is the only one on the page: `Overview, used`. */
+export function namedOf(name: string, of: string | null): string {
+  return of === null ? name : `${name}, ${of}`;
 }

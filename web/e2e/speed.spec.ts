@@ -1,0 +1,111 @@
+import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+import { expect, test } from "@playwright/test";
+import type { Page } from "@playwright/test";
+
+import type { Labeled, Series } from "../src/Document";
+import { labeled } from "../test/documents";
+import { pageWith } from "./pages";
+
+const POINTS = 1_000_000;
+/** Milliseconds from opening a page of a million points until its chart is drawn. */
+const PAINT_MAX = 1500;
+/** Frames a second while the chart moves. */
+const FRAMES_MIN = 30;
+
+/** A million latencies: a line over time, or a scatter over addresses that are read in random order. */
+function million(shape: "line" | "scatter"): Labeled[] {
+  const one = labeled("million", "bench-new");
+  const latency = (at: number) => (at % 9973 === 0 ? 4_000_000 + at : 80_000 + ((at * 7919) % 40_000));
+  const points = Array.from({ length: POINTS }, (_, at): [number, number] => [shape === "line" ? at * 100_000 : ((at * 7919) % POINTS) * 65_536, latency(at)]);
+  const x = shape === "line" ? { label: "time", unit: "ns" } : { label: "offset", unit: "bytes" };
+  const series: Series = { title: "Latencies", shape, x, y: { label: "latency", unit: "ns" }, lines: [{ name: "read", points }] };
+  one.document.series = { latencies: series };
+  one.document.overview.series = "latencies";
+  return [one];
+}
+
+/** Milliseconds from the start of the navigation to the frame after the chart has its first pixels. */
+async function drawnAfter(page: Page, url: string): Promise<number> {
+  await page.addInitScript(() => {
+    const look = () => {
+      const canvas = window.document.querySelector("canvas");
+      const pixels = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data;
+      if (pixels?.some((value) => value > 0)) requestAnimationFrame(() => ((window as unknown as { drawnAt: number }).drawnAt = performance.now()));
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await page.goto(url);
+  await page.waitForFunction(() => (window as unknown as { drawnAt?: number }).drawnAt !== undefined, null, { timeout: 20_000 });
+  return page.evaluate(() => (window as unknown as { drawnAt: number }).drawnAt);
+}
+
+/** Milliseconds until the first paint of a page with one word. */
+async function emptyAfter(page: Page, path: string): Promise<number> {
+  writeFileSync(path, "<!doctype html><title>empty</title><p>empty</p>");
+  await page.goto(pathToFileURL(path).href);
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        const observer = new PerformanceObserver((list) => list.getEntriesByName("first-contentful-paint").forEach(({ startTime }) => resolve(startTime)));
+        observer.observe({ type: "paint", buffered: true });
+      }),
+  );
+}
+
+/** Frames a second during `move`. */
+async function framesDuring(page: Page, move: () => Promise<void>): Promise<number> {
+  await page.evaluate(() => {
+    const state = window as unknown as { frames: number[]; counting: boolean };
+    [state.frames, state.counting] = [[], true];
+    const count = (now: number) => {
+      state.frames.push(now);
+      if (state.counting) requestAnimationFrame(count);
+    };
+    requestAnimationFrame(count);
+  });
+  await move();
+  return page.evaluate(() => {
+    const state = window as unknown as { frames: number[]; counting: boolean };
+    state.counting = false;
+    const [first = 0, last = 0] = [state.frames[0], state.frames.at(-1)];
+    return ((state.frames.length - 1) * 1000) / (last - first);
+  });
+}
+
+// A busy machine may miss the limits once.
+test.describe.configure({ retries: 2 });
+
+for (const shape of ["line", "scatter"] as const) {
+  test(`a million points are drawn soon and move smoothly, ${shape}`, async ({ page, context }) => {
+    test.setTimeout(120_000);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const url = pageWith(million(shape), test.info().outputPath("page.html"));
+    const other = await context.newPage();
+    const empty = await emptyAfter(other, test.info().outputPath("empty.html"));
+    await other.close();
+    const drawn = await drawnAfter(page, url);
+    const box = (await page.getByRole("img", { name: "Latencies" }).boundingBox())!;
+    await page.mouse.move(box.x + box.width / 2, box.y + 120);
+    await page.keyboard.down("Control");
+    const zooming = await framesDuring(page, async () => {
+      for (let turn = 0; turn < 40; turn++) await page.mouse.wheel(0, turn < 25 ? -100 : 100);
+    });
+    await page.keyboard.up("Control");
+    await page.mouse.down();
+    const moving = await framesDuring(page, async () => {
+      await page.mouse.move(box.x + box.width - 60, box.y + 120, { steps: 60 });
+      await page.mouse.move(box.x + 120, box.y + 120, { steps: 60 });
+    });
+    await page.mouse.up();
+    await expect(page.getByRole("button", { name: "Show all" })).toBeVisible();
+    console.log(
+      `${shape}: drawn after ${drawn.toFixed(0)} ms, ${(drawn / empty).toFixed(1)} times an empty page (${empty.toFixed(0)} ms); ` +
+        `${zooming.toFixed(0)} frames a second while zooming, ${moving.toFixed(0)} while moving`,
+    );
+    expect(drawn).toBeLessThanOrEqual(PAINT_MAX);
+    expect(Math.min(zooming, moving)).toBeGreaterThanOrEqual(FRAMES_MIN);
+  });
+}
