@@ -34,7 +34,7 @@ function linesAlt(series: ShownSeries): string[] {
     const [low, high] = endsOf({ ...series, lines: [line] }, "y") ?? [0, 0];
     const range = `${unit === "" ? `${label} ` : ""}${rangeOf(spell(low, unit), spell(high, unit))}`;
     const [first, last] = [line.points[0], line.points.at(-1)];
-    if (series.shape === "scatter" || !first || !last) return pointsWords(line.name, line.points.length, range);
+    if (series.shape === "scatter" || !first || !last) return pointsWords(line.name, spell(line.points.length, ""), range);
     const at = ([x, y]: [number, number]) => atWords(spell(y, unit), series.x.label, placeOf(series, x));
     return lineWords(line.name, range, at(first), at(last));
   });

@@ -66,6 +66,8 @@ const STRIP_MIN = 60;
 const CROWD = 500;
 /** A cell that stands for this many points is part of a crowd. */
 const MANY = 8;
+/** Dashes of longer lines would look like noise. */
+const DASHED_MAX = 150;
 const DASHES = ["solid", "dashed", "dotted"];
 /** Pixels around the drawing; the same for all charts with short numbers, so that they align below each other. */
 const LEFT = 78;
@@ -288,7 +290,7 @@ function drawn(series: ShownSeries, { name, points, weights, indices }: ShownLin
     dimensions: ["x", "y", "weight", "index"],
     encode: { x: 0, y: 1 },
     itemStyle: { color, ...(scatter && crowded ? { opacity: weights ? 0.55 : 0.45 } : {}) },
-    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: 1.6, type: dashOf(lines, index) } }),
+    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) } }),
     ...(scatter ? { symbolSize: crowded ? 3 : 5, large: points.length > 2000, largeThreshold: 2000 } : {}),
     ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
     ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),

@@ -23,7 +23,8 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   }
   if (procedure === "sweep") for (const [key, series] of Object.entries(all)) if (series.shape === "heat") all[key] = withLatencies(key, series, document);
   const made = procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
-  return made ? { ...made, ...all } : all;
+  const latencies = procedure === "bench" ? latenciesOf(document) : null;
+  return { ...made, ...all, ...latencies };
 }
 
 function numberOf(row: Row | undefined, key: string): number | null {
@@ -220,4 +221,27 @@ function withPairs(series: ShownSeries): ShownSeries {
   const ofWhat = (name: string) => name.replace(/, (fitted|measured)$/, "");
   const all = [...new Set(series.lines.map(({ name }) => ofWhat(name)))];
   return { ...series, lines: series.lines.map((line) => ({ ...line, member: all.indexOf(ofWhat(line.name)) })) };
+}
+
+/** How the latencies of each test of a benchmark are distributed, as far as its table says. */
+function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
+  const rows = (tables["results"] ?? []).filter((row) => (numberOf(row, "latency_ns_max") ?? 0) > 0);
+  if (rows.length === 0) return null;
+  const lines = ["latency_ns_p50", "latency_ns_p99", "latency_ns_max"].flatMap((key): ShownLine[] => {
+    const points = rows.flatMap((row, at): [number, number][] => {
+      const value = numberOf(row, key);
+      return value === null ? [] : [[at, value]];
+    });
+    return points.length > 0 ? [{ name: LATENCY_NAMES[key] ?? key, points }] : [];
+  });
+  return {
+    latencies: {
+      title: WORDS.latencies,
+      shape: "bars",
+      x: { label: "test", unit: "" },
+      y: { label: "latency", unit: "ns", scale: "log" },
+      categories: rows.map((row) => [textOf(row, "test"), textOf(row, "op")].filter(Boolean).join(" ")),
+      lines,
+    },
+  };
 }

@@ -57,6 +57,7 @@ export const WORDS = {
   marks: "marks",
   metricBars: "Each metric now, as a share of new",
   beforeAndAfter: "Before and after each step, as a share of new",
+  latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
   after: "after",
   more: "More to the right: scroll",
@@ -158,8 +159,8 @@ export function lineWords(name: string, range: string, first: string, last: stri
 }
 
 /** Points of a chart: `access: 999 points, 180–310 µs.` */
-export function pointsWords(name: string, count: number, range: string): string {
-  return `${name}: ${count} ${count === 1 ? "point" : "points"}, ${range}.`;
+export function pointsWords(name: string, count: string, range: string): string {
+  return `${name}: ${count} ${count === "1" ? "point" : "points"}, ${range}.`;
 }
 
 /** The bars of a category: `4K random write: now 5,890 IOPS · 66% of 8,900 IOPS, rated 110%.` */

@@ -21,6 +21,7 @@ function drawn(one: Series, two: Series) {
   return [one, two].map((series, index) => {
     const member = labeled(index === 0 ? "a" : "b", "bench-new");
     member.document.series = { map: series };
+    member.document.tables = {};
     return member;
   });
 }
@@ -31,7 +32,8 @@ test("series share axes where they agree", () => {
   expect(picture?.series.lines.map(({ name }) => name)).toEqual(["new read", "new write", "used read", "used write"]);
   const other = two.document.series["bandwidth"];
   if (other) other.y.unit = "ns";
-  expect(picturesOf([one, two]).map(({ series }) => series.title)).toEqual([
+  const apart = picturesOf([one, two]).filter(({ key }) => key === "bandwidth");
+  expect(apart.map(({ series }) => series.title)).toEqual([
     "Speed of each test · new",
     "Speed of each test · used",
   ]);

@@ -94,6 +94,13 @@ test("every stall of a fill is marked", () => {
   expect(seriesOf(document)["files"]!.marks![0]!.label).toMatch(/^stalled .*s$/);
 });
 
+test("the latencies of a benchmark are drawn as far as its table has them", () => {
+  const { latencies } = seriesOf(example("bench-new"));
+  const [row] = example("bench-new").tables["results"]!;
+  expect(latencies!.lines.map(({ name }) => name)).toEqual(["p50", "p99", "max"]);
+  expect(latencies!.lines.map(({ points }) => points[0]![1])).toEqual([row!["latency_ns_p50"], row!["latency_ns_p99"], row!["latency_ns_max"]]);
+});
+
 test("the inside of a drive has what was found, and what is unknown", () => {
   const row = (property: string, state: string, value: number | null, unit: string, word: string | null = null) => ({
     property, state, word, value, value_low: value, value_high: value, unit, confidence_percent: state === "found" ? 95 : null,
