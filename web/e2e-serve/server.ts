@@ -1,0 +1,54 @@
+/** `likenew serve` with a data home of its own. */
+
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export class Server {
+  private constructor(
+    readonly url: string,
+    /** A folder to measure. */
+    readonly folder: string,
+    private readonly root: string,
+    private readonly child: ChildProcess,
+  ) {}
+
+  static async start(): Promise<Server> {
+    const program = process.env["LIKENEW"];
+    if (!program) throw new Error("set LIKENEW to the likenew program that is to be tested");
+    const root = mkdtempSync(join(tmpdir(), "likenew-page-"));
+    const folder = join(root, "folder");
+    mkdirSync(folder);
+    const env = { ...process.env, XDG_DATA_HOME: join(root, "data"), LIKENEW_LOCK_DIR: join(root, "locks") };
+    const child = spawn(program, ["serve", "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const url = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      child.stdout.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+        const found = /Open (\S+)/.exec(text)?.[1];
+        if (found) resolve(found);
+      });
+      child.on("exit", (code) => reject(new Error(`likenew serve ended with code ${code}: ${text}`)));
+    });
+    return new Server(url, folder, root, child);
+  }
+
+  /** Starts a run, as the page does, and waits for its end. */
+  async measure(command: string, target: string): Promise<void> {
+    const { origin, hash } = new URL(this.url);
+    const headers = { authorization: `Bearer ${hash.slice(1)}`, "content-type": "application/json" };
+    const started = await fetch(`${origin}/api/jobs`, { method: "POST", headers, body: JSON.stringify({ command, target }) });
+    const { id } = (await started.json()) as { id: number };
+    // The events end with the run.
+    await (await fetch(`${origin}/api/jobs/${id}/events`, { headers })).text();
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.child.on("exit", resolve));
+    this.child.kill("SIGINT");
+    await ended;
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
