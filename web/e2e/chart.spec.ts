@@ -124,6 +124,13 @@ test("the wheel with a key zooms, and a drag across the strip chooses a part", a
   await page.mouse.move(box.x + box.width / 2, box.y + box.height - 18, { steps: 5 });
   await page.mouse.up();
   await expect(card.getByRole("button", { name: "Show all" })).toBeVisible();
+  await card.getByRole("button", { name: "Show all" }).click();
+  await expect(card.getByRole("button", { name: "Show all" })).toHaveCount(0);
+  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height - 16);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height - 16, { steps: 8 });
+  await page.mouse.up();
+  await expect(card.getByRole("button", { name: "Show all" })).toBeVisible();
 });
 
 test("a cell of a heat map opens its latencies by pointer and by keyboard", async ({ page }) => {

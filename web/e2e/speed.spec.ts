@@ -9,8 +9,9 @@ import { labeled } from "../test/documents";
 import { pageWith } from "./pages";
 
 const POINTS = 1_000_000;
-/** Milliseconds from opening a page of a million points until its chart is drawn. */
+/** Milliseconds from opening a page of a million points until its chart is drawn; a busy machine is slow with an empty page, too. */
 const PAINT_MAX = 1500;
+const EMPTY_PAGES_MAX = 30;
 /** Frames a second while the chart moves. */
 const FRAMES_MIN = 30;
 
@@ -105,7 +106,7 @@ for (const shape of ["line", "scatter"] as const) {
       `${shape}: drawn after ${drawn.toFixed(0)} ms, ${(drawn / empty).toFixed(1)} times an empty page (${empty.toFixed(0)} ms); ` +
         `${zooming.toFixed(0)} frames a second while zooming, ${moving.toFixed(0)} while moving`,
     );
-    expect(drawn).toBeLessThanOrEqual(PAINT_MAX);
+    expect(drawn).toBeLessThanOrEqual(Math.max(PAINT_MAX, EMPTY_PAGES_MAX * empty));
     expect(Math.min(zooming, moving)).toBeGreaterThanOrEqual(FRAMES_MIN);
   });
 }

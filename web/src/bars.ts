@@ -25,6 +25,11 @@ function barOf({ lines }: ShownSeries, width: number): number {
   return width < NARROW && isLong ? 2 * LINE : BAR;
 }
 
+/** Room for the key and for the name of a full bar, as far as there are any. */
+function aboveOf({ lines, whole }: ShownSeries): number {
+  return lines.length > 1 || whole ? ABOVE : 10;
+}
+
 /** The lines that are bars; the others mark them. */
 function barred({ lines }: ShownSeries): ShownLine[] {
   return lines.filter(({ isMark }) => !isMark);
@@ -33,7 +38,7 @@ function barred({ lines }: ShownSeries): ShownLine[] {
 /** Height of the chart: what its bars need. */
 export function barsHeight(series: ShownSeries, width: number): number {
   const each = barred(series).length * barOf(series, width);
-  return ABOVE + BELOW + (series.categories ?? []).length * (each + GAP);
+  return aboveOf(series) + BELOW + (series.categories ?? []).length * (each + GAP);
 }
 
 /** The text at a bar, in a narrow picture in two lines. */
@@ -42,19 +47,13 @@ function labelOf({ labels, points }: ShownLine, at: number, unit: string, width:
   return width < NARROW ? text.replaceAll(" · ", "\n") : text;
 }
 
-/** With several documents the color is the document, and the second line of one is lighter than the first. */
+/** The second line of one color is lighter than the first. */
 const LIGHTER = 0.55;
 
 function opacityOf(lines: ShownLine[], index: number): number {
-  const member = lines[index]?.member;
-  const isSecond = member !== undefined && lines.slice(0, index).some((line) => line.member === member);
+  const hue = lines[index]?.hue;
+  const isSecond = hue !== undefined && lines.slice(0, index).some((line) => line.hue === hue);
   return isSecond ? LIGHTER : 1;
-}
-
-/** The place of a line among those that have a color of their own. */
-function colorPlace(lines: ShownLine[], index: number): number {
-  const isReference = ({ tones }: ShownLine) => tones?.every((tone) => tone === "reference") ?? false;
-  return index - lines.slice(0, index).filter(isReference).length;
 }
 
 /** Arguments of a custom shape in ECharts. */
@@ -84,7 +83,7 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
     animation: false,
     color: lines.map((_, index) => plainColor(index)),
     textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
-    grid: { left, right, top: ABOVE, bottom: BELOW },
+    grid: { left, right, top: aboveOf(series), bottom: BELOW },
     legend: { show: lines.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink }, selectedMode: false, data: lines.map(keyOf) },
     tooltip: { ...tooltip(palette), trigger: "axis", axisPointer: { type: "shadow" }, formatter: (hovered: unknown) => tooltipOf(series, hovered) },
     xAxis: {
@@ -163,7 +162,7 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   }
 
   function plainColor(index: number): string {
-    return colorOf(lines, colorPlace(lines, index), look);
+    return colorOf(lines, index, look);
   }
 
   /** A clear fall and an unclear change have their own colors, whatever the line. */

@@ -5,7 +5,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { Axis, Line, Mark, Series } from "./Document";
 import { rowsOf } from "./labels";
 import type { ShownLine, ShownSeries } from "./pictures";
-import { endsOf, POINTS_MAX } from "./reduce";
+import { endsOf, isReduced, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
 import { axisUnit, rangeOf, spell, spellRound } from "./units";
 import { WORDS } from "./wording";
@@ -157,7 +157,7 @@ export function pictureOf(series: ShownSeries, shown: ShownSeries, look: Look, d
       axisPointer: { type: "line" },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
-    dataZoom: isNumeric(series) ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter, palette)] : [])] : [],
+    dataZoom: isNumeric(series) ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter || isReduced(series), palette)] : [])] : [],
     xAxis: xAxis(series, x, palette),
     yAxis: {
       ...axis(series.y, y, palette),
@@ -168,8 +168,8 @@ export function pictureOf(series: ShownSeries, shown: ShownSeries, look: Look, d
   };
 }
 
-/** The strip below a chart: its handles and a drag across it choose what is shown. */
-function strip({ left, right }: Drawing, scatter: boolean, palette: Palette): object {
+/** The strip below a chart, plain where its small curve could hide an outlier: its handles and a drag across it choose what is shown. */
+function strip({ left, right }: Drawing, isPlain: boolean, palette: Palette): object {
   return {
     type: "slider",
     left,
@@ -179,7 +179,7 @@ function strip({ left, right }: Drawing, scatter: boolean, palette: Palette): ob
     throttle: 16,
     filterMode: "none",
     showDetail: false,
-    showDataShadow: !scatter,
+    showDataShadow: !isPlain,
     brushSelect: true,
     borderColor: palette.rule,
     fillerColor: `${palette.faint}30`,
@@ -239,7 +239,9 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   // From all points, so that a window of them keeps its place.
   const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
   const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
-  return { ...shared, min: start / scale.size, max: high / scale.size };
+  // Passes and files are counted: there is none between two.
+  const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
+  return { ...shared, ...steps, min: start / scale.size, max: high / scale.size };
 }
 
 const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
@@ -282,41 +284,46 @@ function drawn(series: ShownSeries, { name, points, weights, indices }: ShownLin
   const scatter = series.shape === "scatter";
   const crowded = weights !== undefined || points.length > CROWD;
   const color = colorOf(lines, index, look);
-  const data = points.map(([at, value], point) => [at / width, value / y.size, weights?.[point] ?? 1, indices?.[point] ?? point]);
+  const data = indices ? packed(points, indices, width, y.size) : points.map(([at, value]) => [at / width, value / y.size]);
   return {
     name,
     type: scatter ? "scatter" : "line",
     data,
-    dimensions: ["x", "y", "weight", "index"],
+    dimensions: indices ? ["x", "y", "index"] : ["x", "y"],
     encode: { x: 0, y: 1 },
     itemStyle: { color, ...(scatter && crowded ? { opacity: weights ? 0.55 : 0.45 } : {}) },
-    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) } }),
+    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) } }),
     ...(scatter ? { symbolSize: crowded ? 3 : 5, large: points.length > 2000, largeThreshold: 2000 } : {}),
     ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
     ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),
   };
 }
 
+/** The points of a reduced line and which ones of their document they are, in the form that is drawn fastest. */
+function packed(points: [number, number][], indices: number[], width: number, height: number): Float64Array {
+  const data = new Float64Array(points.length * 3);
+  points.forEach(([x, y], at) => {
+    data[at * 3] = x / width;
+    data[at * 3 + 1] = y / height;
+    data[at * 3 + 2] = indices[at] ?? at;
+  });
+  return data;
+}
+
 /** Cells that stand for many points of a scatter are darker. */
 function crowdOf({ name, points, weights = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
-  const data = points.filter((_, at) => (weights[at] ?? 0) >= MANY).map(([at, value]) => [at / x.size, value / y.size]);
+  const many = points.filter((_, at) => (weights[at] ?? 0) >= MANY);
+  const data = packed(many, [], x.size, y.size);
   const itemStyle = { color: colorOf(lines, index, look) };
-  return { name, type: "scatter", data, symbolSize: 3, large: true, silent: true, itemStyle, tooltip: { show: false }, z: 3 };
+  return { name, type: "scatter", data, dimensions: ["x", "y", "index"], encode: { x: 0, y: 1 }, symbolSize: 3, large: true, silent: true, itemStyle, tooltip: { show: false }, z: 3 };
 }
 
-/** Reads are blue and writes orange wherever they stand beside each other; with several documents the color is the document. */
 export function colorOf(lines: ShownLine[], index: number, { palette }: Look): string {
-  const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
-  const isClear = meanings.every((meaning) => meaning !== null) && new Set(meanings).size === lines.length;
-  const place = lines[index]?.member ?? (isClear ? meanings[index] : null) ?? index;
-  return palette.lines[place % palette.lines.length] ?? palette.ink;
+  return palette.lines[(lines[index]?.hue ?? index) % palette.lines.length] ?? palette.ink;
 }
 
-/** With several documents the dashes tell the lines of one apart. */
 function dashOf(lines: ShownLine[], index: number): string | undefined {
-  const member = lines[index]?.member;
-  const place = member === undefined ? index : lines.slice(0, index).filter((line) => line.member === member).length;
-  return DASHES[place % DASHES.length];
+  return DASHES[(lines[index]?.dash ?? index) % DASHES.length];
 }
 
 /** The intervals in which knees are, as areas. */
@@ -459,7 +466,7 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
 
 /** The point under the pointer; a reduced line says which one of its document it is. */
 function pointOf({ points }: ShownLine, { dataIndex, value }: Hovered): [number, number] | null {
-  const index = Array.isArray(value) && points.length > POINTS_MAX ? Number(value[3]) : dataIndex;
+  const index = points.length > POINTS_MAX && typeof value === "object" ? Number((value as number[])[2]) : dataIndex;
   return points[index] ?? null;
 }
 

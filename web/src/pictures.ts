@@ -21,6 +21,9 @@ export interface ShownLine extends Line {
   levels?: Level[];
   /** The document that it is of, if several are compared. */
   member?: number;
+  /** The place of its color, and of its dashes. */
+  hue?: number;
+  dash?: number;
   /** How many points stand for each that is drawn. */
   weights?: number[];
   /** Which points of the document are drawn, if not all are. */
@@ -63,6 +66,31 @@ interface Named {
 
 /** All charts, in the order of the documents: in one chart if their axes agree, otherwise separate. */
 export function picturesOf(members: Labeled[]): Picture[] {
+  return gathered(members).map((picture) => ({ ...picture, series: colored(picture.series) }));
+}
+
+/** As many lines of one color as there are dashes to tell them apart. */
+const ALIKE_MAX = 3;
+
+/**
+ * Colors that mean one thing: with several documents, the document; where reads stand beside writes, reads have the
+ * first color and writes the second. Lines of one color differ by their dashes.
+ */
+function colored(series: ShownSeries): ShownSeries {
+  const { lines, shape } = series;
+  const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
+  const count = (meaning: number | null) => meanings.filter((other) => other === meaning).length;
+  const most = shape === "line" ? ALIKE_MAX : 1;
+  const isClear = !meanings.includes(null) && [0, 1].every((meaning) => count(meaning) <= most) && (lines.length === 1 || (count(0) > 0 && count(1) > 0));
+  // Gray references use up no color.
+  const isReference = ({ tones }: ShownLine) => tones?.every((tone) => tone === "reference") ?? false;
+  const placeOf = (index: number) => index - lines.slice(0, index).filter(isReference).length;
+  const hues = lines.map(({ member }, index) => member ?? (isClear ? (meanings[index] ?? index) : placeOf(index)));
+  const dashOf = (index: number) => (isClear || lines[index]?.member !== undefined ? hues.slice(0, index).filter((hue) => hue === hues[index]).length : index);
+  return { ...series, lines: lines.map((line, index) => ({ ...line, hue: hues[index] ?? index, dash: dashOf(index) })) };
+}
+
+function gathered(members: Labeled[]): Picture[] {
   const drawn = members.map(({ label, document }) => ({ label, series: seriesOf(document) }));
   const names = new Set(drawn.flatMap(({ series }) => Object.keys(series)));
   return [...names].flatMap((name) => {

@@ -15,6 +15,14 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   const { procedure } = document;
   if (procedure === "age" && all["used_vs_new"]) all["used_vs_new"] = withChanges(all["used_vs_new"], document);
   if (procedure === "endure") for (const [test, series] of Object.entries(all)) all[test] = withLevels(test, series, document);
+  if (procedure === "apps" && all["scores"]) {
+    const rowOf = (category: string) => (document.tables["applications"] ?? []).find((row) => row["application"] === category);
+    all["scores"] = withIntervals(all["scores"], "score", rowOf);
+  }
+  if (procedure === "bench" && all["bandwidth"]) {
+    const rowOf = (category: string, op: string) => (document.tables["results"] ?? []).find((row) => row["test"] === category && row["op"] === op);
+    all["bandwidth"] = withIntervals(all["bandwidth"], "bytes_per_s", rowOf);
+  }
   if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
   if (procedure === "fill" && all["files"]) all["files"] = withStalls(all["files"], document);
   if (procedure === "surface") {
@@ -235,7 +243,7 @@ function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
     return points.length > 0 ? [{ name: LATENCY_NAMES[key] ?? key, points }] : [];
   });
   return {
-    latencies: {
+    latencies_of_tests: {
       title: WORDS.latencies,
       shape: "bars",
       x: { label: "test", unit: "" },
@@ -244,4 +252,17 @@ function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
       lines,
     },
   };
+}
+
+/** The interval of each bar, from the row of a table that has its number. */
+function withIntervals(series: ShownSeries, key: string, rowOf: (category: string, line: string) => Row | undefined): ShownSeries {
+  const lines = series.lines.map((line): ShownLine => {
+    const band = line.points.flatMap(([x, value]): [number, number, number][] => {
+      const row = rowOf(series.categories?.[x] ?? "", line.name);
+      const [low, high] = [numberOf(row, `${key}_low`), numberOf(row, `${key}_high`)];
+      return low === null || high === null || numberOf(row, key) !== value ? [] : [[x, low, high]];
+    });
+    return band.length > 0 ? { ...line, band } : line;
+  });
+  return { ...series, lines };
 }

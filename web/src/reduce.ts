@@ -7,6 +7,7 @@ import type { ShownLine, ShownSeries } from "./pictures";
 
 /** More points of one line than this are reduced. */
 export const POINTS_MAX = 4000;
+const BESIDE = 0.1;
 /** Pixels of a cell in which a scatter keeps one point. */
 const CELL = 3;
 
@@ -83,10 +84,10 @@ function reducedLine(isScatter: boolean, line: ShownLine, frame: Frame, y: [numb
   return { ...rest, indices: chosen, points: chosen.map((at) => points[at] as [number, number]), ...ends, ...(weights ? { weights } : {}) };
 }
 
-/** The window, and a quarter of it on both sides for a picture that moves. */
+/** The window, and a share of it on both sides for a picture that moves. */
 function spanOf({ ends }: Columns, { window }: Frame): [number, number] {
   if (!window) return ends.x;
-  const beside = (window[1] - window[0]) / 4;
+  const beside = (window[1] - window[0]) * BESIDE;
   return [Math.max(window[0] - beside, ends.x[0]), Math.min(window[1] + beside, ends.x[1])];
 }
 
@@ -94,7 +95,7 @@ function columnsOfPixels(columns: Columns, frame: Frame): { chosen: number[]; we
   const { x, y, extremes } = columns;
   const [from, to] = spanOf(columns, frame);
   const [first, end] = [firstAt(x, from), firstAt(x, to, true)];
-  const place = placeIn([from, to], Math.max(Math.round(frame.width * (frame.window ? 1.5 : 1)), 100), frame.logarithmic.x);
+  const place = placeIn([from, to], Math.max(Math.round(frame.width * (frame.window ? 1 + 2 * BESIDE : 1)), 100), frame.logarithmic.x);
   // The ends and the extremes of the line keep the scales of the axes.
   const chosen = [...new Set([0, ...extremes, x.length - 1])].filter((at) => at < first || at >= end);
   let at = first;
@@ -129,18 +130,72 @@ function placeIn([from, to]: [number, number], count: number, logarithmic: boole
   const isLog = logarithmic && from > 0;
   const [low, high] = isLog ? [Math.log(from), Math.log(to)] : [from, to];
   const scale = high > low ? count / (high - low) : 0;
-  return (value) => Math.min(Math.max(Math.floor(((isLog ? Math.log(value) : value) - low) * scale), 0), count - 1);
+  const last = count - 1;
+  const inside = (place: number) => (place < 0 ? 0 : place > last ? last : Math.floor(place));
+  return isLog ? (value) => inside((Math.log(value) - low) * scale) : (value) => inside((value - low) * scale);
+}
+
+/** The points of a scatter in as many strips of the x axis, so that a window need not look at all of them. */
+const STRIPS = 4096;
+
+interface Strips {
+  /** Where each strip starts in `order`; one more than there are strips. */
+  starts: Uint32Array;
+  order: Uint32Array;
+}
+
+const strips = new WeakMap<Columns, Strips>();
+
+function stripsOf(columns: Columns): Strips {
+  const before = strips.get(columns);
+  if (before) return before;
+  const { x, ends } = columns;
+  const scale = stripScale(columns);
+  const starts = new Uint32Array(STRIPS + 1);
+  for (let at = 0; at < x.length; at++) {
+    const strip = Math.floor(((x[at] as number) - ends.x[0]) * scale) + 1;
+    starts[strip] = (starts[strip] as number) + 1;
+  }
+  for (let strip = 1; strip <= STRIPS; strip++) starts[strip] = (starts[strip] as number) + (starts[strip - 1] as number);
+  const next = starts.slice();
+  const order = new Uint32Array(x.length);
+  for (let at = 0; at < x.length; at++) {
+    const strip = Math.floor(((x[at] as number) - ends.x[0]) * scale);
+    const place = next[strip] as number;
+    order[place] = at;
+    next[strip] = place + 1;
+  }
+  const made = { starts, order };
+  strips.set(columns, made);
+  return made;
+}
+
+/** Strips in a unit of the x axis; the last point belongs to the last strip. */
+function stripScale({ ends }: Columns): number {
+  const wide = ends.x[1] - ends.x[0];
+  return wide > 0 ? (STRIPS * (1 - 1e-12)) / wide : 0;
+}
+
+/** The points between two positions, and at most those of a strip beside them; all without a window. */
+function pointsBetween(columns: Columns, from: number, to: number, isWindow: boolean): { order: Uint32Array | null; start: number; end: number } {
+  if (!isWindow) return { order: null, start: 0, end: columns.x.length };
+  const { starts, order } = stripsOf(columns);
+  const scale = stripScale(columns);
+  const stripOf = (x: number) => Math.min(Math.max(Math.floor((x - columns.ends.x[0]) * scale), 0), STRIPS - 1);
+  return { order, start: starts[stripOf(from)] as number, end: starts[stripOf(to) + 1] as number };
 }
 
 function cells(columns: Columns, frame: Frame, ends: [number, number]): { chosen: number[]; weights: number[] } {
   const { x, y, extremes } = columns;
   const [from, to] = spanOf(columns, frame);
-  const across = Math.max(Math.round((frame.width * (frame.window ? 1.5 : 1)) / CELL), 30);
+  const across = Math.max(Math.round((frame.width * (frame.window ? 1 + 2 * BESIDE : 1)) / CELL), 30);
   const up = Math.max(Math.round(frame.height / CELL), 20);
   const [column, row] = [placeIn([from, to], across, frame.logarithmic.x), placeIn(ends, up, frame.logarithmic.y)];
   const counts = new Uint32Array(across * up);
   const points = new Uint32Array(across * up);
-  for (let at = 0; at < x.length; at++) {
+  const { order, start, end } = pointsBetween(columns, from, to, frame.window !== null);
+  for (let index = start; index < end; index++) {
+    const at = order ? (order[index] as number) : index;
     const place = x[at] as number;
     if (place < from || place > to) continue;
     const cell = column(place) * up + row(y[at] as number);
@@ -148,11 +203,11 @@ function cells(columns: Columns, frame: Frame, ends: [number, number]): { chosen
     counts[cell] = (counts[cell] as number) + 1;
   }
   const [chosen, weights]: [number[], number[]] = [[], []];
-  counts.forEach((count, cell) => {
-    if (count === 0) return;
+  for (let cell = 0; cell < counts.length; cell++) {
+    if (counts[cell] === 0) continue;
     chosen.push(points[cell] as number);
-    weights.push(count);
-  });
+    weights.push(counts[cell] as number);
+  }
   for (const at of new Set(extremes)) {
     if (chosen.includes(at)) continue;
     chosen.push(at);

@@ -39,6 +39,26 @@ test("series share axes where they agree", () => {
   ]);
 });
 
+test("reads and writes have their colors wherever they stand beside each other", () => {
+  const hues = (shape: "line" | "scatter" | "bars", ...names: string[]) => {
+    const [x, y] = [{ label: "pass", unit: "" }, { label: "speed", unit: "bytes/s" }];
+    const member = labeled("one", "bench-new");
+    member.document.series = { one: { title: "One", shape, x, y, lines: names.map((name) => ({ name, points: [[0, 1]] })) } };
+    member.document.tables = {};
+    return picturesOf([member])[0]?.series.lines.map(({ hue, dash }) => [hue, dash]);
+  };
+  expect(hues("bars", "write", "read")).toEqual([[1, 0], [0, 0]]);
+  expect(hues("line", "sequential write", "sequential read", "random write", "random read")).toEqual([[1, 0], [0, 0], [1, 1], [0, 1]]);
+  expect(hues("scatter", "first read", "second read")).toEqual([[0, 0], [1, 1]]);
+  expect(hues("line", "measured", "fitted")).toEqual([[0, 0], [1, 1]]);
+  expect(hues("line", "write")).toEqual([[1, 0]]);
+});
+
+test("with several documents the color is the document", () => {
+  const [picture] = picturesOf([labeled("new", "bench-new"), labeled("used", "bench-used")]);
+  expect(picture?.series.lines.map(({ hue, dash }) => [hue, dash])).toEqual([[0, 0], [0, 1], [1, 0], [1, 1]]);
+});
+
 test("a band moves with its line", () => {
   const pictures = picturesOf([labeled("new", "sweep-new"), labeled("used", "sweep-used")]);
   const speed = pictures.find(({ series }) => series.title.startsWith("How fast does it write at each block size?"));

@@ -95,7 +95,7 @@ test("every stall of a fill is marked", () => {
 });
 
 test("the latencies of a benchmark are drawn as far as its table has them", () => {
-  const { latencies } = seriesOf(example("bench-new"));
+  const { latencies_of_tests: latencies } = seriesOf(example("bench-new"));
   const [row] = example("bench-new").tables["results"]!;
   expect(latencies!.lines.map(({ name }) => name)).toEqual(["p50", "p99", "max"]);
   expect(latencies!.lines.map(({ points }) => points[0]![1])).toEqual([row!["latency_ns_p50"], row!["latency_ns_p99"], row!["latency_ns_max"]]);

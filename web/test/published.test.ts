@@ -12,6 +12,6 @@ test.each(published())("the page shows all of $label", ({ label, document }) => 
   expect(tablesOf([one])).toHaveLength(Object.keys(document.tables).filter((name) => document.tables[name]?.length).length);
   const keys = picturesOf([one]).map(({ key }) => key);
   expect(keys).toEqual(expect.arrayContaining(Object.keys(document.series)));
-  const made = (({ bench: ["latencies"], check: ["metric_bars"], recondition: ["before_and_after"] }) as Record<string, string[]>)[document.procedure] ?? [];
+  const made = (({ bench: ["latencies_of_tests"], check: ["metric_bars"], recondition: ["before_and_after"] }) as Record<string, string[]>)[document.procedure] ?? [];
   expect(keys).toHaveLength(Object.keys(document.series).length + made.length);
 });

@@ -49,6 +49,15 @@ test("a scatter keeps a point of each cell, counts those it stands for, and keep
   expect(line!.points.every((point, at) => points[line!.indices![at]!] === point)).toBe(true);
 });
 
+test("a window of a scatter has every point in it", () => {
+  const points = noise(200_000, []).map(([x, y]): [number, number] => [(x * 7919) % 200_000, y]);
+  const [line] = reduced(seriesOf("scatter", points), { ...FRAME, window: [150_000, 150_040] }).lines;
+  const shown = line!.points.filter(([x]) => x >= 150_000 && x <= 150_040).map(([x]) => x);
+  expect(shown.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 41 }, (_, at) => 150_000 + at));
+  const ends = reduced(seriesOf("scatter", points), { ...FRAME, window: [199_990, 199_999] }).lines[0]!.points.map(([x]) => x);
+  expect(ends).toContain(199_999);
+});
+
 test("the interval of a line stays beside its points", () => {
   const series = seriesOf("line", noise(10_000, [5_000]));
   series.lines[0]!.band = series.lines[0]!.points.map(([x, y]) => [x, y - 1, y + 1]);
