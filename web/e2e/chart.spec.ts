@@ -14,7 +14,10 @@ async function open(page: Page, documents: Labeled[]): Promise<void> {
 const example = (name: string) => published().filter(({ label }) => label === name);
 
 /** The texts of a chart saved as SVG, with their boxes. */
-async function textsOf(page: Page, svg: string): Promise<{ text: string; left: number; right: number; top: number; bottom: number }[]> {
+async function textsOf(
+  page: Page,
+  svg: string,
+): Promise<{ text: string; left: number; right: number; top: number; bottom: number }[]> {
   return page.evaluate((source) => {
     const holder = window.document.createElement("div");
     holder.innerHTML = source;
@@ -22,7 +25,13 @@ async function textsOf(page: Page, svg: string): Promise<{ text: string; left: n
     const start = holder.firstElementChild!.getBoundingClientRect();
     const all = [...holder.querySelectorAll("text")].map((element) => {
       const { left, right, top, bottom } = element.getBoundingClientRect();
-      return { text: element.textContent ?? "", left: left - start.left, right: right - start.left, top: top - start.top, bottom: bottom - start.top };
+      return {
+        text: element.textContent ?? "",
+        left: left - start.left,
+        right: right - start.left,
+        top: top - start.top,
+        bottom: bottom - start.top,
+      };
     });
     holder.remove();
     return all.filter(({ text }) => text.trim() !== "");
@@ -68,9 +77,14 @@ test("knees side by side have their names in rows", async ({ page }) => {
   const [one] = example("endure-knees") as [Labeled];
   const series = one.document.series["file"]!;
   const [start, end] = [series.lines[0]!.points[0]![0], series.lines[0]!.points.at(-1)![0]];
-  series.marks = [0.5, 0.51, 0.52, 0.9].map((share, index) => ({ x: start + share * (end - start), label: `write: knee number ${index + 1}` }));
+  series.marks = [0.5, 0.51, 0.52, 0.9].map((share, index) => ({
+    x: start + share * (end - start),
+    label: `write: knee number ${index + 1}`,
+  }));
   await open(page, [one]);
-  const texts = (await textsOf(page, await savedSvg(page, series.title))).filter(({ text }) => text.includes("knee number"));
+  const texts = (await textsOf(page, await savedSvg(page, series.title))).filter(({ text }) =>
+    text.includes("knee number"),
+  );
   expect(texts).toHaveLength(4);
   expect(new Set(texts.slice(0, 3).map(({ top }) => Math.round(top))).size).toBe(3);
 });
@@ -150,10 +164,23 @@ test("a cell of a heat map opens its latencies by pointer and by keyboard", asyn
 test("an X-ray is drawn with what is unknown in it", async ({ page }) => {
   const one = labeled("one", "bench-new");
   const row = (property: string, state: string, value: number | null, unit: string) => ({
-    property, state, word: null, value, value_low: value, value_high: value, unit, confidence_percent: state === "found" ? 95 : null,
+    property,
+    state,
+    word: null,
+    value,
+    value_low: value,
+    value_high: value,
+    unit,
+    confidence_percent: state === "found" ? 95 : null,
   });
   one.document.procedure = "xray";
-  one.document.tables = { properties: [row("parallelism", "found", 16, "1"), row("write_buffer_bytes", "found", 262144, "bytes"), row("token_bucket_ios", "undecided", null, "1")] };
+  one.document.tables = {
+    properties: [
+      row("parallelism", "found", 16, "1"),
+      row("write_buffer_bytes", "found", 262144, "bytes"),
+      row("token_bucket_ios", "undecided", null, "1"),
+    ],
+  };
   await open(page, [one]);
   const drawing = page.getByRole("img", { name: "Inside the drive" });
   await expect(drawing).toContainText("16 dies work in parallel");
@@ -163,7 +190,11 @@ test("an X-ray is drawn with what is unknown in it", async ({ page }) => {
   expect(await savedSvg(page, "Inside the drive")).toContain("<svg");
   const png = page.waitForEvent("download");
   await page.getByRole("button", { name: "Save Inside the drive as PNG" }).click();
-  expect(readFileSync(await (await png).path()).subarray(1, 4).toString()).toBe("PNG");
+  expect(
+    readFileSync(await (await png).path())
+      .subarray(1, 4)
+      .toString(),
+  ).toBe("PNG");
 });
 
 test("the bundle stays below 900 KiB", () => {

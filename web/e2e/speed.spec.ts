@@ -19,9 +19,18 @@ const FRAMES_MIN = 30;
 function million(shape: "line" | "scatter"): Labeled[] {
   const one = labeled("million", "bench-new");
   const latency = (at: number) => (at % 9973 === 0 ? 4_000_000 + at : 80_000 + ((at * 7919) % 40_000));
-  const points = Array.from({ length: POINTS }, (_, at): [number, number] => [shape === "line" ? at * 100_000 : ((at * 7919) % POINTS) * 65_536, latency(at)]);
+  const points = Array.from({ length: POINTS }, (_, at): [number, number] => [
+    shape === "line" ? at * 100_000 : ((at * 7919) % POINTS) * 65_536,
+    latency(at),
+  ]);
   const x = shape === "line" ? { label: "time", unit: "ns" } : { label: "offset", unit: "bytes" };
-  const series: Series = { title: "Latencies", shape, x, y: { label: "latency", unit: "ns" }, lines: [{ name: "read", points }] };
+  const series: Series = {
+    title: "Latencies",
+    shape,
+    x,
+    y: { label: "latency", unit: "ns" },
+    lines: [{ name: "read", points }],
+  };
   one.document.series = { latencies: series };
   one.document.overview.series = "latencies";
   return [one];
@@ -33,13 +42,16 @@ async function drawnAfter(page: Page, url: string): Promise<number> {
     const look = () => {
       const canvas = window.document.querySelector("canvas");
       const pixels = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data;
-      if (pixels?.some((value) => value > 0)) requestAnimationFrame(() => ((window as unknown as { drawnAt: number }).drawnAt = performance.now()));
+      if (pixels?.some((value) => value > 0))
+        requestAnimationFrame(() => ((window as unknown as { drawnAt: number }).drawnAt = performance.now()));
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
   });
   await page.goto(url);
-  await page.waitForFunction(() => (window as unknown as { drawnAt?: number }).drawnAt !== undefined, null, { timeout: 20_000 });
+  await page.waitForFunction(() => (window as unknown as { drawnAt?: number }).drawnAt !== undefined, null, {
+    timeout: 20_000,
+  });
   return page.evaluate(() => (window as unknown as { drawnAt: number }).drawnAt);
 }
 
@@ -50,7 +62,9 @@ async function emptyAfter(page: Page, path: string): Promise<number> {
   return page.evaluate(
     () =>
       new Promise<number>((resolve) => {
-        const observer = new PerformanceObserver((list) => list.getEntriesByName("first-contentful-paint").forEach(({ startTime }) => resolve(startTime)));
+        const observer = new PerformanceObserver((list) =>
+          list.getEntriesByName("first-contentful-paint").forEach(({ startTime }) => resolve(startTime)),
+        );
         observer.observe({ type: "paint", buffered: true });
       }),
   );

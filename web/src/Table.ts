@@ -102,24 +102,25 @@ export function columnsOf(rows: Row[]): Column[] {
     const isMeaning = [...keys].some((other) => meaningOf(other) === key);
     return isMeaning || (withUnit && key === "unit") || (whole !== key && hasInterval(whole));
   };
-  return [...keys].filter((key) => !hidden(key)).map((key) => {
-    const { text: whole, unit } = heading(key);
-    const isPerS = withUnit && unit === "/s" && PER_S.test(key);
-    const text = isPerS ? heading(key.replace(PER_S, "")).text : whole;
-    const number = isNumeric(key);
-    const interval: [string, string] | null =
-      hasInterval(key) ? [`${key}_low`, `${key}_high`] : null;
-    return {
-      key,
-      heading: interval ? `${text} (low–high)` : text,
-      unit,
-      number,
-      isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
-      interval,
-      meaning: meaningOf(key),
-      rowUnit: isPerS || (withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key)),
-    };
-  });
+  return [...keys]
+    .filter((key) => !hidden(key))
+    .map((key) => {
+      const { text: whole, unit } = heading(key);
+      const isPerS = withUnit && unit === "/s" && PER_S.test(key);
+      const text = isPerS ? heading(key.replace(PER_S, "")).text : whole;
+      const number = isNumeric(key);
+      const interval: [string, string] | null = hasInterval(key) ? [`${key}_low`, `${key}_high`] : null;
+      return {
+        key,
+        heading: interval ? `${text} (low–high)` : text,
+        unit,
+        number,
+        isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
+        interval,
+        meaning: meaningOf(key),
+        rowUnit: isPerS || (withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key)),
+      };
+    });
 }
 
 export function cellOf(column: Column, row: Row): Cell {

@@ -34,7 +34,8 @@ function linesAlt(series: ShownSeries): string[] {
     const [low, high] = endsOf({ ...series, lines: [line] }, "y") ?? [0, 0];
     const range = `${unit === "" ? `${label} ` : ""}${rangeOf(spell(low, unit), spell(high, unit))}`;
     const [first, last] = [line.points[0], line.points.at(-1)];
-    if (series.shape === "scatter" || !first || !last) return pointsWords(line.name, spell(line.points.length, ""), range);
+    if (series.shape === "scatter" || !first || !last)
+      return pointsWords(line.name, spell(line.points.length, ""), range);
     const at = ([x, y]: [number, number]) => atWords(spell(y, unit), series.x.label, placeOf(series, x));
     return lineWords(line.name, range, at(first), at(last));
   });
@@ -58,19 +59,36 @@ function heatAlt(series: ShownSeries): string {
   if (values.length === 0) return "";
   const indexOf = (best: (one: number, other: number) => boolean) =>
     values.reduce((found, value, index) => (best(value, values[found] ?? value) ? index : found), 0);
-  return cellsWords(wordsOf(series, indexOf((one, other) => one > other)), wordsOf(series, indexOf((one, other) => one < other)));
+  return cellsWords(
+    wordsOf(
+      series,
+      indexOf((one, other) => one > other),
+    ),
+    wordsOf(
+      series,
+      indexOf((one, other) => one < other),
+    ),
+  );
 }
 
 /** The numbers of a chart as a table: a row for each position, a column for each line. */
 export function seriesTable(series: ShownSeries): Table {
   if (series.shape === "heat") return heatTable(series);
-  const positions = [...new Set(series.lines.flatMap(({ points }) => points.map(([x]) => x)))].sort((one, other) => one - other);
+  const positions = [...new Set(series.lines.flatMap(({ points }) => points.map(([x]) => x)))].sort(
+    (one, other) => one - other,
+  );
   // Several points may have the same position: a scatter has a row for each of them.
   const isCrowded = series.lines.some(({ points }) => new Set(points.map(([x]) => x)).size < points.length);
-  const headings = [headingOf(series.x.label || "position", "x", !series.categories, 0), ...series.lines.map(({ name }, at) => headingOf(name, name, true, at + 1))];
+  const headings = [
+    headingOf(series.x.label || "position", "x", !series.categories, 0),
+    ...series.lines.map(({ name }, at) => headingOf(name, name, true, at + 1)),
+  ];
   if (isCrowded) {
     const rows = series.lines.flatMap((line, place) =>
-      line.points.map((point) => [positionCell(series, point[0]), ...series.lines.map((_, at) => (at === place ? valueCell(series, line, point) : MISSING))]),
+      line.points.map((point) => [
+        positionCell(series, point[0]),
+        ...series.lines.map((_, at) => (at === place ? valueCell(series, line, point) : MISSING)),
+      ]),
     );
     return { title: series.title, headings, rows };
   }
@@ -95,13 +113,19 @@ function positionCell(series: ShownSeries, x: number): Cell {
 
 function valueCell(series: ShownSeries, line: ShownLine, point: [number, number]): Cell {
   const label = line.labels?.[line.points.indexOf(point)];
-  const text = [label ?? spell(point[1], series.y.unit), ...(line.points.length > 5000 ? [] : intervalOf(series, line, point[0]))].join(" ");
+  const text = [
+    label ?? spell(point[1], series.y.unit),
+    ...(line.points.length > 5000 ? [] : intervalOf(series, line, point[0])),
+  ].join(" ");
   return { text, value: point[1] };
 }
 
 function heatTable(series: ShownSeries): Table {
   const columns = columnsOf(series);
-  const headings = [headingOf(series.rows ?? "", "row", false, 0), ...columns.map(({ name }, at) => headingOf(name, name, true, at + 1))];
+  const headings = [
+    headingOf(series.rows ?? "", "row", false, 0),
+    ...columns.map(({ name }, at) => headingOf(name, name, true, at + 1)),
+  ];
   const rows = series.lines.map(({ name, points }) => [
     { text: name, value: name },
     ...columns.map(({ place }) => {

@@ -2,7 +2,7 @@
 
 import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
 import { rangeOf, spell, withRange } from "./units";
-import { LOSSES, WORDS } from "./wording";
+import { aboutWords, estimateLine, intervalLine, LOSSES, WORDS, writtenWords } from "./wording";
 
 /** The overall standing: a problem if there is one, otherwise that of the first answer. */
 export function standingOf(answers: Answer[]): Standing {
@@ -49,8 +49,8 @@ export function intervalWords({ answer, estimate, evidence }: Answer): string | 
   const numbers = interval.replace(/[^\d]+$/, "");
   const isSaid = [answer, ...evidence].some((text) => text.includes(numbers));
   if (unit === "" || unit === "1" || spell(low, unit) === spell(high, unit) || isSaid) return null;
-  if (answer.includes(spell(value, unit))) return `Interval: ${interval}`;
-  return ["%", "share", "×"].includes(unit) ? null : `Estimate: ${estimateWords(estimate)}`;
+  if (answer.includes(spell(value, unit))) return intervalLine(interval);
+  return ["%", "share", "×"].includes(unit) ? null : estimateLine(estimateWords(estimate));
 }
 
 export interface ActionGroup {
@@ -81,8 +81,8 @@ export function actionParts({ why, command, loses, time_s: time, bytes_written: 
   return [
     why,
     ...(command !== undefined || loses !== "nothing" ? [LOSSES[loses]] : []),
-    ...(time === undefined ? [] : [`about ${duration(time)}`]),
-    ...(bytes === undefined ? [] : [`${spell(bytes, "bytes")} written`]),
+    ...(time === undefined ? [] : [aboutWords(duration(time))]),
+    ...(bytes === undefined ? [] : [writtenWords(spell(bytes, "bytes"))]),
   ];
 }
 

@@ -71,11 +71,18 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   const { categories = [], lines, y, whole } = series;
   const bars = barred(series);
   const scale = scaleOf(series, 1, look.logarithmic);
-  const longest = (texts: string[]) => Math.max(0, ...texts.flatMap((text) => text.split("\n").map((part) => part.length))) * CHARACTER;
+  const longest = (texts: string[]) =>
+    Math.max(0, ...texts.flatMap((text) => text.split("\n").map((part) => part.length))) * CHARACTER;
   const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
   const left = Math.min(longest(categories) + 24, width * (width < NARROW ? 0.3 : 0.32));
   const right = Math.min(longest(texts) + 16, width * (width < NARROW ? 0.42 : 0.4));
-  const longestBar = Math.max(whole?.value ?? 0, ...lines.flatMap(({ points, band = [] }) => [...points.map(([, value]) => value), ...band.map(([, , high]) => high)]));
+  const longestBar = Math.max(
+    whole?.value ?? 0,
+    ...lines.flatMap(({ points, band = [] }) => [
+      ...points.map(([, value]) => value),
+      ...band.map(([, , high]) => high),
+    ]),
+  );
   // One bar of forty times as much would make all others too short to see.
   const most = whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar;
   const value = axis({ ...y, label: "" }, scale, palette);
@@ -84,8 +91,21 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
     color: lines.map((_, index) => plainColor(index)),
     textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
     grid: { left, right, top: aboveOf(series), bottom: BELOW },
-    legend: { show: lines.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink }, selectedMode: false, data: lines.map(keyOf) },
-    tooltip: { ...tooltip(palette), trigger: "axis", axisPointer: { type: "shadow" }, formatter: (hovered: unknown) => tooltipOf(series, hovered) },
+    legend: {
+      show: lines.length > 1,
+      top: 0,
+      left: 0,
+      type: "scroll",
+      textStyle: { color: palette.ink },
+      selectedMode: false,
+      data: lines.map(keyOf),
+    },
+    tooltip: {
+      ...tooltip(palette),
+      trigger: "axis",
+      axisPointer: { type: "shadow" },
+      formatter: (hovered: unknown) => tooltipOf(series, hovered),
+    },
     xAxis: {
       ...value,
       name: y.label,
@@ -109,12 +129,27 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
       data: line.points.map(([at, value]) => [value / scale.size, at]),
       encode: { x: 0, y: 1 },
       z: line.isMark ? 4 : 2,
-      renderItem: (place: Place, api: Api) => (line.isMark ? markOf(line, place, api) : drawBar(line, bars.indexOf(line), index, place, api)),
-      ...(index === 0 && whole ? { markLine: marked([{ x: whole.value / scale.size, label: whole.label, row: 0, align: "center" }], palette, "start") } : {}),
+      renderItem: (place: Place, api: Api) =>
+        line.isMark ? markOf(line, place, api) : drawBar(line, bars.indexOf(line), index, place, api),
+      ...(index === 0 && whole
+        ? {
+            markLine: marked(
+              [{ x: whole.value / scale.size, label: whole.label, row: 0, align: "center" }],
+              palette,
+              "start",
+            ),
+          }
+        : {}),
     })),
   };
 
-  function drawBar(line: ShownLine, place: number, index: number, { dataIndex, coordSys }: Place, api: Api): object | null {
+  function drawBar(
+    line: ShownLine,
+    place: number,
+    index: number,
+    { dataIndex, coordSys }: Place,
+    api: Api,
+  ): object | null {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
     const [, middle] = api.coord([value / scale.size, at]);
     const thick = Math.min(barOf(series, width), (api.size([0, 1])[1] * 0.9) / bars.length);
@@ -132,11 +167,19 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
       children: [
         {
           type: "rect",
-          shape: { x: Math.min(start, end), y: top + (thick - solid) / 2, width: Math.max(Math.abs(end - start), 1), height: solid, r: 2 },
+          shape: {
+            x: Math.min(start, end),
+            y: top + (thick - solid) / 2,
+            width: Math.max(Math.abs(end - start), 1),
+            height: solid,
+            r: 2,
+          },
           style: { fill: toneColor(tone, index), opacity: opacityOf(lines, index) },
         },
         ...whisker,
-        ...(scale.base === null && value > most * 1.02 ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)] : []),
+        ...(scale.base === null && value > most * 1.02
+          ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)]
+          : []),
         {
           type: "text",
           style: {
@@ -158,7 +201,11 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   function keyOf({ name, isMark, tones }: ShownLine, index: number): object {
     const isReference = tones?.every((tone) => tone === "reference") ?? false;
     const color = isMark ? palette.ink : isReference ? palette.faint : plainColor(index);
-    return { name, icon: isMark ? "diamond" : "rect", itemStyle: { color, opacity: isMark ? 1 : opacityOf(lines, index) } };
+    return {
+      name,
+      icon: isMark ? "diamond" : "rect",
+      itemStyle: { color, opacity: isMark ? 1 : opacityOf(lines, index) },
+    };
   }
 
   function plainColor(index: number): string {
@@ -174,7 +221,12 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   function markOf(line: ShownLine, { dataIndex }: Place, api: Api): object {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
     const [x, middle] = api.coord([value / scale.size, at]);
-    const points = [[x, middle - 9], [x + 5, middle], [x, middle + 9], [x - 5, middle]];
+    const points = [
+      [x, middle - 9],
+      [x + 5, middle],
+      [x, middle + 9],
+      [x - 5, middle],
+    ];
     return { type: "polygon", shape: { points }, style: { fill: palette.ink, stroke: palette.card, lineWidth: 1.5 } };
   }
 }
@@ -182,7 +234,17 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
 /** The end of a bar that is longer than the picture. */
 function arrowAt(x: number, top: number, thick: number, { card }: Palette): object {
   const middle = top + thick / 2 - 0.5;
-  return { type: "polyline", shape: { points: [[x - 9, middle - 5], [x - 4, middle], [x - 9, middle + 5]] }, style: { stroke: card, lineWidth: 2, fill: "none" } };
+  return {
+    type: "polyline",
+    shape: {
+      points: [
+        [x - 9, middle - 5],
+        [x - 4, middle],
+        [x - 9, middle + 5],
+      ],
+    },
+    style: { stroke: card, lineWidth: 2, fill: "none" },
+  };
 }
 
 /** The interval of a bar: a line with an end on both sides. */

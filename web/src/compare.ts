@@ -55,7 +55,12 @@ function join(title: string, tables: Named[]): Table | null {
   if (!identity) return null;
   const keyOf = (row: Row) => JSON.stringify(identity.map(({ key }) => row[key] ?? null));
   const places = tables.map(({ rows }) => new Map(rows.map((row) => [keyOf(row), row])));
-  const order = new Map(tables.flatMap(({ rows }) => rows).toReversed().map((row) => [keyOf(row), row]));
+  const order = new Map(
+    tables
+      .flatMap(({ rows }) => rows)
+      .toReversed()
+      .map((row) => [keyOf(row), row]),
+  );
   const keys = [...new Set(tables.flatMap(({ rows }) => rows.map(keyOf)))];
   const common = keys.filter((key) => places.every((rows) => rows.has(key))).length;
   if (common * 2 < Math.min(...tables.map(({ rows }) => rows.length))) return null;
@@ -116,7 +121,12 @@ const QUOTIENT_MAX = 20;
 export function quotientOf(label: string, place: number, first: string): string {
   const named = `${label} ÷ ${first}`;
   if (named.length <= QUOTIENT_MAX) return named;
-  const ending = new Map([["two", "nd"], ["few", "rd"], ["one", "st"]]).get(ORDINALS.select(place)) ?? "th";
+  const ending =
+    new Map([
+      ["two", "nd"],
+      ["few", "rd"],
+      ["one", "st"],
+    ]).get(ORDINALS.select(place)) ?? "th";
   return `${place}${ending} ÷ 1st`;
 }
 
@@ -160,7 +170,9 @@ export function comparison(members: Labeled[]): string[] {
 function speedsOf({ tables, answers }: Labeled["document"]): { name: string; value: number }[] {
   const results = [...(tables["results"] ?? []), ...(tables["metrics"] ?? [])].flatMap((row) => {
     const value = row["bytes_per_s"] ?? row["measured_per_s"];
-    const name = [row["test"], row["op"], row["metric"]].filter((part) => typeof part === "string").map((part) => NAMES[part] ?? part.replaceAll("_", " "));
+    const name = [row["test"], row["op"], row["metric"]]
+      .filter((part) => typeof part === "string")
+      .map((part) => NAMES[part] ?? part.replaceAll("_", " "));
     return isNumber(value) && value > 0 ? [{ name: name.join(" "), value }] : [];
   });
   if (results.length > 0) return results;

@@ -2,7 +2,7 @@
 
 import type { Accounting, Calibration, Document, Identity, Plan, Value } from "./Document";
 import { spell } from "./units";
-import { KINDS, WORDS } from "./wording";
+import { blocksWords, FACTS, KINDS, overheadWords, runWords, WORDS } from "./wording";
 
 export interface Fact {
   name: string;
@@ -12,10 +12,13 @@ export interface Fact {
 /** What the drive is, and what it went through. */
 export function driveFacts({ target }: Document): Fact[] {
   return [
-    { name: "Target", value: target.name },
-    ...(target.model ? [{ name: "Model", value: target.model }] : []),
-    { name: "Kind", value: KINDS[target.kind] },
-    { name: "Capacity", value: `${spell(target.capacity_bytes, "bytes")} in blocks of ${spell(target.block_bytes, "bytes")}` },
+    { name: FACTS.target, value: target.name },
+    ...(target.model ? [{ name: FACTS.model, value: target.model }] : []),
+    { name: FACTS.kind, value: KINDS[target.kind] },
+    {
+      name: FACTS.capacity,
+      value: blocksWords(spell(target.capacity_bytes, "bytes"), spell(target.block_bytes, "bytes")),
+    },
     ...target.facts.map(([name, value]) => ({ name: capitalised(name), value })),
     ...accounting(target),
   ];
@@ -24,30 +27,35 @@ export function driveFacts({ target }: Document): Fact[] {
 /** What was done, with which settings, and how exactly the instrument measures. */
 export function methodFacts(document: Document): Fact[] {
   const { target, plan, instrument } = document;
-  const time = instrument.clock === "virtual" ? " of simulated time" : "";
   return [
-    { name: "Run", value: `${spell(document.bytes_written, "bytes")} written in ${spell(document.elapsed_ns, "ns")}${time}` },
-    { name: "Procedure", value: document.procedure },
-    { name: "Seed", value: seedWords(plan.seed) },
+    {
+      name: FACTS.run,
+      value: runWords(spell(document.bytes_written, "bytes"), spell(document.elapsed_ns, "ns"), instrument.clock === "virtual"),
+    },
+    { name: FACTS.procedure, value: document.procedure },
+    { name: FACTS.seed, value: seedWords(plan.seed) },
     ...Object.entries(plan.options).flatMap(([name, value]) => setting(name, value)),
-    { name: "Engine", value: target.engine },
+    { name: FACTS.engine, value: target.engine },
     ...calibration(document),
   ];
 }
 
 function accounting({ accounting: counters }: Identity): Fact[] {
   if (!counters) return [];
-  const host = { name: "Written by the host in this run", value: spell(counters.host_bytes_written, "bytes") };
+  const host = { name: FACTS.host, value: spell(counters.host_bytes_written, "bytes") };
   // Only flash has blocks to erase.
   if (!counters.wear) {
-    return [host, { name: "Written to the medium in this run", value: spell(counters.flash_bytes_programmed, "bytes") }];
+    return [
+      host,
+      { name: FACTS.medium, value: spell(counters.flash_bytes_programmed, "bytes") },
+    ];
   }
   return [
     host,
-    { name: "Programmed to flash in this run", value: spell(counters.flash_bytes_programmed, "bytes") },
-    { name: "Write amplification", value: spell(counters.write_amplification, "1") },
-    { name: "Erases", value: spell(counters.erases, "") },
-    { name: "Free blocks", value: spell(counters.free_blocks, "") },
+    { name: FACTS.flash, value: spell(counters.flash_bytes_programmed, "bytes") },
+    { name: FACTS.amplification, value: spell(counters.write_amplification, "1") },
+    { name: FACTS.erases, value: spell(counters.erases, "") },
+    { name: FACTS.free, value: spell(counters.free_blocks, "") },
     ...wear(counters),
   ];
 }
@@ -56,19 +64,22 @@ function wear({ wear: erases }: Accounting): Fact[] {
   if (!erases) return [];
   const [least, mean, most] = [erases.erases_min, erases.erases_mean, erases.erases_max];
   return [
-    { name: "Lifetime erases per block (min, mean, max)", value: [least, mean, most].map((n) => spell(n, "")).join(", ") },
-    { name: "Bad blocks", value: spell(erases.bad_blocks, "") },
+    {
+      name: FACTS.wear,
+      value: [least, mean, most].map((n) => spell(n, "")).join(", "),
+    },
+    { name: FACTS.bad, value: spell(erases.bad_blocks, "") },
   ];
 }
 
 function calibration({ instrument: { calibration: limits } }: Document): Fact[] {
   if (!limits) return [];
   return [
-    { name: "Timer step", value: spell(limits.timer_step_ns, "ns") },
-    { name: "IOPS limit without a drive", value: spell(limits.nop_iops, "1/s") },
-    { name: "CPU time per I/O", value: spell(limits.overhead_ns_per_io, "ns") },
-    { name: "Incompressible data generated", value: spell(limits.random_data_bytes_per_s, "bytes/s") },
-    { name: "Half-compressible data generated", value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
+    { name: FACTS.timer, value: spell(limits.timer_step_ns, "ns") },
+    { name: FACTS.limit, value: spell(limits.nop_iops, "1/s") },
+    { name: FACTS.cpu, value: spell(limits.overhead_ns_per_io, "ns") },
+    { name: FACTS.random, value: spell(limits.random_data_bytes_per_s, "bytes/s") },
+    { name: FACTS.half, value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
     ...addedLatency(limits),
   ];
 }
@@ -76,7 +87,9 @@ function calibration({ instrument: { calibration: limits } }: Document): Fact[] 
 function addedLatency({ added_latency: added }: Calibration): Fact[] {
   if (!added) return [];
   const [call, wake, slow] = [added.call_ns, added.wake_ns_p50, added.wake_ns_p99].map((ns) => spell(ns, "ns"));
-  return [{ name: "Measurement overhead per latency", value: `${call} of system calls, ${wake} (p99 ${slow}) to wake up` }];
+  return [
+    { name: FACTS.overhead, value: overheadWords(call ?? "", wake ?? "", slow ?? "") },
+  ];
 }
 
 /** Browsers round whole numbers beyond 2⁵³; a rounded seed must not be shown as the seed. */
@@ -114,7 +127,11 @@ function tableLines(path: string, table: Record<string, Value>): string[] {
     const name = `${path}.${tomlKey(key)}`;
     if (isTable(value)) return tableLines(name, value);
     if (!isTables(value)) return [];
-    return value.flatMap((one) => ["", `[[${name}]]`, ...tableLines(name, one).filter((line) => line !== "" && line !== `[${name}]`)]);
+    return value.flatMap((one) => [
+      "",
+      `[[${name}]]`,
+      ...tableLines(name, one).filter((line) => line !== "" && line !== `[${name}]`),
+    ]);
   });
   return [...head, ...below];
 }

@@ -147,7 +147,12 @@ export function cellAt(series: Series, index: number): { column: string; row: st
   let before = 0;
   for (const { name, points } of series.lines) {
     const point = points[index - before];
-    if (point) return { column: series.categories?.[point[0]] ?? spell(point[0], series.x.unit), row: name, words: wordsOf(series, index) };
+    if (point)
+      return {
+        column: series.categories?.[point[0]] ?? spell(point[0], series.x.unit),
+        row: name,
+        words: wordsOf(series, index),
+      };
     before += points.length;
   }
   return null;

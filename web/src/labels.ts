@@ -17,7 +17,8 @@ export function rowsOf(texts: { at: number; text: string }[], width: number, row
     const wide = text.length * CHARACTER;
     const align = at < wide / 2 ? "left" : at > width - wide / 2 ? "right" : "center";
     const from = align === "left" ? at : align === "right" ? at - wide : at - wide / 2;
-    const isFree = (row: [number, number][]) => row.every(([start, end]) => from > end + GAP || from + wide < start - GAP);
+    const isFree = (row: [number, number][]) =>
+      row.every(([start, end]) => from > end + GAP || from + wide < start - GAP);
     const fits = at >= 0 && at <= width && wide <= width;
     const row = fits ? taken.findIndex(isFree) : -1;
     taken[row]?.push([from, from + wide]);

@@ -89,7 +89,13 @@ export function canBeLogarithmic(series: Series): boolean {
 }
 
 /** A wheel without a key and a finger still scroll the page. Every frame follows the pointer. */
-const ZOOM = { type: "inside", zoomOnMouseWheel: "ctrl", preventDefaultMouseMove: false, filterMode: "none", throttle: 16 };
+const ZOOM = {
+  type: "inside",
+  zoomOnMouseWheel: "ctrl",
+  preventDefaultMouseMove: false,
+  filterMode: "none",
+  throttle: 16,
+};
 
 /** How one axis is labeled: on a linear one values are drawn in the one unit that suits all of them. */
 interface Scaled {
@@ -140,7 +146,13 @@ export function pictureHeight(series: ShownSeries, look: Look): number {
 }
 
 /** All options of a chart; `shown` has the points of its window. */
-export function pictureOf(series: ShownSeries, shown: ShownSeries, look: Look, drawing: Drawing, frame: Frame): EChartsCoreOption {
+export function pictureOf(
+  series: ShownSeries,
+  shown: ShownSeries,
+  look: Look,
+  drawing: Drawing,
+  frame: Frame,
+): EChartsCoreOption {
   const { palette } = look;
   const { left, right, top, bottom, x, y } = drawing;
   const several = series.lines.length > 1;
@@ -150,14 +162,23 @@ export function pictureOf(series: ShownSeries, shown: ShownSeries, look: Look, d
     color: palette.lines,
     textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
     grid: { left, right, top, bottom },
-    legend: { show: several, top: 0, left: 0, type: "scroll", textStyle: { color: palette.ink }, data: series.lines.map(({ name }) => name) },
+    legend: {
+      show: several,
+      top: 0,
+      left: 0,
+      type: "scroll",
+      textStyle: { color: palette.ink },
+      data: series.lines.map(({ name }) => name),
+    },
     tooltip: {
       ...tooltip(palette),
       trigger: scatter ? "item" : "axis",
       axisPointer: { type: "line" },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
-    dataZoom: isNumeric(series) ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter || isReduced(series), palette)] : [])] : [],
+    dataZoom: isNumeric(series)
+      ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter || isReduced(series), palette)] : [])]
+      : [],
     xAxis: xAxis(series, x, palette),
     yAxis: {
       ...axis(series.y, y, palette),
@@ -187,13 +208,22 @@ function strip({ left, right }: Drawing, isPlain: boolean, palette: Palette): ob
     moveHandleSize: 5,
     moveHandleStyle: { color: palette.faint, opacity: 0.5 },
     emphasis: { moveHandleStyle: { color: palette.faint, opacity: 0.9 } },
-    dataBackground: { lineStyle: { color: palette.faint, opacity: 0.6 }, areaStyle: { color: palette.faint, opacity: 0.12 } },
+    dataBackground: {
+      lineStyle: { color: palette.faint, opacity: 0.6 },
+      areaStyle: { color: palette.faint, opacity: 0.12 },
+    },
     selectedDataBackground: { lineStyle: { color: palette.faint }, areaStyle: { color: palette.faint, opacity: 0.25 } },
   };
 }
 
 /** The layers of a chart for one frame: lines, intervals, levels and marks, always as many and in this order. */
-export function layersOf(series: ShownSeries, shown: ShownSeries, look: Look, drawing: Drawing, frame: Frame): object[] {
+export function layersOf(
+  series: ShownSeries,
+  shown: ShownSeries,
+  look: Look,
+  drawing: Drawing,
+  frame: Frame,
+): object[] {
   const how = { x: drawing.x, y: drawing.y, look, lines: series.lines };
   return [
     ...shown.lines.map((line, index) => drawn(series, line, index, how, marksIn(series, drawing, frame))),
@@ -279,12 +309,20 @@ interface How {
   lines: ShownLine[];
 }
 
-function drawn(series: ShownSeries, { name, points, weights, indices }: ShownLine, index: number, { x, y, look, lines }: How, marks: NamedMark[]): object {
+function drawn(
+  series: ShownSeries,
+  { name, points, weights, indices }: ShownLine,
+  index: number,
+  { x, y, look, lines }: How,
+  marks: NamedMark[],
+): object {
   const width = isNumeric(series) ? x.size : 1;
   const scatter = series.shape === "scatter";
   const crowded = weights !== undefined || points.length > CROWD;
   const color = colorOf(lines, index, look);
-  const data = indices ? packed(points, indices, width, y.size) : points.map(([at, value]) => [at / width, value / y.size]);
+  const data = indices
+    ? packed(points, indices, width, y.size)
+    : points.map(([at, value]) => [at / width, value / y.size]);
   return {
     name,
     type: scatter ? "scatter" : "line",
@@ -292,7 +330,13 @@ function drawn(series: ShownSeries, { name, points, weights, indices }: ShownLin
     dimensions: indices ? ["x", "y", "index"] : ["x", "y"],
     encode: { x: 0, y: 1 },
     itemStyle: { color, ...(scatter && crowded ? { opacity: weights ? 0.55 : 0.45 } : {}) },
-    ...(scatter ? {} : { showSymbol: points.length <= DOTS_MAX, symbolSize: 5, lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) } }),
+    ...(scatter
+      ? {}
+      : {
+          showSymbol: points.length <= DOTS_MAX,
+          symbolSize: 5,
+          lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) },
+        }),
     ...(scatter ? { symbolSize: crowded ? 3 : 5, large: points.length > 2000, largeThreshold: 2000 } : {}),
     ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
     ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),
@@ -315,7 +359,19 @@ function crowdOf({ name, points, weights = [] }: ShownLine, index: number, { x, 
   const many = points.filter((_, at) => (weights[at] ?? 0) >= MANY);
   const data = packed(many, [], x.size, y.size);
   const itemStyle = { color: colorOf(lines, index, look) };
-  return { name, type: "scatter", data, dimensions: ["x", "y", "index"], encode: { x: 0, y: 1 }, symbolSize: 3, large: true, silent: true, itemStyle, tooltip: { show: false }, z: 3 };
+  return {
+    name,
+    type: "scatter",
+    data,
+    dimensions: ["x", "y", "index"],
+    encode: { x: 0, y: 1 },
+    symbolSize: 3,
+    large: true,
+    silent: true,
+    itemStyle,
+    tooltip: { show: false },
+    z: 3,
+  };
 }
 
 export function colorOf(lines: ShownLine[], index: number, { palette }: Look): string {
@@ -341,7 +397,12 @@ interface Api {
 }
 
 /** The interval around a line as one area, with the line's name, so that the legend hides both. */
-function bandOf(series: ShownSeries, { name, band = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
+function bandOf(
+  series: ShownSeries,
+  { name, band = [] }: ShownLine,
+  index: number,
+  { x, y, look, lines }: How,
+): object {
   const width = isNumeric(series) ? x.size : 1;
   const data = band.map(([at, low, high]): [number, number, number] => [at / width, low / y.size, high / y.size]);
   return {
@@ -359,16 +420,35 @@ function bandOf(series: ShownSeries, { name, band = [] }: ShownLine, index: numb
       if (dataIndexInside > 0) return null;
       const above = data.map(([at, , high]) => coord([at, high]));
       const below = data.toReversed().map(([at, low]) => coord([at, low]));
-      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colorOf(lines, index, look), opacity: 0.16 } };
+      return {
+        type: "polygon",
+        shape: { points: [...above, ...below] },
+        style: { fill: colorOf(lines, index, look), opacity: 0.16 },
+      };
     },
   };
 }
 
 /** The levels between knees, as thick lines behind the line itself. */
 function levelsOf({ name, levels = [] }: ShownLine, index: number, { x, y, look, lines }: How): object {
-  const data = levels.flatMap(({ from, to, value }) => [[from / x.size, value / y.size], [to / x.size, value / y.size], [null, null]]);
+  const data = levels.flatMap(({ from, to, value }) => [
+    [from / x.size, value / y.size],
+    [to / x.size, value / y.size],
+    [null, null],
+  ]);
   const lineStyle = { width: 7, opacity: 0.3, color: colorOf(lines, index, look), cap: "round" };
-  return { name, type: "line", data, symbol: "none", silent: true, connectNulls: false, lineStyle, itemStyle: { color: lineStyle.color }, tooltip: { show: false }, z: 1 };
+  return {
+    name,
+    type: "line",
+    data,
+    symbol: "none",
+    silent: true,
+    connectNulls: false,
+    lineStyle,
+    itemStyle: { color: lineStyle.color },
+    tooltip: { show: false },
+    z: 1,
+  };
 }
 
 /** A mark with its name in a row above the drawing; without a row it has no name. */
@@ -387,11 +467,22 @@ function isMarkedByPoints({ marks = [] }: ShownSeries): boolean {
 export function marksIn(series: ShownSeries, { x, alongX }: Drawing, { window, width }: Frame): NamedMark[] {
   if (isMarkedByPoints(series)) return [];
   const size = isNumeric(series) ? x.size : 1;
-  const [from, to] = window ?? (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
-  const place = (at: number) => (alongX ? Math.log(at / from) / Math.log(to / from) : (at - from) / (to - from)) * width;
-  const texts = [...together(series.marks ?? [])].map(([at, labels]) => ({ mark: at, at: place(at), text: labels.join(", ") }));
+  const [from, to] = window ??
+    (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
+  const place = (at: number) =>
+    (alongX ? Math.log(at / from) / Math.log(to / from) : (at - from) / (to - from)) * width;
+  const texts = [...together(series.marks ?? [])].map(([at, labels]) => ({
+    mark: at,
+    at: place(at),
+    text: labels.join(", "),
+  }));
   const rows = rowsOf(texts, width, MARK_ROWS);
-  return texts.map(({ mark, text }, index) => ({ x: mark / size, label: text, row: rows[index]?.row ?? null, align: rows[index]?.align ?? "center" }));
+  return texts.map(({ mark, text }, index) => ({
+    x: mark / size,
+    label: text,
+    row: rows[index]?.row ?? null,
+    align: rows[index]?.align ?? "center",
+  }));
 }
 
 /** Marks as lines; a vertical axis that begins at the top has its start there. */
@@ -420,7 +511,17 @@ function markedPoints(series: ShownSeries, { x, y, look }: How): object {
     return value === undefined ? [] : [{ value: [at / size, value / y.size], name: labels.join(", ") }];
   });
   const itemStyle = { color: look.palette.fall, borderColor: look.palette.card, borderWidth: 1 };
-  return { name: WORDS.marks, type: "scatter", symbol: "triangle", symbolRotate: 180, symbolSize: 9, symbolOffset: [0, -7], data, itemStyle, z: 5 };
+  return {
+    name: WORDS.marks,
+    type: "scatter",
+    symbol: "triangle",
+    symbolRotate: 180,
+    symbolSize: 9,
+    symbolOffset: [0, -7],
+    data,
+    itemStyle,
+    z: 5,
+  };
 }
 
 /** The text at each position: several documents may mark the same one. */
@@ -472,7 +573,9 @@ function pointOf({ points }: ShownLine, { dataIndex, value }: Hovered): [number,
 
 /** The interval of a line at a position, in parentheses. */
 export function intervalOf({ y }: Series, { band = [] }: Line, x: number): string[] {
-  return band.filter(([at]) => at === x).map(([, low, high]) => `(${rangeOf(spell(low, y.unit), spell(high, y.unit))})`);
+  return band
+    .filter(([at]) => at === x)
+    .map(([, low, high]) => `(${rangeOf(spell(low, y.unit), spell(high, y.unit))})`);
 }
 
 /** Text of a document never becomes markup. */

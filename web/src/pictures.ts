@@ -81,13 +81,22 @@ function colored(series: ShownSeries): ShownSeries {
   const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
   const count = (meaning: number | null) => meanings.filter((other) => other === meaning).length;
   const most = shape === "line" ? ALIKE_MAX : 1;
-  const isClear = !meanings.includes(null) && [0, 1].every((meaning) => count(meaning) <= most) && (lines.length === 1 || (count(0) > 0 && count(1) > 0));
+  const isClear =
+    !meanings.includes(null) &&
+    [0, 1].every((meaning) => count(meaning) <= most) &&
+    (lines.length === 1 || (count(0) > 0 && count(1) > 0));
   // Gray references use up no color.
   const isReference = ({ tones }: ShownLine) => tones?.every((tone) => tone === "reference") ?? false;
   const placeOf = (index: number) => index - lines.slice(0, index).filter(isReference).length;
   const hues = lines.map(({ member }, index) => member ?? (isClear ? (meanings[index] ?? index) : placeOf(index)));
-  const dashOf = (index: number) => (isClear || lines[index]?.member !== undefined ? hues.slice(0, index).filter((hue) => hue === hues[index]).length : index);
-  return { ...series, lines: lines.map((line, index) => ({ ...line, hue: hues[index] ?? index, dash: dashOf(index) })) };
+  const dashOf = (index: number) =>
+    isClear || lines[index]?.member !== undefined
+      ? hues.slice(0, index).filter((hue) => hue === hues[index]).length
+      : index;
+  return {
+    ...series,
+    lines: lines.map((line, index) => ({ ...line, hue: hues[index] ?? index, dash: dashOf(index) })),
+  };
 }
 
 function gathered(members: Labeled[]): Picture[] {
@@ -185,10 +194,9 @@ function overlay(all: Named[], first: Named): ShownSeries {
 
 /** Each heat map under its name, all with the same shades, then the ratio of each later one to the first. */
 function heatMaps(key: string, all: Named[], first: Named): Picture[] {
-  const range = all.flatMap(({ series }) => series.lines).reduce<[number, number] | null>(
-    (range, { points }) => points.reduce(widened, range),
-    null,
-  );
+  const range = all
+    .flatMap(({ series }) => series.lines)
+    .reduce<[number, number] | null>((range, { points }) => points.reduce(widened, range), null);
   const maps = all.map((one) => ({ key, series: titled(one, one.label), range }));
   const ratios = all.slice(1).flatMap((other, index) => {
     const series = ratio(first, other, quotientOf(other.label, index + 2, first.label));

@@ -14,13 +14,16 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   const all: Record<string, ShownSeries> = { ...document.series };
   const { procedure } = document;
   if (procedure === "age" && all["used_vs_new"]) all["used_vs_new"] = withChanges(all["used_vs_new"], document);
-  if (procedure === "endure") for (const [test, series] of Object.entries(all)) all[test] = withLevels(test, series, document);
+  if (procedure === "endure")
+    for (const [test, series] of Object.entries(all)) all[test] = withLevels(test, series, document);
   if (procedure === "apps" && all["scores"]) {
-    const rowOf = (category: string) => (document.tables["applications"] ?? []).find((row) => row["application"] === category);
+    const rowOf = (category: string) =>
+      (document.tables["applications"] ?? []).find((row) => row["application"] === category);
     all["scores"] = withIntervals(all["scores"], "score", rowOf);
   }
   if (procedure === "bench" && all["bandwidth"]) {
-    const rowOf = (category: string, op: string) => (document.tables["results"] ?? []).find((row) => row["test"] === category && row["op"] === op);
+    const rowOf = (category: string, op: string) =>
+      (document.tables["results"] ?? []).find((row) => row["test"] === category && row["op"] === op);
     all["bandwidth"] = withIntervals(all["bandwidth"], "bytes_per_s", rowOf);
   }
   if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
@@ -29,8 +32,11 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
     const ends: [number, number] = [0, document.target.capacity_bytes];
     for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], ends, link: "address" };
   }
-  if (procedure === "sweep") for (const [key, series] of Object.entries(all)) if (series.shape === "heat") all[key] = withLatencies(key, series, document);
-  const made = procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
+  if (procedure === "sweep")
+    for (const [key, series] of Object.entries(all))
+      if (series.shape === "heat") all[key] = withLatencies(key, series, document);
+  const made =
+    procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
   const latencies = procedure === "bench" ? latenciesOf(document) : null;
   return { ...made, ...all, ...latencies };
 }
@@ -55,9 +61,16 @@ const SHARE = { label: "share of new", unit: "share" };
 
 /** Each metric now as a share of its reference, with its interval, and the rated speed where it is known. */
 function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
-  const rows = (tables["metrics"] ?? []).filter((row) => (numberOf(row, "reference_per_s") ?? 0) > 0 && numberOf(row, "measured_per_s") !== null);
+  const rows = (tables["metrics"] ?? []).filter(
+    (row) => (numberOf(row, "reference_per_s") ?? 0) > 0 && numberOf(row, "measured_per_s") !== null,
+  );
   if (rows.length === 0) return null;
-  const now: Required<Pick<ShownLine, "points" | "band" | "labels" | "tones">> = { points: [], band: [], labels: [], tones: [] };
+  const now: Required<Pick<ShownLine, "points" | "band" | "labels" | "tones">> = {
+    points: [],
+    band: [],
+    labels: [],
+    tones: [],
+  };
   const rated: [number, number][] = [];
   rows.forEach((row, at) => {
     const reference = numberOf(row, "reference_per_s") ?? 1;
@@ -68,7 +81,10 @@ function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
     now.band.push([at, low, high]);
     now.tones.push(toneOf(low, high));
     now.labels.push(barWords(spell(value * reference, unit), spell(value, "share"), spell(reference, unit)));
-    const promised = numberOf((tables["shares"] ?? []).find(({ metric }) => metric === row["metric"]), "advertised_per_s");
+    const promised = numberOf(
+      (tables["shares"] ?? []).find(({ metric }) => metric === row["metric"]),
+      "advertised_per_s",
+    );
     if (promised !== null) rated.push([at, promised / reference]);
   });
   const categories = rows.map((row) => nameOf(textOf(row, "metric")));
@@ -111,7 +127,9 @@ function beforeAndAfter({ tables }: Document): Record<string, ShownSeries> | nul
       shape: "bars",
       x: { label: "metric", unit: "" },
       y: SHARE,
-      categories: rows.map((row) => (severalSteps ? `${textOf(row, "step")}: ${textOf(row, "metric")}` : textOf(row, "metric"))),
+      categories: rows.map((row) =>
+        severalSteps ? `${textOf(row, "step")}: ${textOf(row, "metric")}` : textOf(row, "metric"),
+      ),
       lines: [lineOf(WORDS.before, "before"), lineOf(WORDS.after, "after")],
       whole: { value: 1, label: WORDS.whenNew },
     },
@@ -120,7 +138,11 @@ function beforeAndAfter({ tables }: Document): Record<string, ShownSeries> | nul
 
 /** The gain of a step, if its interval is on one side of none. */
 function gainOf(value: string, row: Row): string {
-  const [ratio, low, high] = ["ratio", "ratio_low", "ratio_high"].map((key) => numberOf(row, key) ?? 1) as [number, number, number];
+  const [ratio, low, high] = ["ratio", "ratio_low", "ratio_high"].map((key) => numberOf(row, key) ?? 1) as [
+    number,
+    number,
+    number,
+  ];
   return low > 1 || high < 1 ? gainWords(value, spell(ratio, "×")) : value;
 }
 
@@ -142,7 +164,9 @@ function withChanges(series: ShownSeries, { tables, overview }: Document): Shown
         if (phase === "new") return value;
         const before = numberOf(rowOf(at), "new");
         const unit = textOf(rowOf(at), "unit");
-        const cells = overview.table?.rows.find(({ cells }) => cells[2] === value && before !== null && cells[1] === spell(before, unit))?.cells;
+        const cells = overview.table?.rows.find(
+          ({ cells }) => cells[2] === value && before !== null && cells[1] === spell(before, unit),
+        )?.cells;
         return gainWords(value, cells?.[3] ?? "");
       }),
       tones: line.points.map(([at]) => {
@@ -198,13 +222,17 @@ const LATENCIES: [string, string][] = [
 /** The row of the matrix behind each cell of a heat map of a sweep. */
 function withLatencies(key: string, series: ShownSeries, { tables }: Document): ShownSeries {
   const words = key.split("_");
-  const rows = (tables["matrix"] ?? []).filter((row) => ["op", "pattern", "data"].every((name) => {
-    const value = textOf(row, name);
-    const others = new Set((tables["matrix"] ?? []).map((other) => other[name]));
-    return others.size < 2 || words.includes(value);
-  }));
+  const rows = (tables["matrix"] ?? []).filter((row) =>
+    ["op", "pattern", "data"].every((name) => {
+      const value = textOf(row, name);
+      const others = new Set((tables["matrix"] ?? []).map((other) => other[name]));
+      return others.size < 2 || words.includes(value);
+    }),
+  );
   const details = (column: string, depth: string): [string, string][] => {
-    const row = rows.find((row) => spell(numberOf(row, "block_bytes") ?? 0, "bytes") === column && String(row["depth"]) === depth);
+    const row = rows.find(
+      (row) => spell(numberOf(row, "block_bytes") ?? 0, "bytes") === column && String(row["depth"]) === depth,
+    );
     return LATENCIES.flatMap(([name, unit]): [string, string][] => {
       const value = numberOf(row, name);
       return value === null ? [] : [[LATENCY_NAMES[name] ?? name, spell(value, unit)]];
@@ -255,7 +283,11 @@ function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
 }
 
 /** The interval of each bar, from the row of a table that has its number. */
-function withIntervals(series: ShownSeries, key: string, rowOf: (category: string, line: string) => Row | undefined): ShownSeries {
+function withIntervals(
+  series: ShownSeries,
+  key: string,
+  rowOf: (category: string, line: string) => Row | undefined,
+): ShownSeries {
   const lines = series.lines.map((line): ShownLine => {
     const band = line.points.flatMap(([x, value]): [number, number, number][] => {
       const row = rowOf(series.categories?.[x] ?? "", line.name);

@@ -79,9 +79,16 @@ function reducedLine(isScatter: boolean, line: ShownLine, frame: Frame, y: [numb
   const { points, band, ...rest } = line;
   if (points.length <= POINTS_MAX) return line;
   const columns = columnsOf(points);
-  const { chosen, weights } = isScatter || !columns.isSorted ? cells(columns, frame, y) : columnsOfPixels(columns, frame);
+  const { chosen, weights } =
+    isScatter || !columns.isSorted ? cells(columns, frame, y) : columnsOfPixels(columns, frame);
   const ends = band?.length === points.length ? { band: chosen.map((at) => band[at] as [number, number, number]) } : {};
-  return { ...rest, indices: chosen, points: chosen.map((at) => points[at] as [number, number]), ...ends, ...(weights ? { weights } : {}) };
+  return {
+    ...rest,
+    indices: chosen,
+    points: chosen.map((at) => points[at] as [number, number]),
+    ...ends,
+    ...(weights ? { weights } : {}),
+  };
 }
 
 /** The window, and a share of it on both sides for a picture that moves. */
@@ -95,7 +102,11 @@ function columnsOfPixels(columns: Columns, frame: Frame): { chosen: number[]; we
   const { x, y, extremes } = columns;
   const [from, to] = spanOf(columns, frame);
   const [first, end] = [firstAt(x, from), firstAt(x, to, true)];
-  const place = placeIn([from, to], Math.max(Math.round(frame.width * (frame.window ? 1 + 2 * BESIDE : 1)), 100), frame.logarithmic.x);
+  const place = placeIn(
+    [from, to],
+    Math.max(Math.round(frame.width * (frame.window ? 1 + 2 * BESIDE : 1)), 100),
+    frame.logarithmic.x,
+  );
   // The ends and the extremes of the line keep the scales of the axes.
   const chosen = [...new Set([0, ...extremes, x.length - 1])].filter((at) => at < first || at >= end);
   let at = first;
@@ -156,7 +167,8 @@ function stripsOf(columns: Columns): Strips {
     const strip = Math.floor(((x[at] as number) - ends.x[0]) * scale) + 1;
     starts[strip] = (starts[strip] as number) + 1;
   }
-  for (let strip = 1; strip <= STRIPS; strip++) starts[strip] = (starts[strip] as number) + (starts[strip - 1] as number);
+  for (let strip = 1; strip <= STRIPS; strip++)
+    starts[strip] = (starts[strip] as number) + (starts[strip - 1] as number);
   const next = starts.slice();
   const order = new Uint32Array(x.length);
   for (let at = 0; at < x.length; at++) {
@@ -177,7 +189,12 @@ function stripScale({ ends }: Columns): number {
 }
 
 /** The points between two positions, and at most those of a strip beside them; all without a window. */
-function pointsBetween(columns: Columns, from: number, to: number, isWindow: boolean): { order: Uint32Array | null; start: number; end: number } {
+function pointsBetween(
+  columns: Columns,
+  from: number,
+  to: number,
+  isWindow: boolean,
+): { order: Uint32Array | null; start: number; end: number } {
   if (!isWindow) return { order: null, start: 0, end: columns.x.length };
   const { starts, order } = stripsOf(columns);
   const scale = stripScale(columns);

@@ -31,6 +31,9 @@ export async function copyOrSave(text: string, name: string, type = "text/csv"):
 
 /** `Speed of each file` as `speed-of-each-file.png`. */
 export function fileName(title: string, extension: string): string {
-  const words = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  const words = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
   return `${words || "likenew"}.${extension}`;
 }

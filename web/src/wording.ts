@@ -29,7 +29,6 @@ export const WORDS = {
   product: "Likenew",
   noDocuments: "This page holds no documents. Make one with",
   noAnswers: "This run gave no answers.",
-  answer: "Answer",
   answers: "Answers",
   overview: "Overview",
   fix: "Fix it",
@@ -47,10 +46,8 @@ export const WORDS = {
   showAll: "Show all",
   logarithmic: "Log",
   table: "Table",
-  chart: "Chart",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",
-  zoomed: "Drawn now",
   rated: "rated",
   now: "now",
   whenNew: "when new",
@@ -60,7 +57,6 @@ export const WORDS = {
   latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
   after: "after",
-  more: "More to the right: scroll",
   seed: "beyond 2⁵³; the JSON has it exactly",
   planHint: "Save it as plan.toml, then run",
   pickCell: "Click a cell, or press Enter on it, to see its latencies.",
@@ -194,7 +190,11 @@ export const HINTS = {
 export const VERBS = { write: "writes", read: "reads", run: "runs" } as const;
 
 /** `used writes at 0.250× new (SEQ1M Q8T1 write) and reads at 1.00×`: the largest change of each. */
-export function comparedWords(label: string, first: string, clauses: { verb: string; ratio: string; test: string | null }[]): string {
+export function comparedWords(
+  label: string,
+  first: string,
+  clauses: { verb: string; ratio: string; test: string | null }[],
+): string {
   const words = clauses.map(({ verb, ratio, test }, index) => {
     const named = test === null ? "" : ` (${test})`;
     return index === 0 ? `${verb} at ${ratio} ${first}${named}` : `${verb} at ${ratio}${named}`;
@@ -217,8 +217,20 @@ export const DRAWN = {
   controller: "Controller",
   medium: "Medium",
   spare: "Gray: the share of the flash that is spare (over-provisioning), not its place.",
-  dies: ({ value, range, confidence, isKnown }: { value: string; range: string; confidence: string; isKnown: boolean }) =>
-    isKnown ? [`${value} dies work in parallel`, range, likelyWords(confidence)].filter(Boolean).join(" · ") : "Number of dies: unknown",
+  dies: ({
+    value,
+    range,
+    confidence,
+    isKnown,
+  }: {
+    value: string;
+    range: string;
+    confidence: string;
+    isKnown: boolean;
+  }) =>
+    isKnown
+      ? [`${value} dies work in parallel`, range, likelyWords(confidence)].filter(Boolean).join(" · ")
+      : "Number of dies: unknown",
 } as const;
 
 export function likelyWords(confidence: string): string {
@@ -236,4 +248,63 @@ export function unknownWords(names: string[]): string {
 /** A name that is the only one on the page: `Overview, used`. */
 export function namedOf(name: string, of: string | null): string {
   return of === null ? name : `${name}, ${of}`;
+}
+
+/** Names of facts about the drive, the run and the instrument. */
+export const FACTS = {
+  target: "Target",
+  model: "Model",
+  kind: "Kind",
+  capacity: "Capacity",
+  procedure: "Procedure",
+  seed: "Seed",
+  engine: "Engine",
+  run: "Run",
+  host: "Written by the host in this run",
+  medium: "Written to the medium in this run",
+  flash: "Programmed to flash in this run",
+  amplification: "Write amplification",
+  erases: "Erases",
+  free: "Free blocks",
+  wear: "Lifetime erases per block (min, mean, max)",
+  bad: "Bad blocks",
+  timer: "Timer step",
+  limit: "IOPS limit without a drive",
+  cpu: "CPU time per I/O",
+  random: "Incompressible data generated",
+  half: "Half-compressible data generated",
+  overhead: "Measurement overhead per latency",
+} as const;
+
+export function blocksWords(capacity: string, block: string): string {
+  return `${capacity} in blocks of ${block}`;
+}
+
+export function runWords(written: string, time: string, isSimulated: boolean): string {
+  return `${written} written in ${time}${isSimulated ? " of simulated time" : ""}`;
+}
+
+export function overheadWords(call: string, wake: string, slow: string): string {
+  return `${call} of system calls, ${wake} (p99 ${slow}) to wake up`;
+}
+
+export function intervalLine(interval: string): string {
+  return `Interval: ${interval}`;
+}
+
+export function estimateLine(estimate: string): string {
+  return `Estimate: ${estimate}`;
+}
+
+export function aboutWords(time: string): string {
+  return `about ${time}`;
+}
+
+export function writtenWords(bytes: string): string {
+  return `${bytes} written`;
+}
+
+/** The title of the window. */
+export function titleWords(labels: string[]): string {
+  return labels.length > 0 ? `${WORDS.product}: ${labels.join(", ")}` : WORDS.product;
 }

@@ -33,7 +33,9 @@ const BARE = ["1", ""];
 export function insideOf({ procedure, tables, overview }: Document): Inside | null {
   const rows = tables["properties"] ?? [];
   if (procedure !== "xray" || rows.length === 0) return null;
-  const parts = Object.fromEntries(rows.map((row) => [String(row["property"]), partOf(row, overview.table?.rows ?? [])]));
+  const parts = Object.fromEntries(
+    rows.map((row) => [String(row["property"]), partOf(row, overview.table?.rows ?? [])]),
+  );
   return {
     parts,
     dies: found(rows, "parallelism"),
@@ -56,7 +58,12 @@ function partOf(row: Row, told: { cells: string[] }[]): Part {
   // The overview has the value in the words of the document.
   const cell = told.find(({ cells }) => cells[0] === name)?.cells[1];
   const isKnown = state === "found" || state === "absent";
-  const own = typeof word === "string" ? (DRAWN_WORDS[word] ?? word.replaceAll("_", " ")) : isNumber(value) ? spelled(value) : ABSENT;
+  const own =
+    typeof word === "string"
+      ? (DRAWN_WORDS[word] ?? word.replaceAll("_", " "))
+      : isNumber(value)
+        ? spelled(value)
+        : ABSENT;
   const range = isNumber(low) && isNumber(high) ? rangeOf(spelled(low), spelled(high)) : "";
   return {
     name,

@@ -34,7 +34,9 @@ test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
   const table = only(tables, "Rows");
   expect(table.headings.map(({ text, of }) => [text, of])).toEqual(headings);
   // The page has words for identifiers that the terminal prints as they are.
-  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(rows.map((row) => row.map((text) => NAMES[text] ?? text)));
+  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(
+    rows.map((row) => row.map((text) => NAMES[text] ?? text)),
+  );
 });
 
 test("tables stand in the order of the document", () => {
@@ -102,9 +104,7 @@ test("a copy has the numbers and keys of the document", () => {
   expect(csv[0]).toMatch(/^test,op,bytes_per_s,bytes_per_s_low,bytes_per_s_high,iops,/);
   expect(csv[1]).toMatch(/^"a ""b"", c",read,251300000,248787000,253813000,/);
   one.document.tables["results"] = [{ test: "random", unit: "points", new: 3, used: null }];
-  expect(csvOf(only(tablesOf([one]), "Results"))).toBe(
-    "test,new,unit,used\r\nrandom,3,points,\r\n",
-  );
+  expect(csvOf(only(tablesOf([one]), "Results"))).toBe("test,new,unit,used\r\nrandom,3,points,\r\n");
 });
 
 test("so many a second are of what the row says", () => {
@@ -125,7 +125,10 @@ test("identifiers are read as what they mean, and copied as they are", () => {
   const [one] = pair() as [ReturnType<typeof labeled>];
   one.document.tables = {
     indicators: [{ indicator: "new_over_old_data", description: "new vs old data", value: 2 }],
-    causes: [{ cause: "no_trim", kind: "the drive" }, { cause: "scattered_data", kind: "the drive" }],
+    causes: [
+      { cause: "no_trim", kind: "the drive" },
+      { cause: "scattered_data", kind: "the drive" },
+    ],
   };
   const [indicators, causes] = tablesOf([one]) as [Table, Table];
   expect(indicators.headings.map(({ text }) => text)).toEqual(["indicator", "value"]);
@@ -144,7 +147,8 @@ test("one sentence says how much the other drive does of the first", () => {
   expect(comparison(pair())).toEqual(["used writes at 0.250× new and reads at 1.00×"]);
   const [one, two] = pair() as [Labeled, Labeled];
   for (const [index, row] of (two.document.tables["results"] ?? []).entries()) {
-    if (row["op"] === "write") row["bytes_per_s"] = Number(one.document.tables["results"]?.[index]?.["bytes_per_s"]) * (index + 1);
+    if (row["op"] === "write")
+      row["bytes_per_s"] = Number(one.document.tables["results"]?.[index]?.["bytes_per_s"]) * (index + 1);
   }
   expect(comparison([one, two])[0]).toMatch(/^used writes at \d[.\d]*× new \(.* write\) and reads at /);
   expect(comparison([one])).toEqual([]);

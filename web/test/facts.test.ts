@@ -33,7 +33,17 @@ test("a plan is written as TOML, its tables after its values", () => {
     procedure: "check",
     target: 'sim:a"b',
     seed: 7,
-    options: { reference: [{ metric: "read", per_s: 2.5 }, { metric: "write", per_s: 1 }], bytes: "4MiB", raw: true, none: null, depths: [1, 8], check: { from: "x y" } },
+    options: {
+      reference: [
+        { metric: "read", per_s: 2.5 },
+        { metric: "write", per_s: 1 },
+      ],
+      bytes: "4MiB",
+      raw: true,
+      none: null,
+      depths: [1, 8],
+      check: { from: "x y" },
+    },
   };
   expect(planText(document.plan)).toBe(
     [

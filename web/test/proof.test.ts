@@ -54,7 +54,11 @@ test("a used drive has its change at every bar", () => {
   const { used_vs_new: bars } = seriesOf(example("age-used"));
   const [fresh, used] = bars!.lines;
   const at = bars!.categories!.indexOf("sequential writes");
-  expect([fresh!.labels![at], used!.labels![at], used!.tones![at]]).toEqual(["69.0 MB/s", "52.5 MB/s · 24% slower", "fall"]);
+  expect([fresh!.labels![at], used!.labels![at], used!.tones![at]]).toEqual([
+    "69.0 MB/s",
+    "52.5 MB/s · 24% slower",
+    "fall",
+  ]);
   expect(used!.tones![bars!.categories!.indexOf("random writes")]).toBe("unclear");
 });
 
@@ -81,7 +85,9 @@ test("a cell of a sweep leads to its latencies", () => {
   const [x, value] = line.points[0]!;
   const details = new Map(heat.details!(heat.categories![x]!, line.name));
   expect([...details.keys()]).toEqual(["speed", "IOPS", "mean latency", "p50", "p99", "max"]);
-  const row = example("sweep-new").tables["matrix"]!.find((row) => row["bytes_per_s"] === value && key.includes(String(row["op"])))!;
+  const row = example("sweep-new").tables["matrix"]!.find(
+    (row) => row["bytes_per_s"] === value && key.includes(String(row["op"])),
+  )!;
   expect(String(row["depth"])).toBe(line.name);
   expect(heat.details!("3 KiB", "1")).toEqual([]);
 });
@@ -98,12 +104,23 @@ test("the latencies of a benchmark are drawn as far as its table has them", () =
   const { latencies_of_tests: latencies } = seriesOf(example("bench-new"));
   const [row] = example("bench-new").tables["results"]!;
   expect(latencies!.lines.map(({ name }) => name)).toEqual(["p50", "p99", "max"]);
-  expect(latencies!.lines.map(({ points }) => points[0]![1])).toEqual([row!["latency_ns_p50"], row!["latency_ns_p99"], row!["latency_ns_max"]]);
+  expect(latencies!.lines.map(({ points }) => points[0]![1])).toEqual([
+    row!["latency_ns_p50"],
+    row!["latency_ns_p99"],
+    row!["latency_ns_max"],
+  ]);
 });
 
 test("the inside of a drive has what was found, and what is unknown", () => {
   const row = (property: string, state: string, value: number | null, unit: string, word: string | null = null) => ({
-    property, state, word, value, value_low: value, value_high: value, unit, confidence_percent: state === "found" ? 95 : null,
+    property,
+    state,
+    word,
+    value,
+    value_low: value,
+    value_high: value,
+    unit,
+    confidence_percent: state === "found" ? 95 : null,
   });
   const { document } = labeled("one", "bench-new");
   document.procedure = "xray";
@@ -129,8 +146,12 @@ test("a chart is told in words with its main numbers", () => {
   const bars = altOf(seriesOf(example("check-slow"))["metric_bars"]!);
   expect(bars).toContain("sustained write: now 11.4 MB/s · 17% of 66.5 MB/s, rated 90%.");
   const line = altOf(seriesOf(example("endure-knees"))["file"]!);
-  expect(line).toMatch(/^write: [\d.–]+ MB\/s, from 69\.7 MB\/s at bytes written 16 MiB to .*\. Marks: write: 66\.8 → 30\.6 MB\/s at /);
-  expect(altOf(Object.values(seriesOf(example("sweep-new")))[0]!)).toMatch(/^Highest: queue depth .*Lowest: queue depth /);
+  expect(line).toMatch(
+    /^write: [\d.–]+ MB\/s, from 69\.7 MB\/s at bytes written 16 MiB to .*\. Marks: write: 66\.8 → 30\.6 MB\/s at /,
+  );
+  expect(altOf(Object.values(seriesOf(example("sweep-new")))[0]!)).toMatch(
+    /^Highest: queue depth .*Lowest: queue depth /,
+  );
 });
 
 test("a chart is a table of its numbers", () => {
@@ -154,7 +175,12 @@ function contrast(one: string, other: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-test.each([["light", LIGHT], ["dark", DARK]] as const)("lines and bars stand out from the card when it is %s", (_, palette) => {
-  for (const color of [...palette.lines, palette.fall, palette.unclear]) expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(3);
-  for (const color of [palette.ink, palette.faint]) expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(4.5);
+test.each([
+  ["light", LIGHT],
+  ["dark", DARK],
+] as const)("lines and bars stand out from the card when it is %s", (_, palette) => {
+  for (const color of [...palette.lines, palette.fall, palette.unclear])
+    expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(3);
+  for (const color of [palette.ink, palette.faint])
+    expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(4.5);
 });

@@ -6,7 +6,10 @@ import { endsOf, POINTS_MAX, reduced } from "../src/reduce";
 const FRAME = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
 
 function seriesOf(shape: "line" | "scatter", points: [number, number][]): ShownSeries {
-  const [x, y] = [{ label: "time", unit: "ns" }, { label: "latency", unit: "ns" }];
+  const [x, y] = [
+    { label: "time", unit: "ns" },
+    { label: "latency", unit: "ns" },
+  ];
   return { title: "Latencies", shape, x, y, lines: [{ name: "read", points }] };
 }
 
@@ -54,7 +57,9 @@ test("a window of a scatter has every point in it", () => {
   const [line] = reduced(seriesOf("scatter", points), { ...FRAME, window: [150_000, 150_040] }).lines;
   const shown = line!.points.filter(([x]) => x >= 150_000 && x <= 150_040).map(([x]) => x);
   expect(shown.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 41 }, (_, at) => 150_000 + at));
-  const ends = reduced(seriesOf("scatter", points), { ...FRAME, window: [199_990, 199_999] }).lines[0]!.points.map(([x]) => x);
+  const ends = reduced(seriesOf("scatter", points), { ...FRAME, window: [199_990, 199_999] }).lines[0]!.points.map(
+    ([x]) => x,
+  );
   expect(ends).toContain(199_999);
 });
 
