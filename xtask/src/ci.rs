@@ -23,6 +23,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("tests", || {
         Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").env("RUST_TEST_THREADS", threads).run()?)
     })?;
+    step("served page", web::test_served)?;
     step("doc", || {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
     })

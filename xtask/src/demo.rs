@@ -1,12 +1,10 @@
 //! The main job on a simulated drive, new and used: what is wrong with it, what restores it, then the metrics
 //! side by side.
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::root;
+use crate::{root, target};
 
 const DRIVE: &str = "sim:tiny-flash";
 /// Used, and half empty without having received TRIM.
@@ -18,7 +16,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     sh.change_dir(root());
     println!("Building likenew and the page of its reports: a few minutes the first time.");
     cmd!(sh, "cargo build --profile demo --package likenew").quiet().run()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let target = target();
     let likenew = target.join("demo/likenew");
     let folder = target.join("demo-runs");
     // A demonstration starts from scratch; nothing else uses the folder.

@@ -76,6 +76,11 @@ fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(cmd!(sh, "cargo run --release --quiet --package likenew-bench -- {arguments...}").quiet().run()?)
 }
 
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()

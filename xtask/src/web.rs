@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::root;
+use crate::{root, target};
 
 /// Type checks, unit tests, and the built page in a browser, which builds it first.
 pub(crate) fn test() -> anyhow::Result<()> {
@@ -12,6 +12,14 @@ pub(crate) fn test() -> anyhow::Result<()> {
     for script in ["check", "test", "e2e"] {
         cmd!(sh, "npm run --silent {script}").run()?;
     }
+    Ok(())
+}
+
+/// The served page in a browser, by the program of the tests.
+pub(crate) fn test_served() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    install(&sh)?;
+    cmd!(sh, "npm run --silent e2e:serve").env("LIKENEW", target().join("debug/likenew")).run()?;
     Ok(())
 }
 
