@@ -118,7 +118,10 @@ async fn events(
                 return;
             }
         }
-        while !is_over {
+        if is_over {
+            return;
+        }
+        loop {
             match receiver.recv().await {
                 Ok(line) => {
                     let is_end = line.starts_with("{\"end\"");
