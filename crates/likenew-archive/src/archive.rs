@@ -58,8 +58,7 @@ impl Archive {
     /// The folder or the first files in it could not be written; then nothing is left behind.
     pub fn create(&self, plan: &Plan, machine: &Machine) -> Result<Run, ArchiveError> {
         fs::create_dir_all(&self.root).map_err(ArchiveError::system("create", &self.root))?;
-        let folder =
-            self.create_folder(&folder_name(&machine.started_at, &plan.procedure, &machine.identity.name))?;
+        let folder = self.create_folder(&run_name(plan, machine))?;
         let run = Run::create(&folder, plan, machine);
         if run.is_err() {
             // The folder is new and holds only what was just written; the error already says what is wrong.
@@ -70,7 +69,7 @@ impl Archive {
         Ok(run)
     }
 
-    fn create_folder(&self, name: &str) -> Result<PathBuf, ArchiveError> {
+    pub(crate) fn create_folder(&self, name: &str) -> Result<PathBuf, ArchiveError> {
         let mut path = self.root.join(name);
         for number in 2u64.. {
             match fs::create_dir(&path) {
@@ -87,7 +86,7 @@ impl Archive {
     }
 
     /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is
-    /// ignored; a damaged run is listed with its error. An archive that does not exist yet is empty.
+    /// ignored, and so is a hidden folder, which holds a run that is being imported; a damaged run is listed with its error. An archive that does not exist yet is empty.
     ///
     /// # Errors
     /// The folder could not be read.
@@ -99,7 +98,8 @@ impl Archive {
         let mut entries = Vec::new();
         for item in folder {
             let path = item.map_err(ArchiveError::system("read", &self.root))?.path();
-            if path.join(PLAN).exists() {
+            let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if !is_hidden && path.join(PLAN).exists() {
                 let header = Header::open(&path);
                 entries.push(Entry { path, header });
             }
@@ -136,6 +136,11 @@ impl Archive {
 
 /// Longer names of targets are cut: the folder's whole name has to fit the 255 bytes that file systems allow.
 const PART_CHARS_MAX: usize = 64;
+
+/// What the folder of a run is called, unless the name is taken.
+pub(crate) fn run_name(plan: &Plan, machine: &Machine) -> String {
+    folder_name(&machine.started_at, &plan.procedure, &machine.identity.name)
+}
 
 /// A folder name of letters, digits, dots and dashes, whatever the parts hold.
 fn folder_name(started_at: &str, procedure: &str, target: &str) -> String {

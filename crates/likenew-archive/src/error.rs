@@ -69,6 +69,17 @@ pub enum ArchiveError {
     /// An earlier write failed half-way and could not be undone.
     #[error("{} ends in the middle of a line, because an earlier write failed; resume the run to go on", .0.display())]
     Torn(PathBuf),
+    /// A file is no exported run, or one that must not be unpacked.
+    #[error("{} is not imported: {reason}; export the run again, or ask for another copy", path.display())]
+    BadBundle {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The same run is kept already.
+    #[error("this run is kept already, in {}", .0.display())]
+    KeptAlready(PathBuf),
     /// There is no place for runs.
     #[error(
         "neither XDG_DATA_HOME nor HOME is set to an absolute path, so there is no folder for runs; set one or name a folder"

@@ -14,12 +14,16 @@
 //! Next to the runs, `audit.jsonl` records what was done to drives: a line before and a line after each
 //! powerful step.
 //!
+//! One run also travels as one file ([`export`], [`import`]), which holds no serial number that could be looked up.
+//!
 //! Measurements survive a kill at any moment, except those of the running workload. Everything written here
 //! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the
 //! file and says what to do. This crate measures and judges nothing, and never overwrites a run.
 
 mod archive;
 mod audit;
+mod bundle;
+mod drive_key;
 mod durable;
 mod error;
 mod lines;
@@ -37,6 +41,8 @@ pub use audit::{
     AUDIT_SCHEMA, AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive, read_audit,
     unfinished_steps,
 };
+pub use bundle::{BUNDLE, ExportKey, export, import};
+pub use drive_key::{AccessClass, DriveSignature, serials_by_place};
 pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};
 pub use machine::{Machine, SCHEMA, Settings};

@@ -70,3 +70,32 @@ pub(crate) const OPERATION_UNKNOWN: &str = "an unknown operation";
 
 /// What a file of samples says of its column `outcome`.
 pub(crate) const OUTCOME_MEANING: &str = "bytes moved, or the negated error number";
+
+// Why an exported run is not imported
+
+pub(crate) fn foreign_entry(name: &str) -> String {
+    format!("it holds {name:?}, which no run has")
+}
+
+pub(crate) fn repeated_entry(name: &str) -> String {
+    format!("it holds {name} twice")
+}
+
+pub(crate) fn not_a_file(name: &str) -> String {
+    format!("{name} is not an ordinary file in it")
+}
+
+pub(crate) fn large_entry(name: &str, most: &str) -> String {
+    format!("{name} is larger than {most}, and it never is")
+}
+
+pub(crate) fn truncated_bundle(reason: &str) -> String {
+    format!("it is incomplete or damaged ({reason})")
+}
+
+pub(crate) fn other_bundle_schema(version: u64) -> String {
+    format!("it has schema {version}, and this version of Likenew reads schema 1")
+}
+
+pub(crate) const NOT_A_BUNDLE: &str = "it is not a file that likenew export wrote";
+pub(crate) const EXPORT_KEY_DAMAGED: &str = "it does not hold 32 bytes";

@@ -1,12 +1,9 @@
 //! The baseline of a drive, and its variation, from the runs in the archive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use likenew_archive::{Archive, Header, Record};
-use likenew_core::drive::{Identity, Kind};
-use likenew_core::facts::{Drive, Facts};
+use likenew_archive::{Archive, DriveSignature, Record, serials_by_place};
 use likenew_core::plan::Plan;
-use likenew_core::probe::ProbeResult;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, MetricName, ReferenceOption};
 
@@ -36,18 +33,17 @@ pub(crate) fn find(
     facts: Option<&TargetFacts>,
     asked: &CheckOptions,
 ) -> Result<Option<SavedBaseline>, Failure> {
+    let signature = facts.and_then(|known| DriveSignature::new(&known.identity, Some(&known.facts)));
     let records = match baseline {
         Some(Baseline::None) => return Ok(None),
         Some(Baseline::Run(folder)) => vec![open_check(folder)?],
-        None => root.zip(facts).map_or_else(Vec::new, |(root, known)| earlier_checks(root, known)),
+        None => root.zip(signature.as_ref()).map_or_else(Vec::new, |(root, of)| earlier_checks(root, of)),
     };
     let known = records
         .iter()
         .filter_map(|record| Some((&record.header.machine.started_at, answers(record, asked)?)));
     let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
-    let is_virtual = facts
-        .and_then(|known| only_drive(&known.facts))
-        .is_some_and(|drive| drive.identity.virtual_by.value().is_some_and(Option::is_some));
+    let is_virtual = signature.is_some_and(|of| of.is_virtual);
     Ok(dates.first().map(|first| SavedBaseline {
         started_at: (*first).clone(),
         references: CheckHistory { checks, is_virtual }.references(),
@@ -67,52 +63,28 @@ fn is_whole(record: &Record) -> bool {
 }
 
 /// The first check, and the latest ones. Runs that cannot be read are skipped.
-fn earlier_checks(root: &Path, TargetFacts { identity, facts }: &TargetFacts) -> Vec<Record> {
+fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
     let runs = Archive::new(root).list().unwrap_or_default();
-    let is_asked = |header: &Header| {
-        header.plan.procedure == "check" && same_drive(header.machine.identity.kind, identity.kind)
-    };
-    let mut checks = runs
+    let candidates: Vec<(PathBuf, DriveSignature)> = runs
         .into_iter()
-        .filter(|run| run.header.as_ref().is_ok_and(is_asked))
-        .filter_map(|run| Archive::open(&run.path).ok())
-        .filter(|record| is_whole(record) && is_same(record, identity, facts));
+        .filter_map(|run| Some((run.header.ok().filter(|of| of.plan.procedure == "check")?, run.path)))
+        .filter_map(|(header, path)| {
+            let of = DriveSignature::read(&path, &header.machine).ok()??;
+            Some((path, of))
+        })
+        .collect();
+    let serials = serials_by_place(candidates.iter().map(|(_, of)| of).chain([signature]));
+    let key_of = |of: &DriveSignature| of.key(&serials[&of.place()]);
+    let key = key_of(signature);
+    let mut checks = candidates
+        .iter()
+        .filter(|(_, of)| key_of(of) == key)
+        .filter_map(|(path, _)| Archive::open(path).ok())
+        .filter(is_whole);
     let first = checks.next();
     let mut latest: Vec<Record> = checks.rev().take(LATEST).collect();
     latest.reverse();
     first.into_iter().chain(latest).collect()
-}
-
-/// Files and devices are read alike; a folder has temporary files.
-fn same_drive(one: Kind, other: Kind) -> bool {
-    let is_read = |kind| matches!(kind, Kind::File | Kind::Device);
-    one == other || (is_read(one) && is_read(other))
-}
-
-/// By the drive's serial number if both are known, otherwise by path and kind.
-fn is_same(record: &Record, identity: &Identity, facts: &Facts) -> bool {
-    let stored_facts = record.observations.iter().find_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => Some(&**facts),
-        _ => None,
-    });
-    let (Some(then), Some(now)) = (stored_facts.and_then(only_drive), only_drive(facts)) else {
-        return false;
-    };
-    match (then.identity.serial.value(), now.identity.serial.value()) {
-        (Some(then), Some(now)) => then == now,
-        _ => {
-            record.header.machine.identity.name == identity.name
-                && then.identity.model.value() == now.identity.model.value()
-                && then.identity.capacity_bytes.value() == now.identity.capacity_bytes.value()
-        }
-    }
-}
-
-fn only_drive(facts: &Facts) -> Option<&Drive> {
-    match facts.drives.as_slice() {
-        [drive] => Some(drive),
-        _ => None,
-    }
 }
 
 /// Judged again with this version.

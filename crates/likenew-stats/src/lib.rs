@@ -15,6 +15,7 @@ pub mod change_points;
 pub mod hold_out;
 pub mod interval;
 pub mod least_squares;
+pub mod level_change;
 pub mod period;
 pub mod positive_sum;
 pub mod precision;

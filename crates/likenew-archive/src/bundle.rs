@@ -1,0 +1,326 @@
+//! One run as one file: a tar, compressed with Zstandard, of the files of its folder.
+//!
+//! A serial number is stored in a run as a hash, keyed with the machine's identity. Whoever knows that identity can try all
+//! numbers, so an export hashes it once more with a secret of the owner: two exports of one drive by one owner still bear the
+//! same hash, and nobody else can look the number up. Names below `/dev/disk/by-id/` hold serial numbers and are hashed alike.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use likenew_core::input::{self, Kind};
+use likenew_core::probe::ProbeResult;
+use likenew_core::units::amount;
+use regex::bytes::{Captures, Regex};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use crate::archive::{Archive, run_name};
+use crate::durable;
+use crate::error::ArchiveError;
+use crate::record::Record;
+use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
+use crate::sample_reader::SampleReader;
+use crate::wording;
+
+/// An exported run. Samples are the bulk of it: 4 GiB hold some hundred million I/Os.
+pub const BUNDLE: Kind = Kind { name: "an exported run", bytes_max: 4 << 30 };
+/// The samples in it; chosen: as much again as the file, as they are compressed already.
+const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: 8 << 30 };
+/// The first file of a bundle, by which it is known.
+const LABEL: &str = "likenew-run.json";
+/// The version of the bundle's format.
+const SCHEMA: u64 = 1;
+/// Zstandard's level: its default.
+const LEVEL: i32 = 3;
+/// Bytes of an owner's secret, and of a hash that is shown: as many as a run's own hash has.
+const KEY_BYTES: usize = 32;
+const HASH_BYTES: usize = 16;
+/// The files that samples are in: the first, and one for each time that the run was resumed.
+const SAMPLE_FILES_MAX: usize = 1_000;
+
+/// The owner's secret for hashes in exported runs. Whoever has it can tell whether an export is of a given drive.
+#[derive(Clone)]
+pub struct ExportKey([u8; KEY_BYTES]);
+
+#[derive(Serialize, Deserialize)]
+struct Label {
+    schema: u64,
+}
+
+impl ExportKey {
+    /// The secret in this file, which is made if there is none, for the owner alone to read. `random` makes one.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or holds something else.
+    pub fn open(
+        path: &Path,
+        random: impl FnOnce() -> io::Result<[u8; KEY_BYTES]>,
+    ) -> Result<Self, ArchiveError> {
+        let kind = Kind { name: "a key", bytes_max: KEY_BYTES as u64 };
+        match input::read(path, kind) {
+            Err(error) if error.is_missing() => {}
+            read => {
+                let bytes = read.map_err(ArchiveError::input(path, None))?;
+                let damaged = |_| ArchiveError::damaged_file(path, None, wording::EXPORT_KEY_DAMAGED);
+                return Ok(Self(bytes.try_into().map_err(damaged)?));
+            }
+        }
+        let key = random().map_err(ArchiveError::system("make", path))?;
+        // Written under another name and linked, so that of two exports at once both use the same, whole key.
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(format!(".{}", std::process::id()));
+        let unfinished = PathBuf::from(unfinished);
+        fs::create_dir_all(folder).map_err(ArchiveError::system("create", folder))?;
+        let linked = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&unfinished)
+            .and_then(|mut file| {
+                file.write_all(&key)?;
+                file.sync_all()
+            })
+            .and_then(|()| fs::hard_link(&unfinished, path));
+        let _ = fs::remove_file(&unfinished);
+        match linked {
+            Ok(()) => Ok(Self(key)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Self::open(path, || Err(ErrorKind::InvalidData.into()))
+            }
+            Err(error) => Err(ArchiveError::system("write", path)(error)),
+        }
+    }
+
+    fn hash(&self, text: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length is one");
+        mac.update(b"likenew export");
+        mac.update(text);
+        mac.finalize().into_bytes().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl std::fmt::Debug for ExportKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ExportKey")
+    }
+}
+
+/// The largest that a file of a run can be; `None` of what no run has.
+fn kind_of(name: &str) -> Option<Kind> {
+    match name {
+        PLAN => Some(input::PLAN),
+        MACHINE => Some(input::MACHINE),
+        SEGMENTS | OBSERVATIONS => Some(input::RECORDS),
+        FINDINGS => Some(input::FINDINGS),
+        "live.jsonl" => Some(input::NOTES),
+        "samples.parquet" => Some(SAMPLES),
+        _ => {
+            let number: usize = name.strip_prefix("samples-")?.strip_suffix(".parquet")?.parse().ok()?;
+            let is_ours =
+                (2..=SAMPLE_FILES_MAX).contains(&number) && name == format!("samples-{number}.parquet");
+            is_ours.then_some(SAMPLES)
+        }
+    }
+}
+
+/// Writes a run as one file, which must not exist yet.
+///
+/// # Errors
+/// The run cannot be read, or the file not be written; then nothing is left of it.
+pub fn export(folder: &Path, to: &Path, key: &ExportKey) -> Result<(), ArchiveError> {
+    let record = Record::open(folder)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(to)
+        .map_err(ArchiveError::system("write", to))?;
+    let written = write_bundle(&record, file, to, key);
+    if written.is_err() {
+        // The first error is the one that says what is wrong.
+        let _ = fs::remove_file(to);
+    }
+    written
+}
+
+fn write_bundle(record: &Record, file: File, to: &Path, key: &ExportKey) -> Result<(), ArchiveError> {
+    let failed = || ArchiveError::system("write", to);
+    let mut compressor = zstd::Encoder::new(file, LEVEL).map_err(failed())?;
+    // A damaged byte is noticed when the file is read.
+    compressor.include_checksum(true).map_err(failed())?;
+    let mut tar = tar::Builder::new(compressor);
+    let label = serde_json::to_vec(&Label { schema: SCHEMA }).expect("a number is plain");
+    append(&mut tar, LABEL, label.len() as u64, &label[..]).map_err(failed())?;
+    for name in file_names(&record.path)? {
+        let (path, kind) = (record.path.join(&name), kind_of(&name).expect("only files of a run are listed"));
+        if name.ends_with(".parquet") {
+            let samples = input::open(&path, kind).map_err(ArchiveError::input(&path, None))?;
+            let bytes = samples.metadata().map_err(ArchiveError::system("read", &path))?.len();
+            append(&mut tar, &name, bytes, samples.take(bytes)).map_err(failed())?;
+        } else {
+            let text = input::read(&path, kind).map_err(ArchiveError::input(&path, None))?;
+            let text = without_serials(text, record, key);
+            append(&mut tar, &name, text.len() as u64, &text[..]).map_err(failed())?;
+        }
+    }
+    let file = tar.into_inner().and_then(zstd::Encoder::finish).map_err(failed())?;
+    file.sync_all().map_err(failed())
+}
+
+fn append(tar: &mut tar::Builder<impl Write>, name: &str, bytes: u64, content: impl Read) -> io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes);
+    header.set_mode(0o644);
+    tar.append_data(&mut header, name, content)
+}
+
+/// The files of a run that are there, the plan and the machine first.
+fn file_names(folder: &Path) -> Result<Vec<String>, ArchiveError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(ArchiveError::system("read", folder))? {
+        let name = entry.map_err(ArchiveError::system("read", folder))?.file_name();
+        names.extend(name.into_string().ok().filter(|name| kind_of(name).is_some()));
+    }
+    names.sort_by_key(|name| (name != PLAN, name != MACHINE, name.clone()));
+    Ok(names)
+}
+
+/// The text with every hash of a serial number, and every name that holds such a number, hashed with the owner's secret.
+fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u8> {
+    let serials = record.observations.iter().flat_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => {
+            facts.drives.iter().filter_map(|of| of.identity.serial.value()).collect()
+        }
+        _ => Vec::new(),
+    });
+    let serials: BTreeSet<&str> =
+        serials.map(|serial| serial.hash.as_str()).filter(|hash| !hash.is_empty()).collect();
+    for hash in serials {
+        let found = Regex::new(&regex::escape(hash)).expect("an escaped text is a pattern");
+        text = found.replace_all(&text, key.hash(hash.as_bytes()).as_bytes()).into_owned();
+    }
+    let by_id = Regex::new(r#"(/dev/disk/by-id/)([^\s"'`,;/]+)"#).expect("a pattern");
+    by_id
+        .replace_all(&text, |found: &Captures<'_>| {
+            // As in a plan and in JSON, where an escaped space has two backslashes.
+            let name = String::from_utf8_lossy(&found[2]).replace(r"\\", r"\");
+            [&found[1], key.hash(name.as_bytes()).as_bytes()].concat()
+        })
+        .into_owned()
+}
+
+/// Unpacks a file that [`export`] wrote into a new folder of the archive, and returns that. Everything is checked before
+/// anything of it is kept: sizes, names, and that the run can be read.
+///
+/// # Errors
+/// It is something else, is damaged, or the run is kept already. Then nothing is left behind.
+pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
+    let bad = |reason: String| ArchiveError::BadBundle { path: from.to_owned(), reason };
+    let file = input::open(from, BUNDLE).map_err(|error| match error {
+        input::InputError::System(source) => {
+            ArchiveError::System { action: "read", path: from.to_owned(), source }
+        }
+        other => bad(other.to_string()),
+    })?;
+    let root = archive.root();
+    fs::create_dir_all(root).map_err(ArchiveError::system("create", root))?;
+    let unpacked = tempfile::Builder::new()
+        .prefix(".import-")
+        .tempdir_in(root)
+        .map_err(ArchiveError::system("write to", root))?;
+    unpack(file.take(BUNDLE.bytes_max), unpacked.path()).map_err(|problem| match problem {
+        Problem::Bundle(reason) => bad(reason),
+        Problem::Archive(error) => error,
+    })?;
+    let record = Record::open(unpacked.path()).map_err(|error| bad(inside(&error, unpacked.path())))?;
+    for name in file_names(unpacked.path())?.iter().filter(|name| name.ends_with(".parquet")) {
+        SampleReader::open(&unpacked.path().join(name))
+            .map_err(|error| bad(inside(&error, unpacked.path())))?;
+    }
+    let name = run_name(&record.header.plan, &record.header.machine);
+    let kept = root.join(&name);
+    if Record::open(&kept).is_ok_and(|kept| Record { path: record.path.clone(), ..kept } == record) {
+        return Err(ArchiveError::KeptAlready(kept));
+    }
+    let folder = archive.create_folder(&name)?;
+    // Over the folder that was just made, and fails if anything has come into it since.
+    let unpacked = unpacked.keep();
+    if let Err(source) = fs::rename(&unpacked, &folder) {
+        let _ = fs::remove_dir_all(&unpacked);
+        let _ = fs::remove_dir(&folder);
+        return Err(ArchiveError::system("write", &folder)(source));
+    }
+    durable::sync_folder(root)?;
+    Ok(folder)
+}
+
+/// The message without the folder that the user never sees.
+fn inside(error: &ArchiveError, folder: &Path) -> String {
+    match error {
+        ArchiveError::Broken { path, line: _, reason } => {
+            let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+            if name.is_empty() { reason.clone() } else { format!("{name}: {reason}") }
+        }
+        other => other.to_string().replace(&format!("{}/", folder.display()), ""),
+    }
+}
+
+enum Problem {
+    Bundle(String),
+    Archive(ArchiveError),
+}
+
+fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
+    let truncated = |error: io::Error| Problem::Bundle(wording::truncated_bundle(&error.to_string()));
+    let mut tar = tar::Archive::new(zstd::Decoder::new(packed).map_err(truncated)?);
+    let mut entries = tar.entries().map_err(truncated)?;
+    let first = entries.next().ok_or_else(|| Problem::Bundle(wording::NOT_A_BUNDLE.into()))?;
+    check_label(first.map_err(|_| Problem::Bundle(wording::NOT_A_BUNDLE.into()))?)?;
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let mut entry = entry.map_err(truncated)?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let kind = kind_of(&name).ok_or_else(|| Problem::Bundle(wording::foreign_entry(&name)))?;
+        if !entry.header().entry_type().is_file() {
+            return Err(Problem::Bundle(wording::not_a_file(&name)));
+        }
+        if entry.size() > kind.bytes_max {
+            return Err(Problem::Bundle(wording::large_entry(&name, &amount(kind.bytes_max))));
+        }
+        if !names.insert(name.clone()) {
+            return Err(Problem::Bundle(wording::repeated_entry(&name)));
+        }
+        let path = folder.join(&name);
+        let written = File::create_new(&path).and_then(|mut file| {
+            let bytes = io::copy(&mut entry, &mut file)?;
+            file.sync_all()?;
+            Ok(bytes)
+        });
+        // What cannot be read is the bundle's fault, and a full drive is not.
+        let written = written.map_err(|error| match error.raw_os_error() {
+            Some(_) => Problem::Archive(ArchiveError::system("write", &path)(error)),
+            None => truncated(error),
+        })?;
+        if written != entry.size() {
+            return Err(truncated(ErrorKind::UnexpectedEof.into()));
+        }
+    }
+    Ok(())
+}
+
+fn check_label(label: tar::Entry<'_, impl Read>) -> Result<(), Problem> {
+    /// The label has some 20 bytes.
+    const LABEL_BYTES_MAX: u64 = 4 << 10;
+    let is_label = &*label.path_bytes() == LABEL.as_bytes() && label.header().entry_type().is_file();
+    let parsed = is_label.then(|| serde_json::from_reader(label.take(LABEL_BYTES_MAX)));
+    match parsed {
+        Some(Ok(Label { schema: SCHEMA })) => Ok(()),
+        Some(Ok(Label { schema })) => Err(Problem::Bundle(wording::other_bundle_schema(schema))),
+        _ => Err(Problem::Bundle(wording::NOT_A_BUNDLE.into())),
+    }
+}
