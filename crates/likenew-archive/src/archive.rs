@@ -86,26 +86,34 @@ impl Archive {
     }
 
     /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is
-    /// ignored, and so is a hidden folder, which holds a run that is being imported; a damaged run is listed with its error. An archive that does not exist yet is empty.
+    /// ignored; a damaged run is listed with its error. An archive that does not exist yet is empty.
     ///
     /// # Errors
     /// The folder could not be read.
     pub fn list(&self) -> Result<Vec<Entry>, ArchiveError> {
+        let entry = |path: PathBuf| Entry { header: Header::open(&path), path };
+        Ok(self.folders()?.into_iter().map(entry).collect())
+    }
+
+    /// The folders of these runs, of which nothing is read. A hidden folder holds a run that is being imported.
+    ///
+    /// # Errors
+    /// The folder could not be read.
+    pub fn folders(&self) -> Result<Vec<PathBuf>, ArchiveError> {
         let folder = match fs::read_dir(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             folder => folder.map_err(ArchiveError::system("read", &self.root))?,
         };
-        let mut entries = Vec::new();
+        let mut folders = Vec::new();
         for item in folder {
             let path = item.map_err(ArchiveError::system("read", &self.root))?.path();
             let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             if !is_hidden && path.join(PLAN).exists() {
-                let header = Header::open(&path);
-                entries.push(Entry { path, header });
+                folders.push(path);
             }
         }
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(entries)
+        folders.sort();
+        Ok(folders)
     }
 
     /// Reads a run folder, wherever it is.

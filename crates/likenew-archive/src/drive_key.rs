@@ -40,6 +40,9 @@ impl AccessClass {
         }
     }
 
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Folder, Self::Device, Self::Simulated];
+
     /// Its name in the history.
     pub fn name(self) -> &'static str {
         match self {
@@ -114,12 +117,22 @@ impl DriveSignature {
 
     /// Equal for runs of the same drive. `serials` are all that were read at its [`place`](Self::place).
     pub fn key(&self, serials: &BTreeSet<String>) -> String {
-        let only = serials.first().filter(|_| serials.len() == 1);
-        match self.serial.as_ref().or(only) {
-            Some(serial) => digest(&format!("{:?}", (self.access, serial))),
-            None => self.place(),
+        match &self.serial {
+            Some(serial) => serial_key(self.access, serial),
+            None => place_key(self.access, &self.place(), serials),
         }
     }
+}
+
+/// The key of a drive with this serial number.
+pub fn serial_key(access: AccessClass, serial: &str) -> String {
+    digest(&format!("{:?}", (access, serial)))
+}
+
+/// The key of the drive of runs that read no serial number at this place, where others read these.
+pub fn place_key(access: AccessClass, place: &str, serials: &BTreeSet<String>) -> String {
+    let only = serials.first().filter(|_| serials.len() == 1);
+    only.map_or_else(|| place.to_owned(), |serial| serial_key(access, serial))
 }
 
 /// The serial numbers that were read at each place.

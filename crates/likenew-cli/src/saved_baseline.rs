@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use likenew_archive::{Archive, DriveSignature, Record, serials_by_place};
 use likenew_core::plan::Plan;
 use likenew_procedures::all::{from_plan, judge};
-use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, MetricName, ReferenceOption};
+use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, ReferenceOption};
 
 use crate::arguments::Baseline;
 use crate::exit::Failure;
@@ -93,9 +93,6 @@ fn answers(record: &Record, asked: &CheckOptions) -> Option<CheckMetrics> {
     let then = CheckOptions::from_table(options).ok()?;
     let procedure = from_plan(&record.header.plan).ok()?;
     let mut answers = CheckMetrics::from_findings(&judge(&*procedure, &record.evidence()));
-    // With fewer bytes written, sustained writes are a different test.
-    answers
-        .metrics
-        .retain(|(metric, _)| *metric != MetricName::SustainedWrite || then.budget() == asked.budget());
+    answers.metrics.retain(|(metric, _)| then.bytes_of(*metric) == asked.bytes_of(*metric));
     Some(answers)
 }

@@ -1,1 +1,23 @@
-//! x
+//! An index over run folders, and how drives changed over time.
+//!
+//! Run folders are the truth. The index holds what lists and series need of them, in SQLite or PostgreSQL with the same queries,
+//! and can be deleted at any time: it is brought up to date whenever it is opened, and [`History::rebuild`] makes it again. What it
+//! holds depends on the folders alone, and not on the order in which they were read.
+//!
+//! The surface is synchronous. The database's client runs on the caller's thread.
+
+mod database;
+mod drive_history;
+mod error;
+mod indexed_run;
+mod location;
+mod queries;
+mod sync;
+
+pub use database::History;
+pub use drive_history::{Change, DriveHistory, MetricHistory};
+pub use error::HistoryError;
+pub use indexed_run::MetricValue;
+pub use location::Location;
+pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};
+pub use sync::Update;

@@ -198,6 +198,11 @@ impl CheckOptions {
         self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
     }
 
+    /// The bytes on which this metric depends: with fewer written, sustained writes are a different test.
+    pub fn bytes_of(&self, metric: MetricName) -> Option<u64> {
+        (metric == MetricName::SustainedWrite).then(|| self.budget())
+    }
+
     /// Bytes to write sequentially on a drive with this many writable bytes.
     pub fn area(&self, writable_bytes: u64) -> u64 {
         let area = (self.budget() / Self::PARTS).min(writable_bytes / 2);

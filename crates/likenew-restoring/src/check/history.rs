@@ -40,7 +40,13 @@ impl CheckHistory {
             check.metrics.iter().find(|(of, _)| *of == metric).map(|(_, per_s)| *per_s)
         };
         let logarithms: Vec<f64> = self.checks.iter().filter_map(of).map(f64::ln).collect();
-        repeatability(&logarithms, if self.is_virtual { SHARED_HOST_ERROR } else { SINGLE_VALUE_ERROR })
+        repeatability(&logarithms, Self::assumed(self.is_virtual))
+    }
+
+    /// How much a metric is assumed to vary between checks, as standard deviation of its logarithm, before any check has
+    /// shown it.
+    pub fn assumed(is_virtual: bool) -> f64 {
+        if is_virtual { SHARED_HOST_ERROR } else { SINGLE_VALUE_ERROR }
     }
 }
 

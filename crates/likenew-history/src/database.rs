@@ -1,0 +1,110 @@
+//! Opening a database, and bringing its tables to the present version.
+
+use std::path::Path;
+use std::sync::Once;
+
+use likenew_archive::Archive;
+use sqlx::AnyConnection;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{Connection as _, Executor as _, SqlStr};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::HistoryError;
+use crate::location::Location;
+
+/// The tables, in the order in which they changed. A version that was released is never edited.
+const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "runs", include_str!("../migrations/1_runs.sql"))];
+
+/// How SQLite waits for other programs, keeps them from waiting for readers, and how safely it writes: after a power cut the last
+/// runs may be missing, and are indexed again.
+const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
+
+/// An open index over the runs of one archive. Others may be in the same database.
+#[derive(Debug)]
+pub struct History {
+    pub(crate) runtime: Runtime,
+    pub(crate) connection: AnyConnection,
+    pub(crate) archive: Archive,
+    /// What the database calls the archive.
+    pub(crate) name: String,
+}
+
+impl History {
+    /// Opens or makes a history. `machine` tells the archives of several machines apart that share a database.
+    ///
+    /// # Errors
+    /// It cannot be opened, or a newer version of Likenew made it.
+    pub fn open(location: &Location, archive: Archive, machine: &str) -> Result<Self, HistoryError> {
+        static DRIVERS: Once = Once::new();
+        DRIVERS.call_once(sqlx::any::install_default_drivers);
+        // Beside its archive, a history moves with it, so that no path is in it.
+        let is_beside = *location == Location::beside(archive.root());
+        let name = if is_beside { ".".to_owned() } else { archive_name(archive.root(), machine) };
+        if let Location::File(path) = location
+            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
+            std::fs::create_dir_all(folder).map_err(|error| unopened(location, &sqlx::Error::Io(error)))?;
+        }
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(HistoryError::Runtime)?;
+        let address = location.address()?;
+        let connection = runtime.block_on(connect(location, &address))?;
+        Ok(Self { runtime, connection, archive, name })
+    }
+
+    /// The archive whose runs are indexed.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+/// Machine and folder.
+fn archive_name(root: &Path, machine: &str) -> String {
+    let root = std::fs::canonicalize(root)
+        .or_else(|_| std::path::absolute(root))
+        .unwrap_or_else(|_| root.to_owned());
+    format!("{machine}:{}", root.display())
+}
+
+async fn connect(location: &Location, address: &str) -> Result<AnyConnection, HistoryError> {
+    let failed = |error: sqlx::Error| unopened(location, &error);
+    let mut connection = AnyConnection::connect(address).await.map_err(failed)?;
+    if matches!(location, Location::File(_)) {
+        connection.execute(SQLITE_SETUP).await.map_err(failed)?;
+    }
+    migrate(location, &mut connection).await?;
+    Ok(connection)
+}
+
+/// In one transaction, so that of several programs that open a new history one makes its tables.
+async fn migrate(location: &Location, connection: &mut AnyConnection) -> Result<(), HistoryError> {
+    let failed = |error: sqlx::Error| unopened(location, &error);
+    let migrations = MIGRATIONS.map(|(version, name, sql)| {
+        Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
+    });
+    let migrator = Migrator::with_migrations(migrations.into());
+    let begin = if matches!(location, Location::File(_)) { "BEGIN IMMEDIATE" } else { "BEGIN" };
+    let mut transaction = connection.begin_with(begin).await.map_err(failed)?;
+    match migrator.run_direct(None, &mut *transaction, false).await {
+        Ok(()) => transaction.commit().await.map_err(failed),
+        Err(MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_)) => {
+            Err(HistoryError::Newer(location.to_string()))
+        }
+        Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => Err(failed(error)),
+        Err(other) => Err(failed(sqlx::Error::Protocol(other.to_string()))),
+    }
+}
+
+fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
+    let advice = match location {
+        Location::File(_) => {
+            "delete it, as it is made again from the run folders, or name another file with --history"
+        }
+        Location::Server(_) => "check its address, and that the server runs and lets you in",
+    };
+    let reason = match error {
+        sqlx::Error::Io(error) => error.to_string(),
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        other => other.to_string(),
+    };
+    HistoryError::Unopened { location: location.to_string(), reason, advice }
+}

@@ -1,0 +1,209 @@
+//! How the metrics of a drive changed from check to check.
+
+use likenew_restoring::check::CheckHistory;
+use likenew_stats::interval::CONFIDENCE_95;
+use likenew_stats::level_change::level_changes;
+use likenew_stats::summary::median;
+
+use crate::indexed_run::MetricValue;
+use crate::queries::{Check, DriveRow};
+
+/// Standard errors from a value to each end of its interval at 95%, of a normal distribution.
+const REACH_95: f64 = 1.96;
+
+/// A drive over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveHistory {
+    /// The drive.
+    pub drive: DriveRow,
+    /// Its checks, the earliest first.
+    pub checks: Vec<Check>,
+    /// The metrics of its latest check, and how they got there.
+    pub metrics: Vec<MetricHistory>,
+}
+
+/// One metric over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricHistory {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Its value in each check, where it was measured in the same way as in the latest one.
+    pub values: Vec<Option<f64>>,
+    /// Its value in the first of these.
+    pub baseline: f64,
+    /// Its value in the latest.
+    pub now: f64,
+    /// When it changed for good, the earliest first.
+    pub changes: Vec<Change>,
+}
+
+/// A change that the scatter between checks does not explain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The check since when it is there, as an index.
+    pub at: usize,
+    /// When that began.
+    pub since: String,
+    /// The level since then over the one before.
+    pub ratio: f64,
+    /// The lower end of the ratio's interval, which never contains 1.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl DriveHistory {
+    /// From the checks of a drive, the earliest first.
+    pub fn new(drive: DriveRow, checks: Vec<Check>) -> Self {
+        let latest = checks.last().map_or(&[][..], |check| &check.metrics);
+        let metrics = latest.iter().filter_map(|metric| history(metric, &checks, drive.is_virtual)).collect();
+        Self { drive, checks, metrics }
+    }
+
+    /// The same as it was before the latest check.
+    #[must_use]
+    pub fn before(&self) -> Self {
+        let mut checks = self.checks.clone();
+        checks.pop();
+        Self::new(self.drive.clone(), checks)
+    }
+
+    /// The change that matters: of the latest of each metric, the largest.
+    pub fn main_change(&self) -> Option<(&MetricHistory, &Change)> {
+        let latest = self.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
+        latest.max_by(|(_, one), (_, other)| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()))
+    }
+
+    /// A metric by its name.
+    pub fn metric(&self, name: &str) -> Option<&MetricHistory> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+}
+
+fn history(latest: &MetricValue, checks: &[Check], is_virtual: bool) -> Option<MetricHistory> {
+    let same = |check: &Check| {
+        let is_same = |metric: &&MetricValue| {
+            metric.name == latest.name && metric.bytes == latest.bytes && metric.unit == latest.unit
+        };
+        check.metrics.iter().find(is_same).filter(|metric| metric.value > 0.0).cloned()
+    };
+    let all: Vec<Option<MetricValue>> = checks.iter().map(same).collect();
+    let measured: Vec<(usize, &MetricValue)> =
+        all.iter().enumerate().filter_map(|(at, metric)| Some((at, metric.as_ref()?))).collect();
+    let ((_, first), (_, last)) = (measured.first()?, measured.last()?);
+    let logarithms: Vec<f64> = measured.iter().map(|(_, metric)| metric.value.ln()).collect();
+    let metrics: Vec<&MetricValue> = measured.iter().map(|(_, metric)| *metric).collect();
+    let changes = level_changes(&logarithms, assumed_scatter(&metrics, is_virtual), CONFIDENCE_95);
+    let change = |change: likenew_stats::level_change::LevelChange| Change {
+        at: measured[change.at].0,
+        since: checks[measured[change.at].0].run.started_at.clone(),
+        ratio: change.difference.exp(),
+        low: change.interval.low.exp(),
+        high: change.interval.high.exp(),
+    };
+    Some(MetricHistory {
+        name: latest.name.clone(),
+        unit: latest.unit.clone(),
+        baseline: first.value,
+        now: last.value,
+        values: all.iter().map(|metric| metric.as_ref().map(|metric| metric.value)).collect(),
+        changes: changes.into_iter().map(change).collect(),
+    })
+}
+
+/// What checks are assumed to differ by, and at least what they leave open within themselves.
+fn assumed_scatter(metrics: &[&MetricValue], is_virtual: bool) -> f64 {
+    let error =
+        |metric: &&MetricValue| (metric.low > 0.0).then(|| (metric.high / metric.low).ln() / 2.0 / REACH_95);
+    let errors: Vec<f64> = metrics.iter().filter_map(error).filter(|error| error.is_finite()).collect();
+    CheckHistory::assumed(is_virtual).max(median(&errors).unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queries::RunRow;
+
+    fn drive(is_virtual: bool) -> DriveRow {
+        DriveRow {
+            archive: ".".into(),
+            key: "k".into(),
+            access: "device".into(),
+            model: None,
+            serial: None,
+            capacity_bytes: None,
+            is_virtual,
+            first_at: String::new(),
+            last_at: String::new(),
+            runs: 0,
+            checks: 0,
+            target: "/dev/sda".into(),
+        }
+    }
+
+    fn check(day: usize, values: &[(&str, f64, Option<u64>)]) -> Check {
+        let metric = |(name, value, bytes): &(&str, f64, Option<u64>)| MetricValue {
+            source: "metrics".into(),
+            name: (*name).into(),
+            unit: "bytes/s".into(),
+            value: *value,
+            low: value * 0.98,
+            high: value * 1.02,
+            reference: None,
+            origin: None,
+            bytes: *bytes,
+        };
+        let run = RunRow {
+            archive: ".".into(),
+            name: format!("run-{day}"),
+            started_at: format!("2026-03-{day:02}T10:00:00.000Z"),
+            procedure: "check".into(),
+            target: "/dev/sda".into(),
+            standing: "good".into(),
+            summary: String::new(),
+            seed: 0,
+            drive: Some("k".into()),
+        };
+        Check { run, metrics: values.iter().map(metric).collect() }
+    }
+
+    fn reads(values: &[f64], is_virtual: bool) -> DriveHistory {
+        let checks = values
+            .iter()
+            .enumerate()
+            .map(|(day, value)| check(day + 1, &[("sequential_read", *value, None)]));
+        DriveHistory::new(drive(is_virtual), checks.collect())
+    }
+
+    #[test]
+    fn a_fall_has_its_day_and_its_size() {
+        let values = [100.0, 102.0, 99.0, 101.0, 100.0, 80.0, 81.0, 79.5, 80.2];
+        let history = reads(&values, false);
+        let (metric, change) = history.main_change().unwrap();
+        assert_eq!(
+            (metric.name.as_str(), change.at, &change.since[..10]),
+            ("sequential_read", 5, "2026-03-06")
+        );
+        assert!((change.ratio - 0.798).abs() < 0.01 && change.low < 0.798 && change.high < 1.0, "{change:?}");
+        assert_eq!((metric.baseline, metric.now), (100.0, 80.2));
+        assert_eq!(reads(&values, true).main_change(), None, "a virtual disk may do that unchanged");
+        assert_eq!(reads(&values[..6], false).before().main_change(), None);
+    }
+
+    #[test]
+    fn scatter_is_no_change() {
+        let history = reads(&[100.0, 130.0, 90.0, 125.0, 95.0, 128.0, 92.0, 80.0], false);
+        assert_eq!(history.main_change(), None, "{:?}", history.metrics);
+    }
+
+    #[test]
+    fn writes_of_another_length_are_another_test() {
+        let write = |day, value, bytes| check(day, &[("sustained_write", value, Some(bytes))]);
+        let checks = vec![write(1, 100.0, 1), write(2, 20.0, 2), write(3, 101.0, 1)];
+        let history = DriveHistory::new(drive(false), checks);
+        assert_eq!(history.metrics[0].values, [Some(100.0), None, Some(101.0)]);
+        assert_eq!(history.main_change(), None);
+    }
+}

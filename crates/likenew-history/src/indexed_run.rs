@@ -1,0 +1,236 @@
+//! What the index keeps of one run folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use likenew_archive::{Archive, DriveSignature, Record};
+use likenew_core::answer::Standing;
+use likenew_core::findings::{Findings, Row, standing};
+use likenew_core::plan::Plan;
+use likenew_restoring::check::{CheckOptions, MetricName};
+use serde_json::Value;
+
+/// Changes whenever another version of this file would index the same folder differently.
+const INDEX_VERSION: u32 = 1;
+/// Metrics of one run; a sweep of everything has some hundred.
+const METRICS_MAX: usize = 1_000;
+
+/// A run folder, read or damaged.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct IndexedRun {
+    /// The name of the folder.
+    pub(crate) name: String,
+    /// Changes when the folder does.
+    pub(crate) fingerprint: String,
+    /// Its content, or why it cannot be read.
+    pub(crate) content: Result<RunContent, String>,
+}
+
+/// A run folder that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RunContent {
+    pub(crate) started_at: String,
+    pub(crate) procedure: String,
+    pub(crate) target: String,
+    pub(crate) seed: u64,
+    pub(crate) standing: &'static str,
+    pub(crate) summary: String,
+    pub(crate) drive: Option<DriveSignature>,
+    pub(crate) metrics: Vec<MetricValue>,
+}
+
+/// A number with its interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricValue {
+    /// The table of the findings that it stands in.
+    pub source: String,
+    /// What was measured: the metric's name, or the cells that tell its row from others.
+    pub name: String,
+    /// `bytes/s`, `1/s`, `ns`, `%`, or empty.
+    pub unit: String,
+    /// The number.
+    pub value: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// What it was compared with.
+    pub reference: Option<f64>,
+    /// Where that came from.
+    pub origin: Option<String>,
+    /// The bytes on which it depends: a metric is only comparable with one of as many.
+    pub bytes: Option<u64>,
+}
+
+/// Of a run that was not judged: it goes on, or was stopped.
+pub(crate) const UNFINISHED: &str = "unfinished";
+
+/// What changes whenever the measurements or the findings of a run do. Only names and times are read.
+pub(crate) fn fingerprint(folder: &Path) -> String {
+    let part = |path: &Path| {
+        let stat = fs::metadata(path);
+        stat.map_or_else(|_| "-".into(), |of| format!("{}.{:09}:{}", of.mtime(), of.mtime_nsec(), of.len()))
+    };
+    let [folder, segments, findings] =
+        [folder.to_owned(), folder.join("segments.jsonl"), folder.join("findings.json")]
+            .map(|path| part(&path));
+    format!("{INDEX_VERSION} {folder} {segments} {findings}")
+}
+
+impl IndexedRun {
+    /// Reads a run folder. A damaged one is a result, too.
+    pub(crate) fn read(folder: &Path) -> Self {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // Before anything is read, so that a later change is noticed.
+        let fingerprint = fingerprint(folder);
+        let content = Archive::open(folder).map_err(|error| error.to_string()).and_then(content);
+        Self { name, fingerprint, content }
+    }
+}
+
+fn content(mut record: Record) -> Result<RunContent, String> {
+    let has_findings = record.path.join("findings.json").exists();
+    if record.findings.is_none() && has_findings {
+        return Err(record.notes.pop().unwrap_or_default());
+    }
+    let drive = DriveSignature::of(&record);
+    let plan = &record.header.plan;
+    let findings = record.findings.as_ref();
+    Ok(RunContent {
+        started_at: record.header.machine.started_at.clone(),
+        procedure: plan.procedure.clone(),
+        target: record.header.machine.identity.name.clone(),
+        seed: plan.seed,
+        standing: findings.map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
+        summary: findings.map_or_else(String::new, |findings| findings.summary.clone()),
+        drive,
+        metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),
+    })
+}
+
+fn name_of(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Good => "good",
+        Standing::Problem => "problem",
+        Standing::Unknown => "unknown",
+        Standing::Info => "info",
+    }
+}
+
+/// The numbers with an interval, in the order of the tables.
+fn metrics(plan: &Plan, findings: &Findings) -> Vec<MetricValue> {
+    let options = (plan.procedure == "check").then(|| CheckOptions::from_table(&plan.options).ok()).flatten();
+    let rows = findings.tables.iter().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
+    rows.flat_map(|(table, row)| match check_metric(table, row, options.as_ref()) {
+        Some(metric) => vec![metric],
+        None => with_interval(table, row),
+    })
+    .take(METRICS_MAX)
+    .collect()
+}
+
+/// A row of a check's table of metrics.
+fn check_metric(table: &str, row: &Row, options: Option<&CheckOptions>) -> Option<MetricValue> {
+    let number = |key: &str| row.get(key).and_then(Value::as_f64);
+    let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name = text("metric")?;
+    let metric: Option<MetricName> = serde_json::from_value(Value::String(name.clone())).ok();
+    Some(MetricValue {
+        source: table.to_owned(),
+        name,
+        unit: text("unit")?,
+        value: number("measured_per_s")?,
+        low: number("low_per_s")?,
+        high: number("high_per_s")?,
+        reference: number("reference_per_s"),
+        origin: text("reference"),
+        bytes: metric.and_then(|metric| options?.bytes_of(metric)),
+    })
+}
+
+/// Every column of a row that has its interval in two more, `KEY_low` and `KEY_high`. Its name is the cells of text before it.
+fn with_interval(table: &str, row: &Row) -> Vec<MetricValue> {
+    let number = |key: &str| row.get(key).and_then(Value::as_f64);
+    let keys: BTreeSet<&str> = row.keys().filter_map(|key| key.strip_suffix("_low")).collect();
+    let columns = row.iter().filter(|(key, _)| keys.contains(key.as_str()));
+    let metrics = columns.filter_map(|(key, value)| {
+        let (low, high) = (number(&format!("{key}_low"))?, number(&format!("{key}_high"))?);
+        let is_setting = |(name, cell): &(&String, &Value)| {
+            *name != "unit" && (cell.is_string() || (cell.is_u64() && !keys.contains(name.as_str())))
+        };
+        let before = row.iter().take_while(|(name, _)| *name != key).filter(is_setting);
+        let words = before.map(|(name, cell)| match cell {
+            Value::String(text) => text.clone(),
+            number => format!("{name} {number}"),
+        });
+        let name: Vec<String> = words.chain([key.clone()]).collect();
+        let unit = row.get("unit").and_then(Value::as_str).unwrap_or_else(|| unit_of(key)).to_owned();
+        let value = value.as_f64()?;
+        let (reference, origin, bytes) = (None, None, None);
+        Some(MetricValue {
+            source: table.to_owned(),
+            name: name.join(", "),
+            unit,
+            value,
+            low,
+            high,
+            reference,
+            origin,
+            bytes,
+        })
+    });
+    metrics.collect()
+}
+
+/// Tables have the unit at the end of each key.
+fn unit_of(key: &str) -> &'static str {
+    match key {
+        _ if key.ends_with("bytes_per_s") => "bytes/s",
+        _ if key.ends_with("iops") => "1/s",
+        _ if key.ends_with("_ns") => "ns",
+        _ if key.ends_with("percent") => "%",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(value: &Value) -> Row {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_checks_metric_says_what_it_was_compared_with() {
+        let of = row(
+            &json!({"metric": "sustained_write", "unit": "bytes/s", "measured_per_s": 2.0, "low_per_s": 1.5,
+            "high_per_s": 2.5, "reference_per_s": 8.0, "reference": "baseline", "percent": 25.0}),
+        );
+        let options = CheckOptions { bytes: Some(7 << 20), ..CheckOptions::default() };
+        let metric = check_metric("metrics", &of, Some(&options)).unwrap();
+        assert_eq!((metric.value, metric.low, metric.high, metric.reference), (2.0, 1.5, 2.5, Some(8.0)));
+        assert_eq!((metric.origin.as_deref(), metric.bytes), (Some("baseline"), Some(7 << 20)));
+    }
+
+    #[test]
+    fn other_tables_are_read_by_their_columns() {
+        let bench =
+            row(&json!({"test": "SEQ1M Q8T1", "op": "read", "bytes_per_s": 5.0, "bytes_per_s_low": 4.0,
+            "bytes_per_s_high": 6.0, "iops": 3.0}));
+        let [metric] = &with_interval("results", &bench)[..] else { panic!() };
+        assert_eq!(
+            (metric.name.as_str(), metric.unit.as_str()),
+            ("SEQ1M Q8T1, read, bytes_per_s", "bytes/s")
+        );
+        let open = row(&json!({"test": "x", "iops": 3.0, "iops_low": null, "iops_high": null}));
+        assert_eq!(with_interval("results", &open), []);
+        let aged =
+            row(&json!({"test": "x", "unit": "points", "value": 3.0, "value_low": 2.0, "value_high": 4.0}));
+        assert_eq!(with_interval("intervals", &aged)[0].unit, "points");
+    }
+}

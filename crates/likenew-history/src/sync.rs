@@ -1,0 +1,283 @@
+//! Bringing the index up to date with the run folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use likenew_archive::{AccessClass, DriveSignature, place_key, serial_key};
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _, Row as _};
+
+use crate::database::History;
+use crate::error::HistoryError;
+use crate::indexed_run::{IndexedRun, MetricValue, RunContent, fingerprint};
+
+/// Runs of one transaction: a kill loses the work of a second at most, and other writers wait no longer.
+const BATCH: usize = 100;
+/// Rows of one statement: 12 values each, and databases take some ten thousand.
+const ROWS: usize = 100;
+
+/// What was done to bring an index up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Runs that were read.
+    pub read: usize,
+    /// Of them, damaged ones.
+    pub damaged: usize,
+    /// Runs whose folders are gone.
+    pub removed: usize,
+}
+
+impl History {
+    /// Reads the folders that are not indexed yet or have changed since, and forgets those that are gone.
+    ///
+    /// # Errors
+    /// The archive cannot be listed, or the database fails. A damaged run is no error.
+    pub fn update(&mut self) -> Result<Update, HistoryError> {
+        let folders = self.archive.folders()?;
+        let failed = HistoryError::query("read");
+        let known = self.runtime.block_on(known(&mut self.connection, &self.name)).map_err(failed)?;
+        let stale: Vec<&PathBuf> = folders.iter().filter(|folder| is_stale(folder, &known)).collect();
+        let mut update = Update::default();
+        for batch in stale.chunks(BATCH) {
+            let runs: Vec<IndexedRun> = batch.iter().map(|folder| IndexedRun::read(folder)).collect();
+            update.read += runs.len();
+            update.damaged += runs.iter().filter(|run| run.content.is_err()).count();
+            self.write(&runs, &[])?;
+        }
+        let names: BTreeSet<String> = folders.iter().map(|folder| name_of(folder)).collect();
+        // Another program may have indexed a run that began after the folders were listed.
+        let is_gone = |name: &&String| !names.contains(*name) && !self.archive.root().join(name).exists();
+        let gone: Vec<String> = known.keys().filter(is_gone).cloned().collect();
+        update.removed = gone.len();
+        for batch in gone.chunks(BATCH) {
+            self.write(&[], batch)?;
+        }
+        Ok(update)
+    }
+
+    /// Forgets everything about this archive and reads all of it again.
+    ///
+    /// # Errors
+    /// As for [`History::update`].
+    pub fn rebuild(&mut self) -> Result<Update, HistoryError> {
+        let failed = HistoryError::query("read");
+        let known = self.runtime.block_on(known(&mut self.connection, &self.name)).map_err(failed)?;
+        let all: Vec<String> = known.into_keys().collect();
+        for batch in all.chunks(BATCH) {
+            self.write(&[], batch)?;
+        }
+        self.update()
+    }
+
+    /// Writes some runs and removes others, all or none of them.
+    fn write(&mut self, runs: &[IndexedRun], gone: &[String]) -> Result<(), HistoryError> {
+        let root = self.archive.root().display().to_string();
+        let (connection, archive) = (&mut self.connection, self.name.as_str());
+        let root = if archive == "." { "." } else { root.as_str() };
+        let written = self.runtime.block_on(async {
+            let mut transaction = connection.begin().await?;
+            // The first statement writes, so that this transaction waits here for others and nowhere else.
+            let begun = "INSERT INTO archive (name, root) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET root = excluded.root";
+            sqlx::query(begun).bind(archive).bind(root).execute(&mut *transaction).await?;
+            let mut places = BTreeSet::new();
+            for name in gone {
+                places.extend(place_of(&mut transaction, archive, name).await?);
+                delete_metrics(&mut transaction, archive, name).await?;
+                let deletion = "DELETE FROM run WHERE archive = $1 AND name = $2";
+                sqlx::query(deletion).bind(archive).bind(name).execute(&mut *transaction).await?;
+            }
+            for run in runs {
+                places.extend(place_of(&mut transaction, archive, &run.name).await?);
+                let drive = run.content.as_ref().ok().and_then(|content| content.drive.as_ref());
+                places.extend(drive.map(|drive| (drive.access, drive.place())));
+                put_run(&mut transaction, archive, run).await?;
+                delete_metrics(&mut transaction, archive, &run.name).await?;
+                let metrics = run.content.as_ref().map_or(&[][..], |content| &content.metrics);
+                put_metrics(&mut transaction, archive, &run.name, metrics).await?;
+            }
+            for (access, place) in places {
+                resolve(&mut transaction, archive, access, &place).await?;
+            }
+            transaction.commit().await
+        });
+        written.map_err(HistoryError::query("written"))
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A damaged run may have been restored from a copy in a way that its fingerprint does not show.
+fn is_stale(folder: &Path, known: &BTreeMap<String, Option<String>>) -> bool {
+    known.get(&name_of(folder)).is_none_or(|known| known.as_ref() != Some(&fingerprint(folder)))
+}
+
+/// The indexed runs with their fingerprints; of damaged ones without.
+async fn known(
+    connection: &mut AnyConnection,
+    archive: &str,
+) -> sqlx::Result<BTreeMap<String, Option<String>>> {
+    let rows = sqlx::query("SELECT name, fingerprint, error FROM run WHERE archive = $1")
+        .bind(archive)
+        .fetch_all(connection)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let error: Option<String> = row.try_get(2)?;
+            Ok((row.try_get(0)?, error.is_none().then_some(row.try_get(1)?)))
+        })
+        .collect()
+}
+
+/// Where the drive of an indexed run was seen.
+async fn place_of(
+    connection: &mut AnyConnection,
+    archive: &str,
+    name: &str,
+) -> sqlx::Result<Option<(AccessClass, String)>> {
+    let query = "SELECT access, place FROM run WHERE archive = $1 AND name = $2 AND place IS NOT NULL";
+    let row = sqlx::query(query).bind(archive).bind(name).fetch_optional(connection).await?;
+    let Some(row) = row else { return Ok(None) };
+    let (access, place): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+    let access = AccessClass::ALL.into_iter().find(|class| class.name() == access);
+    Ok(access.map(|access| (access, place)))
+}
+
+/// Gives runs without a serial number the drive of their place.
+async fn resolve(
+    connection: &mut AnyConnection,
+    archive: &str,
+    access: AccessClass,
+    place: &str,
+) -> sqlx::Result<()> {
+    let query = "SELECT DISTINCT serial FROM run WHERE archive = $1 AND place = $2 AND serial IS NOT NULL";
+    let rows = sqlx::query(query).bind(archive).bind(place).fetch_all(&mut *connection).await?;
+    let serials: BTreeSet<String> = rows.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
+    let update = "UPDATE run SET drive = $1 WHERE archive = $2 AND place = $3 AND serial IS NULL";
+    sqlx::query(update)
+        .bind(place_key(access, place, &serials))
+        .bind(archive)
+        .bind(place)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str) -> sqlx::Result<()> {
+    let deletion = "DELETE FROM metric WHERE archive = $1 AND run = $2";
+    sqlx::query(deletion).bind(archive).bind(run).execute(connection).await.map(drop)
+}
+
+async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun) -> sqlx::Result<()> {
+    const COLUMNS: [&str; 15] = [
+        "fingerprint",
+        "error",
+        "started_at",
+        "procedure",
+        "target",
+        "seed",
+        "standing",
+        "summary",
+        "access",
+        "place",
+        "serial",
+        "drive",
+        "model",
+        "capacity_bytes",
+        "is_virtual",
+    ];
+    let set: Vec<String> = COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    let upsert = format!(
+        "INSERT INTO run (archive, name, {}) VALUES {} ON CONFLICT (archive, name) DO UPDATE SET {}",
+        COLUMNS.join(", "),
+        placeholders(1, 2 + COLUMNS.len()),
+        set.join(", ")
+    );
+    let content = run.content.as_ref().ok();
+    let text = |of: fn(&RunContent) -> &str| content.map(|content| storable(of(content)));
+    let drive = content.and_then(|content| content.drive.as_ref());
+    // Those of a place are resolved when all of them are there.
+    let serial = |drive: &DriveSignature| drive.serial.clone();
+    let key = drive.and_then(|drive| Some(serial_key(drive.access, drive.serial.as_ref()?)));
+    sqlx::query(AssertSqlSafe(upsert))
+        .bind(archive)
+        .bind(&run.name)
+        .bind(&run.fingerprint)
+        .bind(run.content.as_ref().err().map(|error| storable(error)))
+        .bind(text(|content| &content.started_at))
+        .bind(text(|content| &content.procedure))
+        .bind(text(|content| &content.target))
+        .bind(content.map(|content| content.seed.to_string()))
+        .bind(text(|content| content.standing))
+        .bind(text(|content| &content.summary))
+        .bind(drive.map(|drive| drive.access.name()))
+        .bind(drive.map(DriveSignature::place))
+        .bind(drive.and_then(serial))
+        .bind(key)
+        .bind(drive.and_then(|drive| drive.model.as_deref().map(storable)))
+        .bind(drive.and_then(|drive| drive.capacity_bytes.map(whole)))
+        .bind(drive.map(|drive| i64::from(drive.is_virtual)))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+async fn put_metrics(
+    connection: &mut AnyConnection,
+    archive: &str,
+    run: &str,
+    metrics: &[MetricValue],
+) -> sqlx::Result<()> {
+    const COLUMNS: usize = 12;
+    for (batch, metrics) in metrics.chunks(ROWS).enumerate() {
+        let insert = format!(
+            "INSERT INTO metric (archive, run, position, source, name, unit, value, low, high, reference, origin, bytes) VALUES {}",
+            placeholders(metrics.len(), COLUMNS)
+        );
+        let mut query = sqlx::query(AssertSqlSafe(insert));
+        for (index, metric) in metrics.iter().enumerate() {
+            query = bind_metric(query.bind(archive).bind(run), (batch * ROWS + index) as i64, metric);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+fn bind_metric<'q>(
+    query: Query<'q, Any, AnyArguments>,
+    position: i64,
+    metric: &'q MetricValue,
+) -> Query<'q, Any, AnyArguments> {
+    query
+        .bind(position)
+        .bind(&metric.source)
+        .bind(storable(&metric.name))
+        .bind(&metric.unit)
+        .bind(metric.value)
+        .bind(metric.low)
+        .bind(metric.high)
+        .bind(metric.reference)
+        .bind(metric.origin.as_deref())
+        .bind(metric.bytes.map(whole))
+}
+
+/// `($1, $2), ($3, $4)`.
+fn placeholders(rows: usize, columns: usize) -> String {
+    let row = |row: usize| {
+        let all: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+        format!("({})", all.join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// PostgreSQL's text has no zero bytes.
+fn storable(text: &str) -> String {
+    text.replace('\0', "\u{FFFD}")
+}
+
+/// No drive has more bytes than a database's integer can count.
+fn whole(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
