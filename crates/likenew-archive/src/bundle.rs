@@ -60,14 +60,8 @@ impl ExportKey {
         path: &Path,
         random: impl FnOnce() -> io::Result<[u8; KEY_BYTES]>,
     ) -> Result<Self, ArchiveError> {
-        let kind = Kind { name: "a key", bytes_max: KEY_BYTES as u64 };
-        match input::read(path, kind) {
-            Err(error) if error.is_missing() => {}
-            read => {
-                let bytes = read.map_err(ArchiveError::input(path, None))?;
-                let damaged = |_| ArchiveError::damaged_file(path, None, wording::EXPORT_KEY_DAMAGED);
-                return Ok(Self(bytes.try_into().map_err(damaged)?));
-            }
+        if let Some(key) = Self::read(path)? {
+            return Ok(key);
         }
         let key = random().map_err(ArchiveError::system("make", path))?;
         // Written under another name and linked, so that of two exports at once both use the same, whole key.
@@ -90,10 +84,20 @@ impl ExportKey {
         let _ = fs::remove_file(&unfinished);
         match linked {
             Ok(()) => Ok(Self(key)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Self::open(path, || Err(ErrorKind::InvalidData.into()))
-            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Self::read(path)?
+                .ok_or_else(|| ArchiveError::system("read", path)(ErrorKind::NotFound.into())),
             Err(error) => Err(ArchiveError::system("write", path)(error)),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Option<Self>, ArchiveError> {
+        match input::read(path, Kind { name: "a key", bytes_max: KEY_BYTES as u64 }) {
+            Err(error) if error.is_missing() => Ok(None),
+            read => {
+                let bytes = read.map_err(ArchiveError::input(path, None))?;
+                let damaged = |_| ArchiveError::damaged_file(path, None, wording::EXPORT_KEY_DAMAGED);
+                Ok(Some(Self(bytes.try_into().map_err(damaged)?)))
+            }
         }
     }
 

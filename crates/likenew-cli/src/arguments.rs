@@ -8,9 +8,11 @@ mod check;
 mod data;
 mod drives;
 mod endure;
+mod export;
 mod facts;
 mod fill;
 mod help;
+mod history;
 mod import;
 mod judge;
 mod model;
@@ -54,10 +56,12 @@ pub(crate) use check::Check;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest};
+pub(crate) use export::Export;
 pub(crate) use facts::Facts;
 pub(crate) use fill::Fill;
 pub(crate) use help::Help;
-pub(crate) use import::{Import, ImportFio, ImportSource, ImportTrace};
+pub(crate) use history::{History, HistoryPlace};
+pub(crate) use import::{Import, ImportFio, ImportRun, ImportSource, ImportTrace};
 pub(crate) use judge::Judge;
 pub(crate) use model::{Model, ModelOps};
 pub(crate) use recondition::Recondition;
@@ -140,9 +144,13 @@ pub(crate) enum Command {
     Report(Report),
     /// Runs, results and live progress in a browser
     Serve(Serve),
+    /// How drives changed from check to check
+    History(History),
     /// Evaluate a kept run again, without the drive
     Judge(Judge),
-    /// Import fio results and traces
+    /// Write a run as one file, without serial numbers
+    Export(Export),
+    /// Import runs, fio results and traces
     Import(Import),
     /// Continue an interrupted run
     Resume(Resume),

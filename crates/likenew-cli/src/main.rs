@@ -29,6 +29,7 @@ mod recordings;
 mod reference_sources;
 mod refreshing;
 mod resolved_target;
+mod run_history;
 mod run_observer;
 mod run_report;
 mod saved_baseline;
@@ -117,7 +118,9 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Sim(command) => commands::sim::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Serve(command) => commands::serve::run(&command),
+        Command::History(command) => commands::history::run(&command),
         Command::Judge(command) => commands::judge::run(&command),
+        Command::Export(command) => commands::export::run(&command),
         Command::Import(command) => commands::import::run(&command),
         Command::Watch(command) => commands::watch::run(&command),
         Command::Resume(command) => commands::resume::run(command),

@@ -48,6 +48,8 @@ pub(crate) struct Request<'a> {
     pub(crate) details_command: Option<String>,
     /// Show where each fact comes from.
     pub(crate) origins: bool,
+    /// Show no report, because the command says something else about the runs.
+    pub(crate) is_silent: bool,
 }
 
 impl<'a> Request<'a> {
@@ -64,6 +66,7 @@ impl<'a> Request<'a> {
             interrupted: None,
             details_command: None,
             origins: false,
+            is_silent: false,
         }
     }
 
@@ -192,6 +195,7 @@ fn open_and_run(
 fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>) -> Result<(), Failure> {
     let reports: Vec<RunReport> = outcomes.iter_mut().filter_map(|outcome| outcome.report.take()).collect();
     let run_arguments = request.run_arguments;
+    let reports = if request.is_silent { Vec::new() } else { reports };
     let details_command = match &request.details_command {
         Some(command) => command.clone(),
         None => output::details_command(&run_arguments.archive_arguments, reports.len()),

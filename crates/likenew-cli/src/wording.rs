@@ -4,6 +4,7 @@
 //! have their own sentences.
 
 pub(crate) mod help;
+pub(crate) mod history;
 pub(crate) mod refresh;
 pub(crate) mod serve;
 
@@ -892,6 +893,16 @@ pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
         ("zones", "model") => "zone model",
         _ => return None,
     })
+}
+
+// ---- likenew export, likenew import run ----
+
+pub(crate) fn run_exported(path: &Path) -> String {
+    format!("Wrote {}. Serial numbers in it are hashed with a secret of yours.\n", path.display())
+}
+
+pub(crate) fn run_imported(folder: &Path) -> String {
+    format!("Imported. Show it: likenew report {}\n", shell_quote(&folder.display().to_string()))
 }
 
 #[cfg(test)]

@@ -51,9 +51,9 @@ impl History {
         Ok(Self { runtime, connection, archive, name })
     }
 
-    /// The archive whose runs are indexed.
-    pub fn archive(&self) -> &Archive {
-        &self.archive
+    /// What [`crate::DriveRow::archive`] is of the drives whose runs are in the archive that this was opened with.
+    pub fn archive_name(&self) -> &str {
+        &self.name
     }
 }
 

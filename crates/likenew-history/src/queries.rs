@@ -171,6 +171,17 @@ impl History {
         })
     }
 
+    /// The number of drives.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn count_drives(&mut self) -> Result<usize, HistoryError> {
+        let query = "SELECT COUNT(*) FROM drive";
+        let count: i64 =
+            self.read(async |connection| sqlx::query_scalar(query).fetch_one(connection).await)?;
+        Ok(count.try_into().unwrap_or_default())
+    }
+
     /// The number of runs, damaged ones included.
     ///
     /// # Errors

@@ -88,3 +88,8 @@ pub(crate) fn all_drives() -> Result<Facts, LabError> {
     let devices: Vec<BlockDevice> = names.filter_map(|name| roots.device(name)).filter(is_drive).collect();
     Ok(collector.of_devices(&devices))
 }
+
+/// A name of this machine that no other has: its host name, and a hash of its identity, which is itself kept secret.
+pub fn machine_name() -> String {
+    identity::machine_name(&Roots::system())
+}

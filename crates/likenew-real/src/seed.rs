@@ -16,6 +16,16 @@ pub fn new_seed() -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes) >> (u64::BITS - BITS))
 }
 
+/// A secret that nobody can guess.
+///
+/// # Errors
+/// As for [`new_seed`].
+pub fn new_secret() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use likenew_core::units::parse_size;
 
-use super::{RUN, ReferenceArguments, RunArguments};
+use super::{HistoryPlace, OUTPUT, RUN, ReferenceArguments, RunArguments};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
@@ -34,6 +34,11 @@ pub(crate) struct Check {
     /// With --upgrade and no trace: applications to replay instead, as `likenew apps` names them [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
     pub(crate) app: Vec<String>,
+    /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
+    pub(crate) changes: bool,
+    #[command(flatten)]
+    pub(crate) place: HistoryPlace,
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
     /// Random seed [default: 0 for simulated drives, a new one each time for real ones]

@@ -15,10 +15,21 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
+    /// Keep a run that likenew export wrote on another machine
+    Run(ImportRun),
     /// Import what fio measured, written with --output-format=json or json+
     Fio(ImportFio),
     /// Show what a trace holds, and convert it to another format
     Trace(ImportTrace),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportRun {
+    /// The file that likenew export wrote
+    pub(crate) file: PathBuf,
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
+    pub(crate) archive: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,8 @@
 //! `likenew check`.
 
+mod changes;
+
+use likenew_archive::Archive;
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
@@ -11,7 +14,7 @@ use likenew_real::scan::Request as ScanRequest;
 use crate::access::Access;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{OnFailure, Request, Target, measure, options};
+use crate::measure::{OnFailure, Request, Target, archive_root, measure, options};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
@@ -31,9 +34,16 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     let request = Request {
         prints_plan: command.plan,
         on_failure: OnFailure::LeaveOut,
+        is_silent: command.changes,
         ..Request::new(targets, Access::Read, &command.run_arguments)
     };
-    measure(request, |target| plan(&command, target))
+    let since = likenew_real::clock::wall_date();
+    let exit = measure(request, |target| plan(&command, target))?;
+    if !command.changes {
+        return Ok(exit);
+    }
+    let root = archive_root(command.run_arguments.archive_arguments.archive.as_deref())?;
+    changes::report(&command.place, Archive::new(root), &since, exit)
 }
 
 /// The drives at the bottom, by their device names.

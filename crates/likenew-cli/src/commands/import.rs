@@ -1,6 +1,7 @@
-//! `likenew import`: measurements and traces of other programs.
+//! `likenew import`: runs of other machines, measurements and traces of other programs.
 
 mod fio;
+mod run_file;
 mod survey_text;
 mod trace;
 mod wording;
@@ -12,6 +13,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
     match &command.from {
+        ImportSource::Run(command) => run_file::run(command),
         ImportSource::Fio(command) => fio::run(command),
         ImportSource::Trace(command) => trace::run(command),
     }

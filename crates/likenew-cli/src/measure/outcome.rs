@@ -41,7 +41,7 @@ pub(super) struct Outcome {
 pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
     let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, dry_run } = open;
     let run_arguments = &request.run_arguments.execution;
-    let is_silent = run_arguments.output.quiet || request.access.is_facts();
+    let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
         anstream::eprintln!("{announcement}");
     }

@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Explain", &["xray", "model"]),
     ("Record", &["watch", "record", "replay", "import"]),
     ("Simulate", &["drives", "sim"]),
-    ("Manage", &["report", "serve", "judge", "resume", "run", "help"]),
+    ("Manage", &["report", "history", "serve", "judge", "export", "resume", "run", "help"]),
 ];
 
 /// What `likenew --help` prints.
@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
 ";
 
 /// Ways to use each command.
-const EXAMPLES: [(&str, [&str; 3]); 28] = [
+const EXAMPLES: [(&str, [&str; 3]); 30] = [
     (
         "check",
         [
@@ -230,7 +230,16 @@ const EXAMPLES: [(&str, [&str; 3]); 28] = [
         [
             "likenew import fio result.json",
             "likenew import trace day.csv.zst",
-            "likenew import trace msr.csv.gz --to day.iolog",
+            "likenew import run check.likenew",
+        ],
+    ),
+    ("history", ["likenew history", "likenew history /dev/sda", "likenew history --details"]),
+    (
+        "export",
+        [
+            "likenew export RUN check.likenew",
+            "likenew export RUN check.likenew && likenew import run check.likenew",
+            "likenew export --archive ~/runs RUN check.likenew",
         ],
     ),
     ("resume", ["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]),

@@ -114,6 +114,15 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
     Some(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Host names repeat, such as those of cloned machines, and identities do not.
+pub(crate) fn machine_name(roots: &Roots) -> String {
+    /// Characters of the hash: enough for the machines of one laboratory.
+    const HASH_CHARS: usize = 8;
+    let host = roots.line("/proc/sys/kernel/hostname").value().cloned().unwrap_or_default();
+    let hash = hash(roots, "the name of a machine").unwrap_or_default();
+    format!("{host}-{}", hash.get(..HASH_CHARS).unwrap_or_default())
+}
+
 /// ATA: what IDENTIFY DEVICE says, or what udev has made of it. SCSI: page B1h.
 fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32> {
     match subject.kind {

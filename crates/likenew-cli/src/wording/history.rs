@@ -1,0 +1,226 @@
+//! Sentences about drives over time.
+
+use likenew_core::quantity::{Iops, Number, Rate, Share, Size, SpeedChange, with_change_range};
+use likenew_core::shell::shell_quote;
+use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory};
+
+/// Metrics of a check: as a sentence begins with them, and the two lines above their column.
+const METRICS: [(&str, &str, [&str; 2]); 6] = [
+    ("sequential_read", "sequential reads", ["sequential", "read"]),
+    ("sequential_write", "sequential writes", ["sequential", "write"]),
+    ("sustained_write", "sustained writes", ["sustained", "write"]),
+    ("random_read", "4K random reads", ["4K random", "read"]),
+    ("random_write", "4K random writes", ["4K random", "write"]),
+    ("random_read_qd32", "4K random reads at QD32", ["4K random", "read QD32"]),
+];
+
+fn entry(name: &str) -> Option<&'static (&'static str, &'static str, [&'static str; 2])> {
+    METRICS.iter().find(|(metric, ..)| *metric == name)
+}
+
+/// The metric in a sentence.
+fn metric_name(name: &str) -> &str {
+    entry(name).map_or(name, |(_, plural, _)| plural)
+}
+
+/// The two lines above the column of a metric.
+pub(crate) fn headings(name: &str) -> [&str; 2] {
+    entry(name).map_or([name, ""], |(.., headings)| *headings)
+}
+
+/// Names of metrics in the table of drives.
+pub(crate) const DRIVE_METRICS: [&str; 2] = ["sustained_write", "sequential_read"];
+
+/// The headings of the table of drives.
+pub(crate) const DRIVE_HEADINGS: [&str; 4] = ["drive", "last check", "sustained write", "sequential read"];
+/// The heading of the column of dates.
+pub(crate) const DATE_HEADING: &str = "checked";
+
+/// The day of a time such as `2026-03-14T15:09:26Z`.
+pub(crate) fn day(time: &str) -> &str {
+    time.get(..10).unwrap_or(time)
+}
+
+/// Maker and model, or what stands for them, and where the drive is.
+pub(crate) fn drive(drive: &DriveRow) -> String {
+    match &drive.model {
+        Some(model) if drive.access != "simulated" => format!("{model} ({})", drive.target),
+        _ => drive.target.clone(),
+    }
+}
+
+fn value(metric: &MetricHistory, value: f64) -> String {
+    match metric.unit.as_str() {
+        "1/s" => Iops(value).to_string(),
+        _ => Rate(value).to_string(),
+    }
+}
+
+/// Its value now, and of the baseline.
+pub(crate) fn now_cell(metric: Option<&MetricHistory>) -> String {
+    metric.map_or_else(String::new, |metric| {
+        format!("{:>10} {:>5}", value(metric, metric.now), Share(metric.now / metric.baseline).to_string())
+    })
+}
+
+/// The value that 100% stands for.
+pub(crate) fn baseline_cell(metric: &MetricHistory) -> String {
+    value(metric, metric.baseline)
+}
+
+/// A value as a share of the baseline; `mark` says whether it begins a new level.
+pub(crate) fn share_cell(share: Option<f64>, mark: Option<&Change>) -> String {
+    let arrow = match mark {
+        Some(change) if change.ratio < 1.0 => "↓",
+        Some(_) => "↑",
+        None => " ",
+    };
+    share.map_or_else(|| "- ".into(), |share| format!("{}{arrow}", Share(share)))
+}
+
+/// "sequential reads are 12% slower (9–15%) since 2026-03-03".
+pub(crate) fn change(metric: &MetricHistory, change: &Change) -> String {
+    let range =
+        with_change_range(SpeedChange(change.ratio), SpeedChange(change.low), SpeedChange(change.high));
+    format!("{} are {range} since {}", metric_name(&metric.name), day(&change.since))
+}
+
+/// A sentence with its sign: a fall is a problem, and a gain is none.
+pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
+    let sign = if of.ratio < 1.0 { "✗" } else { "✓" };
+    let sentence = change(metric, of);
+    let mut letters = sentence.chars();
+    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
+    format!("{sign} {first}{}.", letters.as_str())
+}
+
+pub(crate) fn no_change(checks: usize) -> String {
+    match checks {
+        0 => "? Never checked.".into(),
+        1 => "? Checked once, so there is nothing to compare with yet.".into(),
+        checks => format!("✓ No change beyond the scatter between its {} checks.", Number(checks as f64)),
+    }
+}
+
+/// The first line about one drive.
+pub(crate) fn title(drive_row: &DriveRow) -> String {
+    let capacity = drive_row.capacity_bytes.map(|bytes| format!(", {}", Size(bytes.cast_unsigned())));
+    let checks = match drive_row.checks {
+        1 => "1 check".into(),
+        checks => format!("{} checks", Number(checks as f64)),
+    };
+    format!(
+        "{}{}: {checks} since {}",
+        drive(drive_row),
+        capacity.unwrap_or_default(),
+        day(&drive_row.first_at)
+    )
+}
+
+pub(crate) fn last_standing(check: &Check) -> String {
+    let sign = match check.run.standing.as_str() {
+        "good" => "✓",
+        "problem" => "✗",
+        _ => "?",
+    };
+    format!("{sign} Last check: {}", check.run.summary)
+}
+
+/// The line below the list of drives.
+pub(crate) fn more_drives(shown: usize, all: usize) -> String {
+    let about = "one drive: likenew history TARGET";
+    if shown < all {
+        return format!("{shown} of {all} drives; all: likenew history --details; {about}");
+    }
+    format!("Shares are of the baseline, the first check. About {about}")
+}
+
+/// The line below the table of checks.
+pub(crate) fn more_checks(shown: usize, drive: &DriveHistory, typed: &str) -> String {
+    let run = drive
+        .checks
+        .last()
+        .map_or_else(String::new, |check| format!("; the last check: likenew report {}", check.run.name));
+    if shown < drive.drive.checks as usize {
+        let typed = shell_quote(typed);
+        return format!("{shown} of {} checks; more: likenew history {typed} --details", drive.drive.checks);
+    }
+    format!("↓ and ↑ begin a new level{run}")
+}
+
+pub(crate) fn key(key: &str) -> String {
+    format!("    key {}", key.get(..12).unwrap_or(key))
+}
+
+pub(crate) fn damaged_count(runs: usize) -> String {
+    match runs {
+        1 => "? 1 run cannot be read; likenew history --details says why".into(),
+        runs => format!("? {} runs cannot be read; likenew history --details says why", Number(runs as f64)),
+    }
+}
+
+pub(crate) fn damaged(run: &DamagedRun) -> String {
+    format!("? {}: {}", run.name, run.error)
+}
+
+pub(crate) fn rebuilt(runs: usize) -> String {
+    match runs {
+        1 => "Indexed 1 run.".into(),
+        runs => format!("Indexed {} runs.", Number(runs as f64)),
+    }
+}
+
+pub(crate) const NO_DRIVES: &str = "no drive was checked yet; begin with likenew check TARGET";
+
+pub(crate) fn unknown_drive(typed: &str) -> String {
+    format!("no kept run is of {typed:?}; likenew history lists all drives")
+}
+
+pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
+    let each = drives.iter().map(|row| format!("{} {}", row.key.get(..12).unwrap_or(&row.key), drive(row)));
+    format!(
+        "{typed:?} is {} drives; give the key of one: {}",
+        drives.len(),
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
+
+// ---- likenew check --changes ----
+
+/// What is new about a drive, in one line for mail or chat.
+pub(crate) fn news(drive_row: &DriveRow, sentences: &[String], is_worse: bool) -> String {
+    format!("{} {}: {}", if is_worse { "✗" } else { "✓" }, drive(drive_row), sentences.join("; "))
+}
+
+pub(crate) fn new_problem(summary: &str) -> String {
+    summary.trim_end_matches('.').to_owned()
+}
+
+pub(crate) fn solved(summary: &str) -> String {
+    format!("no problem any more (before: {})", summary.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_says_since_when_and_by_how_much() {
+        let change =
+            Change { at: 3, since: "2026-03-03T10:00:00.000Z".into(), ratio: 0.88, low: 0.85, high: 0.91 };
+        let metric = MetricHistory {
+            name: "sequential_read".into(),
+            unit: "bytes/s".into(),
+            values: Vec::new(),
+            baseline: 100e6,
+            now: 88e6,
+            changes: Vec::new(),
+        };
+        assert_eq!(
+            signed_change(&metric, &change),
+            "✗ Sequential reads are 12% slower (9–15%) since 2026-03-03."
+        );
+        assert_eq!(now_cell(Some(&metric)), " 88.0 MB/s   88%");
+        assert_eq!(share_cell(Some(0.88), Some(&change)), "88%↓");
+    }
+}

@@ -1,0 +1,7 @@
+//! Histories over real run folders.
+
+mod cuts;
+mod engines;
+mod pages;
+mod rebuild;
+mod support;
