@@ -1,5 +1,6 @@
 //! The guarantees of run folders.
 
+mod bundle;
 mod run_folder;
 mod samples;
 mod support;

@@ -59,7 +59,8 @@ fn value(metric: &MetricHistory, value: f64) -> String {
 /// Its value now, and of the baseline.
 pub(crate) fn now_cell(metric: Option<&MetricHistory>) -> String {
     metric.map_or_else(String::new, |metric| {
-        format!("{:>10} {:>5}", value(metric, metric.now), Share(metric.now / metric.baseline).to_string())
+        let share = format!("{:.0}", Share(metric.now / metric.baseline));
+        format!("{:>10} {share:>5}", value(metric, metric.now))
     })
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn share_cell(share: Option<f64>, mark: Option<&Change>) -> String {
         Some(_) => "↑",
         None => " ",
     };
-    share.map_or_else(|| "- ".into(), |share| format!("{}{arrow}", Share(share)))
+    share.map_or_else(|| "- ".into(), |share| format!("{:.0}{arrow}", Share(share)))
 }
 
 /// "sequential reads are 12% slower (9–15%) since 2026-03-03".
@@ -94,8 +95,9 @@ pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
     format!("{sign} {first}{}.", letters.as_str())
 }
 
-pub(crate) fn no_change(checks: usize) -> String {
+pub(crate) fn no_change(checks: usize, has_metrics: bool) -> String {
     match checks {
+        1.. if !has_metrics => "? Its last check measured no speed.".into(),
         0 => "? Never checked.".into(),
         1 => "? Checked once, so there is nothing to compare with yet.".into(),
         checks => format!("✓ No change beyond the scatter between its {} checks.", Number(checks as f64)),
@@ -117,13 +119,18 @@ pub(crate) fn title(drive_row: &DriveRow) -> String {
     )
 }
 
+/// The sign of a check's standing.
+pub(crate) fn sign(check: Option<&Check>) -> &'static str {
+    match check.map(|check| check.run.standing.as_str()) {
+        Some("good") => "✓",
+        Some("problem") => "✗",
+        Some(_) => "?",
+        None => " ",
+    }
+}
+
 pub(crate) fn last_standing(check: &Check) -> String {
-    let sign = match check.run.standing.as_str() {
-        "good" => "✓",
-        "problem" => "✗",
-        _ => "?",
-    };
-    format!("{sign} Last check: {}", check.run.summary)
+    format!("{} Last check: {}", sign(Some(check)), check.run.summary)
 }
 
 /// The line below the list of drives.
@@ -137,15 +144,11 @@ pub(crate) fn more_drives(shown: usize, all: usize) -> String {
 
 /// The line below the table of checks.
 pub(crate) fn more_checks(shown: usize, drive: &DriveHistory, typed: &str) -> String {
-    let run = drive
-        .checks
-        .last()
-        .map_or_else(String::new, |check| format!("; the last check: likenew report {}", check.run.name));
     if shown < drive.drive.checks as usize {
         let typed = shell_quote(typed);
         return format!("{shown} of {} checks; more: likenew history {typed} --details", drive.drive.checks);
     }
-    format!("↓ and ↑ begin a new level{run}")
+    "↓ and ↑ begin a new level; each run: likenew report --list".into()
 }
 
 pub(crate) fn key(key: &str) -> String {

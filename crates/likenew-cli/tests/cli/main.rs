@@ -19,6 +19,7 @@ mod guest;
 mod guest_checks;
 mod guest_facts;
 mod guest_steps;
+mod history;
 mod hostile;
 mod locks;
 mod messages;

@@ -6,10 +6,11 @@ use likenew_history::{DamagedRun, DriveHistory, MetricHistory};
 
 use crate::wording::history as wording;
 
-/// Lines of a screen.
+/// Lines of a screen, and its columns.
 const LINES: usize = 24;
+const WIDTH: usize = 80;
 /// Characters of the column of drives; longer names are cut.
-const DRIVE_WIDTH: usize = 34;
+const DRIVE_WIDTH: usize = 30;
 /// Characters of a metric's column: its longest heading and a space.
 const METRIC_WIDTH: usize = 11;
 /// Characters of a date.
@@ -26,7 +27,8 @@ pub(super) fn drives(drives: &[DriveHistory], total: usize, damaged: &[DamagedRu
         let name = cut(&wording::drive(&drive.drive), DRIVE_WIDTH);
         let day = drive.checks.last().map_or("", |check| wording::day(&check.run.started_at));
         let [first, second] = wording::DRIVE_METRICS.map(|name| wording::now_cell(drive.metric(name)));
-        let line = format!("  {name:DRIVE_WIDTH$} {day:DATE_WIDTH$}  {first:>16}  {second:>16}");
+        let sign = wording::sign(drive.checks.last());
+        let line = format!("{sign} {name:DRIVE_WIDTH$} {day:DATE_WIDTH$}  {first:>16}  {second:>16}");
         let _ = writeln!(text, "{}", line.trim_end());
         if let Some((metric, change)) = drive.main_change() {
             let _ = writeln!(text, "    {}", wording::signed_change(metric, change));
@@ -55,13 +57,13 @@ pub(super) fn drive(drive: &DriveHistory, typed: &str, details: bool) -> String 
     let changes: Vec<String> =
         changes.map(|(metric, change)| wording::signed_change(metric, change)).collect();
     if changes.is_empty() {
-        let _ = writeln!(head, "{}", wording::no_change(drive.checks.len()));
+        let _ = writeln!(head, "{}", wording::no_change(drive.checks.len(), !drive.metrics.is_empty()));
     }
     for change in changes {
         let _ = writeln!(head, "{change}");
     }
     if let Some(check) = drive.checks.last() {
-        let _ = writeln!(head, "{}", cut(&wording::last_standing(check), 100));
+        let _ = writeln!(head, "{}", cut(&wording::last_standing(check), WIDTH));
     }
     if details {
         let _ = writeln!(head, "{}", wording::key(&drive.drive.key));
