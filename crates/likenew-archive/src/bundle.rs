@@ -39,6 +39,8 @@ const LEVEL: i32 = 3;
 /// Bytes of an owner's secret, and of a hash that is shown: as many as a run's own hash has.
 const KEY_BYTES: usize = 32;
 const HASH_BYTES: usize = 16;
+/// Bytes after the last file: programs fill a tar up to 10 KiB.
+const REST_BYTES_MAX: u64 = 64 << 10;
 /// The files that samples are in: the first, and one for each time that the run was resumed.
 const SAMPLE_FILES_MAX: usize = 1_000;
 
@@ -313,6 +315,12 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
         if written != entry.size() {
             return Err(truncated(ErrorKind::UnexpectedEof.into()));
         }
+    }
+    // The checksum comes last, after what fills the last block of a tar.
+    let rest =
+        io::copy(&mut tar.into_inner().take(REST_BYTES_MAX + 1), &mut io::sink()).map_err(truncated)?;
+    if rest > REST_BYTES_MAX {
+        return Err(Problem::Bundle(wording::DATA_AFTER_THE_END.into()));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::HistoryError;
 use crate::location::Location;
+use crate::wording;
 
 /// The tables, in the order in which they changed. A version that was released is never edited.
 const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "runs", include_str!("../migrations/1_runs.sql"))];
@@ -75,31 +76,37 @@ async fn connect(location: &Location, address: &str) -> Result<AnyConnection, Hi
     Ok(connection)
 }
 
-/// In one transaction, so that of several programs that open a new history one makes its tables.
+/// Of several programs that open a new history at once one makes its tables, and the others wait: for the client's own lock on
+/// a server, and in SQLite, where it has none, for the transaction.
 async fn migrate(location: &Location, connection: &mut AnyConnection) -> Result<(), HistoryError> {
     let failed = |error: sqlx::Error| unopened(location, &error);
     let migrations = MIGRATIONS.map(|(version, name, sql)| {
         Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
     });
     let migrator = Migrator::with_migrations(migrations.into());
-    let begin = if matches!(location, Location::File(_)) { "BEGIN IMMEDIATE" } else { "BEGIN" };
-    let mut transaction = connection.begin_with(begin).await.map_err(failed)?;
-    match migrator.run_direct(None, &mut *transaction, false).await {
-        Ok(()) => transaction.commit().await.map_err(failed),
-        Err(MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_)) => {
-            Err(HistoryError::Newer(location.to_string()))
+    let migrated = match location {
+        Location::Server(_) => migrator.run_direct(None, connection, false).await,
+        Location::File(_) => {
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
+            match migrator.run_direct(None, &mut *transaction, false).await {
+                Ok(()) => transaction.commit().await.map_err(MigrateError::from),
+                Err(error) => Err(error),
+            }
         }
-        Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => Err(failed(error)),
-        Err(other) => Err(failed(sqlx::Error::Protocol(other.to_string()))),
-    }
+    };
+    migrated.map_err(|error| match error {
+        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => {
+            HistoryError::Newer(location.to_string())
+        }
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
+        other => failed(sqlx::Error::Protocol(other.to_string())),
+    })
 }
 
 fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
     let advice = match location {
-        Location::File(_) => {
-            "delete it, as it is made again from the run folders, or name another file with --history"
-        }
-        Location::Server(_) => "check its address, and that the server runs and lets you in",
+        Location::File(_) => wording::CHECK_FILE,
+        Location::Server(_) => wording::CHECK_SERVER,
     };
     let reason = match error {
         sqlx::Error::Io(error) => error.to_string(),

@@ -13,6 +13,7 @@ mod indexed_run;
 mod location;
 mod queries;
 mod sync;
+mod wording;
 
 pub use database::History;
 pub use drive_history::{Change, DriveHistory, MetricHistory};

@@ -10,6 +10,8 @@ mod fits;
 mod intervals;
 #[path = "../examples/error_rates/knees.rs"]
 mod knees;
+#[path = "../examples/error_rates/level_changes.rs"]
+mod level_changes;
 #[path = "../examples/error_rates/series.rs"]
 mod series;
 #[path = "../examples/error_rates/stalls.rs"]
@@ -40,6 +42,11 @@ fn one_level_is_not_taken_for_two() {
         }
     }
     assert_in_manual(&tables::one_level(&rows));
+}
+
+#[test]
+fn changes_from_check_to_check_are_counted() {
+    assert_in_manual(&level_changes::table());
 }
 
 #[test]

@@ -145,8 +145,8 @@ fn messages_of_help() {
     for name in names {
         text += &transcript(&sandbox, &[name, "--help"]).0;
     }
-    for inner in [["sim", "show"], ["sim", "save"], ["sim", "serve"], ["import", "fio"], ["import", "trace"]]
-    {
+    let imports = ["run", "fio", "trace"].map(|what| ["import", what]);
+    for inner in [["sim", "show"], ["sim", "save"], ["sim", "serve"]].into_iter().chain(imports) {
         text += &transcript(&sandbox, &[&inner[..], &["--help"]].concat()).0;
     }
     text += &transcript(&sandbox, &["help", "sim"]).0;
@@ -251,6 +251,13 @@ const FAILING: &[&[&str]] = &[
     &["import", "fio", "image.bin"],
     &["import", "trace", "day.csv"],
     &["import", "trace", "missing"],
+    &["import", "run", "image.bin"],
+    &["import", "run", "missing"],
+    &["export", "empty", "run.likenew"],
+    &["history", "/dev/nowhere"],
+    &["history", "--history", "mysql://host/db"],
+    &["history", "--history", "drive.toml"],
+    &["check", "sim:tiny-flash", "--changes", "--no-archive"],
     &["record", "sim:tiny-flash", "--out", "day.csv"],
     &["record", "missing", "--out", "new.csv"],
     &["record", "/dev/null", "--out", "new.csv"],
@@ -400,7 +407,46 @@ fn messages_of_commands() {
         text += &transcript(&sandbox, arguments).0;
     }
     text += &kept_runs(&Sandbox::new());
+    text += &drives_over_time();
     matches_file("commands.txt", &text);
+}
+
+/// Drives over time: none, one, and one that got slow, checked on other days each time.
+fn drives_over_time() -> String {
+    let sandbox = Sandbox::new();
+    let mut text = format!("=== history-empty\n{}", transcript(&sandbox, &["history"]).0);
+    for day in 1..=6 {
+        sandbox.run(&["check", "sim:tiny-flash", "-q"]);
+        let run = sandbox.runs().pop().unwrap();
+        let kept = run.with_file_name(format!("2026-03-0{day}T12-00-00.000Z-check-sim-tiny-flash"));
+        std::fs::rename(run, &kept).unwrap();
+        let file = |name: &str| kept.join(name);
+        let read = |name: &str| serde_json::from_str(&std::fs::read_to_string(file(name)).unwrap()).unwrap();
+        let (mut machine, mut findings): (serde_json::Value, serde_json::Value) =
+            (read("machine.json"), read("findings.json"));
+        machine["started_at"] = format!("2026-03-0{day}T12:00:00.000Z").into();
+        for (index, row) in findings["tables"]["metrics"].as_array_mut().unwrap().iter_mut().enumerate() {
+            let factor = 1.0 + 0.01 * ((day * 5 + index * 3) % 4) as f64
+                - if day > 3 && index == 0 { 0.2 } else { 0.0 };
+            for key in ["measured_per_s", "low_per_s", "high_per_s"] {
+                row[key] = (row[key].as_f64().unwrap() * factor).into();
+            }
+        }
+        for (name, value) in [("machine.json", machine), ("findings.json", findings)] {
+            std::fs::write(file(name), value.to_string()).unwrap();
+        }
+        if day == 1 {
+            text += &format!("=== history-once\n{}", transcript(&sandbox, &["history", "sim:tiny-flash"]).0);
+        }
+    }
+    std::fs::create_dir(sandbox.runs()[0].with_file_name("broken")).unwrap();
+    std::fs::write(sandbox.runs()[6].join("plan.toml"), "procedure =").unwrap();
+    for arguments in [&["history"][..], &["history", "sim:tiny-flash"]] {
+        let (shown, ran) = transcript(&sandbox, arguments);
+        fits("history", &ran.stdout(), 80, 24);
+        let _ = write!(text, "=== history\n{shown}");
+    }
+    text
 }
 
 /// The list of drives without those of this machine.

@@ -24,7 +24,7 @@ pub(crate) fn start_worker(runs: &Runs, location: &Location) -> Child {
         Location::Server(url) => url.to_string(),
     };
     Command::new(std::env::current_exe().unwrap())
-        .args(["cuts::worker", "--exact"])
+        .args(["cuts::worker", "--exact", "--nocapture"])
         .env(WORKER, format!("{} {location}", runs.root().display()))
         .stdout(Stdio::null())
         .spawn()
@@ -52,13 +52,13 @@ fn eight_processes_index_the_same_runs_at_once() {
 
 #[test]
 fn a_killed_indexer_leaves_whole_runs_and_the_next_one_goes_on() {
-    const RUNS: i64 = 2_000;
+    const RUNS: i64 = 1_000;
     let runs = Runs::new();
     for day in 0..RUNS {
         runs.put(&Run::new(day as usize, "aaaa", 5e8));
     }
     let mut cuts = 0;
-    for round in 0..10 {
+    for round in 0..6 {
         let location = Location::File(runs.root().join(format!("../history-{round}.sqlite")));
         let mut worker = start_worker(&runs, &location);
         let mut watched = open(&location, &runs.root());
@@ -77,11 +77,11 @@ fn a_killed_indexer_leaves_whole_runs_and_the_next_one_goes_on() {
         }
         watched.update().unwrap();
         assert_eq!(watched.count().unwrap(), RUNS);
-        if round == 9 {
+        if round == 5 {
             let kept = everything(&mut watched);
             watched.rebuild().unwrap();
             assert_eq!(kept, everything(&mut watched));
         }
     }
-    assert!(cuts >= 3, "only {cuts} of 10 kills came within the work");
+    assert!(cuts >= 2, "only {cuts} of 6 kills came within the work");
 }

@@ -5,6 +5,7 @@ mod counts;
 mod fits;
 mod intervals;
 mod knees;
+mod level_changes;
 mod series;
 mod stalls;
 mod steady;
@@ -13,13 +14,14 @@ mod tables;
 use std::thread;
 
 /// The tables, in the order of the page.
-const TABLES: [fn() -> String; 13] = [
+const TABLES: [fn() -> String; 14] = [
     || tables::coverage(&counts::coverage()),
     || intervals::windows_head() + &intervals::windows_rows(&[10, 20, 50, 200, 1000]),
     intervals::ratios,
     intervals::count_table,
     fits::intervals,
     fits::choices,
+    level_changes::table,
     || intervals::stopping_head() + &intervals::stopping_rows(&intervals::GOALS),
     || tables::one_level(&counts::one_level()),
     || tables::two_levels(&counts::two_levels()),
