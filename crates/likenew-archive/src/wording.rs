@@ -99,4 +99,4 @@ pub(crate) fn other_bundle_schema(version: u64) -> String {
 
 pub(crate) const DATA_AFTER_THE_END: &str = "it goes on after its last file";
 pub(crate) const NOT_A_BUNDLE: &str = "it is not a file that likenew export wrote";
-pub(crate) const EXPORT_KEY_DAMAGED: &str = "it does not hold 32 bytes";
+pub(crate) const EXPORT_KEY_DAMAGED: &str = "it is not 32 bytes long";

@@ -58,7 +58,12 @@ impl DriveHistory {
     /// From the checks of a drive, the earliest first.
     pub fn new(drive: DriveRow, checks: Vec<Check>) -> Self {
         let latest = checks.last().map_or(&[][..], |check| &check.metrics);
-        let metrics = latest.iter().filter_map(|metric| history(metric, &checks, drive.is_virtual)).collect();
+        // Between the first and the latest of many, others are not here: when a change there came is not known.
+        let contiguous = usize::from(drive.checks > checks.len() as i64);
+        let metrics = latest
+            .iter()
+            .filter_map(|metric| history(metric, &checks, contiguous, drive.is_virtual))
+            .collect();
         Self { drive, checks, metrics }
     }
 
@@ -66,8 +71,8 @@ impl DriveHistory {
     #[must_use]
     pub fn before(&self) -> Self {
         let mut checks = self.checks.clone();
-        checks.pop();
-        Self::new(self.drive.clone(), checks)
+        let popped = checks.pop().map_or(0, |_| 1);
+        Self::new(DriveRow { checks: self.drive.checks - popped, ..self.drive.clone() }, checks)
     }
 
     /// The change that matters: of the latest of each metric, the largest.
@@ -82,7 +87,13 @@ impl DriveHistory {
     }
 }
 
-fn history(latest: &MetricValue, checks: &[Check], is_virtual: bool) -> Option<MetricHistory> {
+/// `contiguous`: the first check from which on none is missing.
+fn history(
+    latest: &MetricValue,
+    checks: &[Check],
+    contiguous: usize,
+    is_virtual: bool,
+) -> Option<MetricHistory> {
     let same = |check: &Check| {
         let is_same = |metric: &&MetricValue| {
             metric.name == latest.name && metric.bytes == latest.bytes && metric.unit == latest.unit
@@ -93,6 +104,8 @@ fn history(latest: &MetricValue, checks: &[Check], is_virtual: bool) -> Option<M
     let measured: Vec<(usize, &MetricValue)> =
         all.iter().enumerate().filter_map(|(at, metric)| Some((at, metric.as_ref()?))).collect();
     let ((_, first), (_, last)) = (measured.first()?, measured.last()?);
+    let measured: Vec<(usize, &MetricValue)> =
+        measured.iter().copied().filter(|(at, _)| *at >= contiguous).collect();
     let logarithms: Vec<f64> = measured.iter().map(|(_, metric)| metric.value.ln()).collect();
     let metrics: Vec<&MetricValue> = measured.iter().map(|(_, metric)| *metric).collect();
     let changes = level_changes(&logarithms, assumed_scatter(&metrics, is_virtual), CONFIDENCE_95);
@@ -190,6 +203,16 @@ mod tests {
         assert_eq!((metric.baseline, metric.now), (100.0, 80.2));
         assert_eq!(reads(&values, true).main_change(), None, "a virtual disk may do that unchanged");
         assert_eq!(reads(&values[..6], false).before().main_change(), None);
+    }
+
+    #[test]
+    fn a_change_among_checks_that_are_not_here_has_no_day() {
+        let mut history = reads(&[100.0, 80.0, 81.0, 79.5, 80.2, 80.0], false);
+        assert_eq!(history.main_change().unwrap().1.at, 1);
+        history.drive.checks = 400;
+        let history = DriveHistory::new(history.drive, history.checks);
+        assert_eq!(history.main_change(), None);
+        assert_eq!((history.metrics[0].baseline, history.metrics[0].now), (100.0, 80.0));
     }
 
     #[test]

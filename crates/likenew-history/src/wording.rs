@@ -2,6 +2,6 @@
 
 /// What to do about a file that cannot be opened.
 pub(crate) const CHECK_FILE: &str =
-    "it is made again from the run folders if you move it away, or name another file with --history";
+    "move it away, and it is made again from the run folders, or name another file with --history";
 /// What to do about a server that cannot be reached.
 pub(crate) const CHECK_SERVER: &str = "check its address, and that the server runs and lets you in";

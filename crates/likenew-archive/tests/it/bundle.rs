@@ -109,8 +109,11 @@ fn nothing_is_overwritten_and_nothing_is_kept_twice() {
     assert!(second != first && second.file_name().unwrap().to_string_lossy().ends_with("-2"), "{second:?}");
 }
 
-/// A bundle of these files; of each its name, type, claimed length and content.
-fn bundle(path: &Path, entries: &[(&str, tar::EntryType, Option<u64>, &[u8])]) {
+/// A file in a bundle: its name, type, claimed length and content.
+type Entry<'a> = (&'a str, tar::EntryType, Option<u64>, &'a [u8]);
+
+/// A bundle of these files.
+fn bundle(path: &Path, entries: &[Entry<'_>]) {
     let mut packed = zstd::Encoder::new(fs::File::create(path).unwrap(), 1).unwrap();
     for (name, kind, length, content) in entries {
         let mut header = tar::Header::new_gnu();
@@ -139,7 +142,7 @@ fn hostile_files_are_refused_and_leave_nothing() {
     let label = ("likenew-run.json", Regular, None, &b"{\"schema\":1}"[..]);
     let plan = ("plan.toml", Regular, None, &b"procedure = \"bench\""[..]);
     let large: &[u8] = &vec![b' '; 5 << 20];
-    let cases: [(&str, &[(&str, tar::EntryType, Option<u64>, &[u8])]); 12] = [
+    let cases: [(&str, &[Entry<'_>]); 12] = [
         ("not a file that likenew export wrote", &[]),
         ("not a file that likenew export wrote", &[plan]),
         ("schema 2", &[("likenew-run.json", Regular, None, b"{\"schema\":2}")]),

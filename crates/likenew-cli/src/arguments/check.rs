@@ -34,11 +34,6 @@ pub(crate) struct Check {
     /// With --upgrade and no trace: applications to replay instead, as `likenew apps` names them [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
     pub(crate) app: Vec<String>,
-    /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
-    pub(crate) changes: bool,
-    #[command(flatten)]
-    pub(crate) place: HistoryPlace,
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
     /// Random seed [default: 0 for simulated drives, a new one each time for real ones]
@@ -49,4 +44,9 @@ pub(crate) struct Check {
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
+    /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
+    pub(crate) changes: bool,
+    #[command(flatten)]
+    pub(crate) place: HistoryPlace,
 }

@@ -135,11 +135,12 @@ pub(crate) fn last_standing(check: &Check) -> String {
 
 /// The line below the list of drives.
 pub(crate) fn more_drives(shown: usize, all: usize) -> String {
-    let about = "one drive: likenew history TARGET";
     if shown < all {
-        return format!("{shown} of {all} drives; all: likenew history --details; {about}");
+        return format!(
+            "{shown} of {all} drives; all: likenew history --details; one: likenew history TARGET"
+        );
     }
-    format!("Shares are of the baseline, the first check. About {about}")
+    "100% is the first check. About one drive: likenew history TARGET".into()
 }
 
 /// The line below the table of checks.

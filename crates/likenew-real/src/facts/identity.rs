@@ -119,7 +119,7 @@ pub(crate) fn machine_name(roots: &Roots) -> String {
     /// Characters of the hash: enough for the machines of one laboratory.
     const HASH_CHARS: usize = 8;
     let host = roots.line("/proc/sys/kernel/hostname").value().cloned().unwrap_or_default();
-    let hash = hash(roots, "the name of a machine").unwrap_or_default();
+    let hash = hash(roots, "machine name").unwrap_or_default();
     format!("{host}-{}", hash.get(..HASH_CHARS).unwrap_or_default())
 }
 
