@@ -7,6 +7,7 @@ mod plain;
 
 use crate::document::{ReportError, check_numbers};
 use crate::labeled_document::LabeledDocument;
+use crate::wording;
 
 /// The page, which `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -29,12 +30,8 @@ pub fn live_page() -> String {
     let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let page =
         format!("{before}<script type=\"application/json\" id=\"likenew-server\">true</script>{after}");
-    page.replacen(PLAIN_PLACE, NEEDS_SCRIPTS, 1)
+    page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", wording::NEEDS_SCRIPTS), 1)
 }
-
-/// For a browser without scripts.
-const NEEDS_SCRIPTS: &str =
-    "<noscript>This page needs JavaScript. `likenew report` shows the same runs.</noscript>";
 
 fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;

@@ -13,6 +13,9 @@ use likenew_core::units::Nanos;
 use crate::document::Document;
 use crate::unit::{Unit, clean};
 
+/// The served page, for a browser without scripts.
+pub(crate) const NEEDS_SCRIPTS: &str = "This page needs JavaScript; likenew report shows the same runs.";
+
 /// The mark of an answer, which tells its standing without color; measurements have none.
 pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     match standing {

@@ -20,12 +20,17 @@ impl Page {
                 .map(|text| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text))))
                 .collect()
         };
-        let policy = format!(
-            "default-src 'none'; script-src{}; style-src{}; img-src 'self' data: blob:; connect-src 'self'; \
-             base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            hashes("script"),
-            hashes("style")
-        );
+        let policy = [
+            "default-src 'none'".to_owned(),
+            format!("script-src{}", hashes("script")),
+            format!("style-src{}", hashes("style")),
+            ["img-src", "'self'", "data:", "blob:"].join(" "),
+            "connect-src 'self'".to_owned(),
+            "base-uri 'none'".to_owned(),
+            "form-action 'none'".to_owned(),
+            "frame-ancestors 'none'".to_owned(),
+        ]
+        .join("; ");
         let mut headers = HeaderMap::new();
         let mut put = |name: HeaderName, value: &str| {
             headers.insert(name, HeaderValue::from_str(value).expect("it is plain ASCII"));
