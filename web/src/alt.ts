@@ -32,7 +32,7 @@ function linesAlt(series: ShownSeries): string[] {
   const { label, unit } = series.y;
   const words = lines.slice(0, LINES).map((line) => {
     const [low, high] = endsOf({ ...series, lines: [line] }, "y") ?? [0, 0];
-    const range = `${unit === "" ? `${label} ` : ""}${rangeOf(spell(low, unit), spell(high, unit))}`;
+    const range = `${unit === "" ? `${label}: ` : ""}${rangeOf(spell(low, unit), spell(high, unit))}`;
     const [first, last] = [line.points[0], line.points.at(-1)];
     if (series.shape === "scatter" || !first || !last)
       return pointsWords(line.name, spell(line.points.length, ""), range);

@@ -150,18 +150,21 @@ export function comparison(members: Labeled[]): string[] {
       const other = speeds.find((speed) => speed.name === name);
       return other && value > 0 ? [{ name, ratio: other.value / value }] : [];
     });
+    // Half as fast is as large a change as twice as fast.
+    const sizeOf = ({ ratio }: { ratio: number }) => Math.abs(Math.log(ratio));
     const verbs = [
       { verb: VERBS.write, of: parts.filter(({ name }) => /\bwrit/i.test(name)) },
       { verb: VERBS.read, of: parts.filter(({ name }) => /\bread/i.test(name)) },
       { verb: VERBS.run, of: parts.filter(({ name }) => !/\b(writ|read)/i.test(name)) },
     ];
     const clauses = verbs.flatMap(({ verb, of }) => {
-      const [largest] = of.toSorted((one, other) => Math.abs(Math.log(other.ratio)) - Math.abs(Math.log(one.ratio)));
+      const [largest] = of.toSorted((one, other) => sizeOf(other) - sizeOf(one));
       if (!largest) return [];
       const ratio = spell(largest.ratio, "×");
       const isAlike = of.every((one) => spell(one.ratio, "×") === ratio);
-      return [{ verb, ratio, test: isAlike ? null : largest.name }];
+      return [{ verb, ratio, size: sizeOf(largest), test: isAlike ? null : largest.name }];
     });
+    clauses.sort((one, other) => other.size - one.size);
     return clauses.length > 0 ? [comparedWords(label, first.label, clauses)] : [];
   });
 }

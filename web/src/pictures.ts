@@ -66,7 +66,16 @@ interface Named {
 
 /** All charts, in the order of the documents: in one chart if their axes agree, otherwise separate. */
 export function picturesOf(members: Labeled[]): Picture[] {
-  return gathered(members).map((picture) => ({ ...picture, series: colored(picture.series) }));
+  return withoutTwins(gathered(members)).map((picture) => ({ ...picture, series: colored(picture.series) }));
+}
+
+/** Without those that show an earlier one on another scale, which a reader can choose there. */
+function withoutTwins(pictures: Picture[]): Picture[] {
+  const known = new Set<string>();
+  return pictures.filter(({ series: { title, shape, lines } }) => {
+    const shown = JSON.stringify([title, shape, lines.map(({ name, points }) => [name, points.length])]);
+    return !known.has(shown) && known.add(shown);
+  });
 }
 
 /** As many lines of one color as there are dashes to tell them apart. */

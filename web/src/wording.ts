@@ -308,3 +308,8 @@ export function writtenWords(bytes: string): string {
 export function titleWords(labels: string[]): string {
   return labels.length > 0 ? `${WORDS.product}: ${labels.join(", ")}` : WORDS.product;
 }
+
+/** The name of the part of the page that one procedure has. */
+export function reportOf(procedure: string): string {
+  return `Report of ${procedure}`;
+}

@@ -54,6 +54,15 @@ test("reads and writes have their colors wherever they stand beside each other",
   expect(hues("line", "write")).toEqual([[1, 0]]);
 });
 
+test("a chart on another scale is not drawn again", () => {
+  const member = labeled("one", "bench-new");
+  const [x, y] = [{ label: "request", unit: "bytes" }, { label: "speed", unit: "bytes/s" }];
+  const fit: Series = { title: "Fit", shape: "line", x, y: { ...y, scale: "log" }, lines: [{ name: "measured", points: [[1, 2]] }] };
+  member.document.series = { fit, fit_linear: { ...fit, y }, other: { ...fit, title: "Other", y } };
+  member.document.tables = {};
+  expect(picturesOf([member]).map(({ key }) => key)).toEqual(["fit", "other"]);
+});
+
 test("with several documents the color is the document", () => {
   const [picture] = picturesOf([labeled("new", "bench-new"), labeled("used", "bench-used")]);
   expect(picture?.series.lines.map(({ hue, dash }) => [hue, dash])).toEqual([[0, 0], [0, 1], [1, 0], [1, 1]]);
