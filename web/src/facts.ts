@@ -30,7 +30,11 @@ export function methodFacts(document: Document): Fact[] {
   return [
     {
       name: FACTS.run,
-      value: runWords(spell(document.bytes_written, "bytes"), spell(document.elapsed_ns, "ns"), instrument.clock === "virtual"),
+      value: runWords(
+        spell(document.bytes_written, "bytes"),
+        spell(document.elapsed_ns, "ns"),
+        instrument.clock === "virtual",
+      ),
     },
     { name: FACTS.procedure, value: document.procedure },
     { name: FACTS.seed, value: seedWords(plan.seed) },
@@ -45,10 +49,7 @@ function accounting({ accounting: counters }: Identity): Fact[] {
   const host = { name: FACTS.host, value: spell(counters.host_bytes_written, "bytes") };
   // Only flash has blocks to erase.
   if (!counters.wear) {
-    return [
-      host,
-      { name: FACTS.medium, value: spell(counters.flash_bytes_programmed, "bytes") },
-    ];
+    return [host, { name: FACTS.medium, value: spell(counters.flash_bytes_programmed, "bytes") }];
   }
   return [
     host,
@@ -87,9 +88,7 @@ function calibration({ instrument: { calibration: limits } }: Document): Fact[] 
 function addedLatency({ added_latency: added }: Calibration): Fact[] {
   if (!added) return [];
   const [call, wake, slow] = [added.call_ns, added.wake_ns_p50, added.wake_ns_p99].map((ns) => spell(ns, "ns"));
-  return [
-    { name: FACTS.overhead, value: overheadWords(call ?? "", wake ?? "", slow ?? "") },
-  ];
+  return [{ name: FACTS.overhead, value: overheadWords(call ?? "", wake ?? "", slow ?? "") }];
 }
 
 /** Browsers round whole numbers beyond 2⁵³; a rounded seed must not be shown as the seed. */

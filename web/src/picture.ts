@@ -75,7 +75,7 @@ const RIGHT = 24;
 const TOP = 34;
 const LEGEND = 28;
 const BOTTOM = 46;
-const STRIP = 40;
+export const STRIP = 40;
 /** Pixels of a row of names of marks, and the most rows. */
 const MARK_ROW = 15;
 const MARK_ROWS = 4;
@@ -135,7 +135,7 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   };
 }
 
-function hasStrip(series: ShownSeries): boolean {
+export function hasStrip(series: ShownSeries): boolean {
   return isNumeric(series) && series.lines.some(({ points }) => points.length > STRIP_MIN);
 }
 

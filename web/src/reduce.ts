@@ -10,6 +10,7 @@ export const POINTS_MAX = 4000;
 const BESIDE = 0.1;
 /** Pixels of a cell in which a scatter keeps one point. */
 const CELL = 3;
+const CELL_MOVING = 7;
 
 /** What is drawn of a series: its window on the x axis, and the pixels for it. */
 export interface Frame {
@@ -18,6 +19,8 @@ export interface Frame {
   width: number;
   height: number;
   logarithmic: { x: boolean; y: boolean };
+  /** While it moves, a scatter has larger cells, so that it follows the pointer. */
+  isMoving?: boolean;
 }
 
 interface Columns {
@@ -150,9 +153,11 @@ function placeIn([from, to]: [number, number], count: number, logarithmic: boole
 const STRIPS = 4096;
 
 interface Strips {
-  /** Where each strip starts in `order`; one more than there are strips. */
+  /** Where each strip starts in the arrays below; one more than there are strips. */
   starts: Uint32Array;
   order: Uint32Array;
+  x: Float64Array;
+  y: Float64Array;
 }
 
 const strips = new WeakMap<Columns, Strips>();
@@ -171,13 +176,16 @@ function stripsOf(columns: Columns): Strips {
     starts[strip] = (starts[strip] as number) + (starts[strip - 1] as number);
   const next = starts.slice();
   const order = new Uint32Array(x.length);
+  const [orderedX, orderedY] = [new Float64Array(x.length), new Float64Array(x.length)];
   for (let at = 0; at < x.length; at++) {
     const strip = Math.floor(((x[at] as number) - ends.x[0]) * scale);
     const place = next[strip] as number;
     order[place] = at;
+    orderedX[place] = x[at] as number;
+    orderedY[place] = columns.y[at] as number;
     next[strip] = place + 1;
   }
-  const made = { starts, order };
+  const made = { starts, order, x: orderedX, y: orderedY };
   strips.set(columns, made);
   return made;
 }
@@ -194,29 +202,30 @@ function pointsBetween(
   from: number,
   to: number,
   isWindow: boolean,
-): { order: Uint32Array | null; start: number; end: number } {
-  if (!isWindow) return { order: null, start: 0, end: columns.x.length };
-  const { starts, order } = stripsOf(columns);
+): Omit<Strips, "starts" | "order"> & { order: Uint32Array | null; start: number; end: number } {
+  const { x, y, ends } = columns;
+  if (!isWindow) return { x, y, order: null, start: 0, end: x.length };
+  const { starts, ...ordered } = stripsOf(columns);
   const scale = stripScale(columns);
-  const stripOf = (x: number) => Math.min(Math.max(Math.floor((x - columns.ends.x[0]) * scale), 0), STRIPS - 1);
-  return { order, start: starts[stripOf(from)] as number, end: starts[stripOf(to) + 1] as number };
+  const stripOf = (at: number) => Math.min(Math.max(Math.floor((at - ends.x[0]) * scale), 0), STRIPS - 1);
+  return { ...ordered, start: starts[stripOf(from)] as number, end: starts[stripOf(to) + 1] as number };
 }
 
 function cells(columns: Columns, frame: Frame, ends: [number, number]): { chosen: number[]; weights: number[] } {
-  const { x, y, extremes } = columns;
+  const { extremes } = columns;
   const [from, to] = spanOf(columns, frame);
-  const across = Math.max(Math.round((frame.width * (frame.window ? 1 + 2 * BESIDE : 1)) / CELL), 30);
-  const up = Math.max(Math.round(frame.height / CELL), 20);
+  const size = frame.isMoving ? CELL_MOVING : CELL;
+  const across = Math.max(Math.round((frame.width * (frame.window ? 1 + 2 * BESIDE : 1)) / size), 30);
+  const up = Math.max(Math.round(frame.height / size), 20);
   const [column, row] = [placeIn([from, to], across, frame.logarithmic.x), placeIn(ends, up, frame.logarithmic.y)];
   const counts = new Uint32Array(across * up);
   const points = new Uint32Array(across * up);
-  const { order, start, end } = pointsBetween(columns, from, to, frame.window !== null);
+  const { x, y, order, start, end } = pointsBetween(columns, from, to, frame.window !== null);
   for (let index = start; index < end; index++) {
-    const at = order ? (order[index] as number) : index;
-    const place = x[at] as number;
+    const place = x[index] as number;
     if (place < from || place > to) continue;
-    const cell = column(place) * up + row(y[at] as number);
-    if (counts[cell] === 0) points[cell] = at;
+    const cell = column(place) * up + row(y[index] as number);
+    if (counts[cell] === 0) points[cell] = order ? (order[index] as number) : index;
     counts[cell] = (counts[cell] as number) + 1;
   }
   const [chosen, weights]: [number[], number[]] = [[], []];

@@ -182,7 +182,7 @@ export function atWords(value: string, axis: string, place: string): string {
 
 /** How a chart is moved and read without and with a pointer. */
 export const HINTS = {
-  zoom: "Ctrl and wheel zooms, dragging moves; drag across the strip to choose a part.",
+  zoom: "Ctrl and wheel zooms, dragging moves; drag across the lower half of the strip to choose a part.",
   short: "Ctrl and wheel zooms, dragging moves.",
   keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
 } as const;

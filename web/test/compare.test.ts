@@ -151,7 +151,8 @@ test("one sentence says how much the other drive does of the first", () => {
       row["bytes_per_s"] = Number(one.document.tables["results"]?.[index]?.["bytes_per_s"]) * (index + 1);
   }
   expect(comparison([one, two])[0]).toMatch(/^used writes at \d[.\d]*× new \(.* write\) and reads at /);
-  for (const row of two.document.tables["results"] ?? []) if (row["op"] === "read") row["bytes_per_s"] = Number(row["bytes_per_s"]) / 100;
+  for (const row of two.document.tables["results"] ?? [])
+    if (row["op"] === "read") row["bytes_per_s"] = Number(row["bytes_per_s"]) / 100;
   expect(comparison([one, two])[0], "the largest change first").toMatch(/^used reads at 0\.01\d*× new and writes at /);
   expect(comparison([one])).toEqual([]);
 });

@@ -52,6 +52,14 @@ test("a scatter keeps a point of each cell, counts those it stands for, and keep
   expect(line!.points.every((point, at) => points[line!.indices![at]!] === point)).toBe(true);
 });
 
+test("a scatter that moves has fewer points, and every outlier", () => {
+  const points = noise(200_000, [17, 123_456]).map(([x, y]): [number, number] => [(x * 7919) % 200_000, y]);
+  const still = values(reduced(seriesOf("scatter", points), FRAME));
+  const moving = values(reduced(seriesOf("scatter", points), { ...FRAME, isMoving: true }));
+  expect(moving.length).toBeLessThan(still.length);
+  for (const at of [17, 123_456]) expect(moving).toContainEqual(points[at]);
+});
+
 test("a window of a scatter has every point in it", () => {
   const points = noise(200_000, []).map(([x, y]): [number, number] => [(x * 7919) % 200_000, y]);
   const [line] = reduced(seriesOf("scatter", points), { ...FRAME, window: [150_000, 150_040] }).lines;
