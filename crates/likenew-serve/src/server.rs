@@ -176,3 +176,32 @@ async fn serve_connection(stream: TcpStream, router: Router) {
     // A caller that went away or sent nonsense has no one to be told.
     let _ = connection.await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(listen: SocketAddr, secret: Option<Secret>) -> Settings {
+        let (names, grammar) = (Vec::new(), Grammar { commands: Vec::new() });
+        let (program, archive, page) = (PathBuf::from("likenew"), PathBuf::from("runs"), String::new());
+        Settings { listen, secret, names, program, archive, page, grammar }
+    }
+
+    #[test]
+    fn an_address_that_others_reach_takes_a_secret_of_its_owner() {
+        let everywhere = "0.0.0.0:0".parse().unwrap();
+        let refused = Server::bind(settings(everywhere, None)).err();
+        assert!(matches!(refused, Some(ServeError::RemoteWithoutSecret { .. })), "{refused:?}");
+        let server = Server::bind(settings(everywhere, Some(Secret::new().unwrap()))).unwrap();
+        assert_ne!(server.address().port(), 0);
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_named() {
+        let first = Server::bind(settings("127.0.0.1:0".parse().unwrap(), None)).unwrap();
+        let url = first.url();
+        assert!(url.starts_with(&format!("http://{}/#", first.address())), "{url}");
+        let second = Server::bind(settings(first.address(), None)).err().unwrap().to_string();
+        assert!(second.contains(&first.address().to_string()) && second.contains("--listen"), "{second}");
+    }
+}

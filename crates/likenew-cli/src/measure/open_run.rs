@@ -52,8 +52,7 @@ pub(super) fn open(
     plan: Plan,
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
-    let run_arguments = request.run_arguments;
-    let does_io = !procedure.only_probes() && run_arguments.export.is_none() && !run_arguments.estimate;
+    let does_io = !procedure.only_probes() && request.run_arguments.export.is_none();
     if does_io && !target.lock(request.run_arguments)? {
         return Ok(ControlFlow::Break(Exit::Interrupted));
     }

@@ -14,6 +14,9 @@ fn an_estimate_is_printed_and_nothing_is_run() {
     let estimate: Value = json.code(0).json();
     assert_eq!((&estimate["bytes_written"], &estimate["bytes_rewritten"]), (&0.into(), &0.into()));
     assert!(estimate["elapsed_ns"].as_u64().unwrap() > 1_000_000_000, "{estimate}");
+    std::fs::create_dir(sandbox.work().join("folder")).unwrap();
+    sandbox.run(&["bench", "folder", "--span", "64MiB", "--estimate"]).code(0).says("Writes up to");
+    assert_eq!(std::fs::read_dir(sandbox.work().join("folder")).unwrap().count(), 0);
     assert_eq!(sandbox.runs(), Vec::<std::path::PathBuf>::new());
     sandbox
         .run(&["check", "sim:tiny-flash", "sim:disk-2tb", "--estimate"])
