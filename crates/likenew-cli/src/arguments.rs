@@ -650,10 +650,20 @@ mod tests {
     /// Every flag of a run is kept or dropped on resume. A new flag has to be put into one of these lists.
     #[test]
     fn a_run_that_goes_on_forgets_no_flag() {
-        // Consent holds for one run, an answer for one question, and waiting and reports are chosen each
-        // time.
-        const TYPED_AGAIN: [&str; 9] =
-            ["consent", "destroy", "yes", "json", "html", "details", "quiet", "color", "wait-for-drive"];
+        // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
+        // each time.
+        const TYPED_AGAIN: [&str; 10] = [
+            "consent",
+            "destroy",
+            "yes",
+            "json",
+            "html",
+            "details",
+            "quiet",
+            "color",
+            "progress",
+            "wait-for-drive",
+        ];
         const KEPT: [(&str, &str, &str); 3] =
             [("engine", "posix", "uring"), ("reserve", "7MiB", "9MiB"), ("samples", "", "")];
         let command = command();

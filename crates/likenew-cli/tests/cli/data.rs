@@ -30,7 +30,19 @@ fn everything_in(folder: &Path) -> String {
 fn files_are_described_without_measuring_and_without_names() {
     let sandbox = Sandbox::new();
     belongings(&sandbox);
-    let scan = ["data", ".", "--files", "belongings", "--scan-only", "--sample", "4MiB", "--json", "-"];
+    let scan = [
+        "data",
+        ".",
+        "--files",
+        "belongings",
+        "--scan-only",
+        "--sample",
+        "4MiB",
+        "--reserve",
+        "64MiB",
+        "--json",
+        "-",
+    ];
     let document = sandbox.run(&scan).code(0).json();
     let rows = document["tables"]["file_types"].as_array().unwrap();
     assert_eq!((&rows[0]["type"], &rows[0]["bytes"]), (&"video".into(), &(3 << 20).into()));
