@@ -4,7 +4,7 @@
 //! of a fixed list ([`Grammar`]), among which is no consent: what would overwrite a device or a file cannot be started.
 //!
 //! Whoever may talk to it may start measurements, so each request for data carries a secret, comes from the page that the
-//! server sent, and names the server by a host that it knows ([`guard`]). It listens on the loopback interface; any other
+//! server sent, and names the server by a host that it knows. It listens on the loopback interface; any other
 //! address takes a secret that the owner made.
 
 mod api;
