@@ -43,7 +43,9 @@ pub enum ServeError {
         error: io::Error,
     },
     /// Others may read the secret.
-    #[error("{path} can be read by others, so it keeps no secret: run chmod 600 {path}")]
+    #[error(
+        "{path} can be read by others, so it keeps no secret: give a file of your own that only you may read (chmod 600)"
+    )]
     SecretOpenToOthers {
         /// The file.
         path: PathBuf,
