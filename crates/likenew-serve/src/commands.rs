@@ -66,7 +66,7 @@ pub(crate) struct Order {
 const TEXT_MAX: usize = 8192;
 
 impl Grammar {
-    /// The words of the command line, without the program; the target comes after `--`, so that it is never an option.
+    /// The arguments of the program. The target comes after `--`, so it is never taken for an option.
     ///
     /// # Errors
     /// There is no such command or option, or a value is of another kind.

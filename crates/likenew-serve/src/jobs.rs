@@ -297,8 +297,8 @@ impl Job {
                 !event.starts_with("{\"progress\"") || index % 2 == 0
             });
         }
-        // Steps alone may be more than fit.
-        if state.events.len() < 2 * EVENTS_MAX {
+        // Steps alone may be more than fit; the end is kept whatever was before.
+        if state.events.len() < 2 * EVENTS_MAX || line.starts_with("{\"end\"") {
             state.events.push(Arc::clone(&line));
         }
         // Nobody may be looking.

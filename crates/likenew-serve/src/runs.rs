@@ -17,8 +17,8 @@ pub(crate) struct RunEntry {
     pub(crate) procedure: Option<String>,
     pub(crate) target: Option<String>,
     pub(crate) model: Option<String>,
-    /// Whether it came to its end.
-    pub(crate) is_complete: bool,
+    /// Whether its findings are kept; a run that was killed has none.
+    pub(crate) has_findings: bool,
     /// Why it cannot be read.
     pub(crate) error: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(crate) fn list(archive: &Archive, selection: &Selection) -> Result<RunPage, 
 /// None for a folder whose name is no name of a run.
 fn entry(entry: likenew_archive::Entry) -> Option<RunEntry> {
     let name = entry.path.file_name()?.to_str().filter(|name| is_name(name))?.to_owned();
-    let is_complete = entry.path.join("findings.json").exists();
+    let has_findings = entry.path.join("findings.json").exists();
     Some(match entry.header {
         Ok(header) => RunEntry {
             name,
@@ -72,7 +72,7 @@ fn entry(entry: likenew_archive::Entry) -> Option<RunEntry> {
             procedure: Some(header.plan.procedure),
             target: Some(header.machine.identity.name),
             model: header.machine.identity.model,
-            is_complete,
+            has_findings,
             error: None,
         },
         Err(error) => RunEntry {
@@ -81,7 +81,7 @@ fn entry(entry: likenew_archive::Entry) -> Option<RunEntry> {
             procedure: None,
             target: None,
             model: None,
-            is_complete,
+            has_findings,
             error: Some(wording::damaged_run(error)),
         },
     })

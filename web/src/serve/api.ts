@@ -67,7 +67,7 @@ export interface RunEntry {
   procedure: string | null;
   target: string | null;
   model: string | null;
-  is_complete: boolean;
+  has_findings: boolean;
   error: string | null;
 }
 
