@@ -59,7 +59,8 @@ fn open_check(folder: &Path) -> Result<Record, Failure> {
 }
 
 fn is_whole(record: &Record) -> bool {
-    record.header.plan.procedure == "check" && record.findings.is_some()
+    let is_complete = record.findings.as_ref().is_some_and(|findings| !findings.is_interrupted);
+    record.header.plan.procedure == "check" && is_complete
 }
 
 /// The first check, and the latest ones. Runs that cannot be read are skipped.

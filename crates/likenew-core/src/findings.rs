@@ -185,6 +185,9 @@ pub struct Findings {
     pub tables: IndexMap<String, Vec<Row>>,
     /// By name, in the order of presentation.
     pub series: IndexMap<String, Series>,
+    /// Whether the run ended before its procedure had enough: it can be resumed, and is no baseline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_interrupted: bool,
 }
 
 /// The standing of a whole run: a problem if any answer is one, otherwise that of the first.

@@ -13,7 +13,7 @@ use likenew_restoring::check::{CheckOptions, MetricName};
 use serde_json::Value;
 
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 1;
+const INDEX_VERSION: u32 = 2;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 
@@ -64,7 +64,7 @@ pub struct MetricValue {
     pub bytes: Option<u64>,
 }
 
-/// Of a run that was not judged: it goes on, or was stopped.
+/// Of a run that goes on, or was stopped before its end.
 pub(crate) const UNFINISHED: &str = "unfinished";
 
 /// What changes whenever the measurements or the findings of a run do. Only names and times are read.
@@ -103,7 +103,9 @@ fn content(mut record: Record) -> Result<RunContent, String> {
         procedure: plan.procedure.clone(),
         target: record.header.machine.identity.name.clone(),
         seed: plan.seed,
-        standing: findings.map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
+        standing: findings
+            .filter(|findings| !findings.is_interrupted)
+            .map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
         summary: findings.map_or_else(String::new, |findings| findings.summary.clone()),
         drive,
         metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the form that this crate writes and reads.
 pub const SCHEMA: u32 = 2;
+/// What stands for a procedure in the document that compares others. It is shown before them.
+pub const COMPARISON: &str = "compare";
 
 /// The document of one run. The order of the fields is the order of the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +24,7 @@ pub const SCHEMA: u32 = 2;
 pub struct Document {
     /// Version of this form: [`SCHEMA`].
     pub schema: u32,
-    /// The name of the procedure, as typed on the command line.
+    /// The name of the procedure, as typed on the command line, or [`COMPARISON`].
     pub procedure: String,
     /// The target; for a simulated drive with its flash counters at the end of the run.
     pub target: Identity,
@@ -56,7 +58,7 @@ impl Document {
         bytes_written: u64,
         elapsed: Nanos,
     ) -> Self {
-        let Findings { summary, answers, overview, tables, series } = findings;
+        let Findings { summary, answers, overview, tables, series, is_interrupted: _ } = findings;
         Self {
             schema: SCHEMA,
             procedure: plan.procedure.clone(),

@@ -60,9 +60,10 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
         drop(drive);
         None
     };
-    let findings = judge(&*procedure, &evidence);
-    let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     let is_complete = matches!(end, Ok(End::Complete));
+    let mut findings = judge(&*procedure, &evidence);
+    findings.is_interrupted = !is_complete;
+    let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
             anstream::eprintln!("{}", wording::run_kept(run.path()));
