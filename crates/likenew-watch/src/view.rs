@@ -155,10 +155,11 @@ impl View {
         rows
     }
 
-    /// The row that is chosen; the first where none is, or where the chosen one is not shown.
+    /// The row that is chosen; that of the busiest drive where none is, or where the chosen one is not shown.
     pub(crate) fn selection(&self, rows: &[&DriveHistory]) -> usize {
         let name = self.selection.as_deref();
-        rows.iter().position(|history| Some(history.name()) == name).unwrap_or(0)
+        let chosen = rows.iter().position(|history| Some(history.name()) == name);
+        chosen.or_else(|| busiest(rows)).unwrap_or(0)
     }
 
     /// Words of the filter must occur in a drive's name, model or use.
@@ -176,7 +177,7 @@ impl View {
             self.type_filter(key);
             return Flow::Stay;
         }
-        if let Some(flow) = self.press_on_page(key) {
+        if let Some(flow) = self.press_on_page(key, drives) {
             return flow;
         }
         match key {
@@ -208,9 +209,13 @@ impl View {
     }
 
     /// Keys with another function on other pages.
-    fn press_on_page(&mut self, key: Key) -> Option<Flow> {
+    fn press_on_page(&mut self, key: Key, drives: &Drives) -> Option<Flow> {
         match (self.page, key) {
-            (Page::Table, Key::Enter) => self.page = Page::Detail,
+            (Page::Table, Key::Enter) => {
+                // Another drive may soon be the busiest.
+                self.choose(drives, |at| at);
+                self.page = Page::Detail;
+            }
             (Page::Table, Key::Escape) => self.filter.clear(),
             (Page::Detail, Key::Enter | Key::Escape | Key::Backspace) => self.page = Page::Table,
             (Page::Help, Key::Char('q' | '?' | 'h') | Key::Enter | Key::Escape | Key::Backspace) => {
@@ -246,6 +251,19 @@ impl View {
         let name = rows.get(at).map(|history| history.name().to_owned());
         self.selection = name.or(self.selection.take());
     }
+}
+
+/// The drive that is busy for most of the time, and of those that are so for as long the one that moves most.
+fn busiest(rows: &[&DriveHistory]) -> Option<usize> {
+    let load = |history: &DriveHistory| {
+        let activity = history.activity()?;
+        let bytes = [Op::Read, Op::Write].map(|op| activity.bytes_per_s(op)).iter().sum::<f64>();
+        Some((activity.busy(), bytes)).filter(|load| *load != (0.0, 0.0))
+    };
+    let loads = rows.iter().enumerate().filter_map(|(at, history)| Some((load(history)?, at)));
+    // Of equal ones the first.
+    let most = loads.rev().max_by(|(one, _), (two, _)| one.0.total_cmp(&two.0).then(one.1.total_cmp(&two.1)));
+    most.map(|(_, at)| at)
 }
 
 fn longer(interval: Nanos) -> Nanos {
@@ -319,10 +337,10 @@ mod tests {
     #[test]
     fn what_is_chosen_stays_chosen_when_rows_move() {
         let (drives, mut view) = (drives(), view());
-        view.press(Key::Down, &drives);
-        assert_eq!(view.selection(&view.rows(&drives)), 1);
+        view.press(Key::Home, &drives);
+        assert_eq!(view.selection(&view.rows(&drives)), 0);
         view.press(Key::Right, &drives);
-        assert_eq!(view.selection(&view.rows(&drives)), 0, "sdb is first now");
+        assert_eq!(view.selection(&view.rows(&drives)), 1, "sda is second now");
         for (key, row) in [(Key::End, 2), (Key::PageUp, 0), (Key::Up, 0), (Key::PageDown, 2), (Key::Home, 0)]
         {
             view.press(key, &drives);
@@ -332,6 +350,24 @@ mod tests {
         view.press(Key::Enter, &drives);
         view.press(Key::Down, &drives);
         assert_eq!(view.selection(&view.rows(&drives)), 0);
+    }
+
+    #[test]
+    fn the_busiest_drive_is_chosen_until_the_user_chooses() {
+        let (mut drives, mut view) = (drives(), view());
+        let chosen = |view: &View, drives: &Drives| {
+            let rows = view.rows(drives);
+            rows[view.selection(&rows)].name().to_owned()
+        };
+        assert_eq!(chosen(&view, &drives), "sdb");
+        view.press(Key::Enter, &drives);
+        let busy = |name, counts| reading(name, 1, 2000, counts);
+        let idle = "0 0 0 0 0 0 0 0 0 0 0";
+        let now = [busy("sda", idle), busy("sdb", idle), busy("sdc", "9 0 80 5 0 0 0 0 0 900 900")];
+        drives.take(at(2000, now.to_vec()));
+        assert_eq!((view.page, chosen(&view, &drives).as_str()), (Page::Detail, "sdb"), "its page stays");
+        view.press(Key::Escape, &drives);
+        assert_eq!(chosen(&view, &drives), "sdb");
     }
 
     #[test]
