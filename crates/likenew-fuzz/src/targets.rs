@@ -1,5 +1,6 @@
 //! Every parser, with inputs that it accepts.
 
+mod bundles;
 mod real;
 mod runs;
 mod stored_files;
@@ -15,10 +16,17 @@ use crate::{Input, Target};
 
 /// All of them.
 pub fn all() -> Vec<Target> {
-    [text_formats::targets(), traces::targets(), real::targets(), stored_files::targets(), runs::targets()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        text_formats::targets(),
+        traces::targets(),
+        real::targets(),
+        stored_files::targets(),
+        runs::targets(),
+        bundles::targets(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A place in the workspace.

@@ -98,7 +98,7 @@ impl Observer for ShortRun {
     }
 }
 
-fn seeds() -> Vec<Input> {
+pub(super) fn seeds() -> Vec<Input> {
     let seeds = PLANS.map(|(procedure, options)| (procedure, seed(procedure, options)));
     let missing: Vec<&str> = seeds.iter().filter(|(_, seed)| seed.is_none()).map(|(name, _)| *name).collect();
     assert!(missing.len() <= 5, "these do not run with their settings: {missing:?}");
@@ -155,11 +155,16 @@ thread_local! {
 fn judge_bytes(parts: &[Vec<u8>]) -> bool {
     FOLDER.with(|folder| {
         let folder = folder.get_or_init(super::memory_folder);
-        for (name, bytes) in FILES.iter().zip(parts) {
-            fs::write(folder.path().join(name), bytes).expect("a run folder is written");
-        }
+        write(folder.path(), parts);
         judge_folder(folder.path())
     })
+}
+
+/// Writes the files of a run.
+pub(super) fn write(folder: &Path, parts: &[Vec<u8>]) {
+    for (name, bytes) in FILES.iter().zip(parts) {
+        fs::write(folder.join(name), bytes).expect("a run folder is written");
+    }
 }
 
 fn judge_folder(folder: &Path) -> bool {
