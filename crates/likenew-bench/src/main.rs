@@ -16,6 +16,7 @@ mod spread;
 mod target;
 mod trace;
 mod verify;
+mod viewers;
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,8 @@ enum Bench {
     Trace(trace::Options),
     /// The cost of verifying: compared with plain workloads, and with f3
     Verify(verify::Options),
+    /// What live viewers of the served page cost the run that they watch, in pairs of runs
+    Viewers(viewers::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Sim => sim::run(),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),
+        Bench::Viewers(options) => viewers::run(&options),
     }
 }
 

@@ -32,7 +32,7 @@ const SPAN: u64 = 512 << 20;
 
 /// Prints the ratio of IOPS with recording to those without, and the records kept and lost.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let binary = options.binary.clone().map_or_else(build, Ok)?;
+    let binary = options.binary.clone().map_or_else(release_binary, Ok)?;
     let tmpfs = Tmpfs::mount(SPAN + (1 << 30))?;
     let image = tmpfs.path().join("image");
     // Allocates memory before anything is timed.
@@ -49,7 +49,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build() -> anyhow::Result<PathBuf> {
+/// Builds the program as it is released.
+pub(crate) fn release_binary() -> anyhow::Result<PathBuf> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     cmd!(sh, "cargo build --release --package likenew").run()?;
