@@ -1,6 +1,6 @@
 //! Opening a database, and bringing its tables to the present version.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use likenew_archive::Archive;
@@ -19,6 +19,27 @@ const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "runs", include_str!("../migrati
 /// How SQLite waits for other programs, keeps them from waiting for readers, and how safely it writes: after a power cut the last
 /// runs may be missing, and are indexed again.
 const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
+
+/// A folder of runs, and where its index is.
+#[derive(Clone, Debug)]
+pub struct KeptRuns {
+    /// The folder.
+    pub archive: PathBuf,
+    /// The index.
+    pub location: Location,
+    /// What tells this machine from others that share the index.
+    pub machine: String,
+}
+
+impl KeptRuns {
+    /// Opens the index, or makes it.
+    ///
+    /// # Errors
+    /// As for [`History::open`].
+    pub fn open(&self) -> Result<History, HistoryError> {
+        History::open(&self.location, Archive::new(&self.archive), &self.machine)
+    }
+}
 
 /// An open index over the runs of one archive. Others may be in the same database.
 #[derive(Debug)]

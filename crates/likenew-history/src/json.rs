@@ -1,23 +1,25 @@
-//! Drives over time as JSON.
+//! Drives over time as JSON, for programs and the served page.
 
-use likenew_history::{DamagedRun, DriveHistory, MetricHistory};
 use serde_json::{Value, json};
+
+use crate::drive_history::{DriveHistory, MetricHistory};
+use crate::queries::DamagedRun;
 
 /// The version of this form.
 const SCHEMA: u32 = 1;
 
-/// All drives, each as it is now, and the runs that cannot be read.
-pub(super) fn drives(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
+/// Drives, each as it is now, how many there are in all, and the runs that cannot be read.
+pub fn drives_json(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> String {
     let drives: Vec<Value> = drives.iter().map(summary).collect();
     let damaged: Vec<Value> = damaged
         .iter()
         .map(|run| json!({"archive": run.archive, "run": run.name, "error": run.error}))
         .collect();
-    text(&json!({"schema": SCHEMA, "drives": drives, "damaged": damaged}))
+    text(&json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged}))
 }
 
 /// One drive with all of its checks.
-pub(super) fn drive(drive: &DriveHistory) -> String {
+pub fn drive_json(drive: &DriveHistory) -> String {
     let checks: Vec<Value> = drive.checks.iter().enumerate().map(|(at, _)| check(drive, at)).collect();
     let mut of = summary(drive);
     of["schema"] = json!(SCHEMA);
@@ -42,6 +44,9 @@ fn summary(drive: &DriveHistory) -> Value {
         "runs": row.runs,
         "check_count": row.checks,
         "last_check": drive.checks.last().map(|check| check.run.name.clone()),
+        "last_check_at": drive.checks.last().map(|check| check.run.started_at.clone()),
+        "standing": drive.checks.last().map(|check| check.run.standing.clone()),
+        "summary": drive.checks.last().map(|check| check.run.summary.clone()),
         "metrics": metrics,
     })
 }

@@ -10,15 +10,17 @@ mod database;
 mod drive_history;
 mod error;
 mod indexed_run;
+mod json;
 mod location;
 mod queries;
 mod sync;
 mod wording;
 
-pub use database::History;
+pub use database::{History, KeptRuns};
 pub use drive_history::{Change, DriveHistory, MetricHistory};
 pub use error::HistoryError;
 pub use indexed_run::MetricValue;
+pub use json::{drive_json, drives_json};
 pub use location::Location;
 pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};
 pub use sync::Update;

@@ -155,6 +155,38 @@ impl History {
         })
     }
 
+    /// The runs of the archive that this was opened with, also those that cannot be read, the latest first: names begin with the
+    /// time.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
+        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, error FROM run \
+            WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3";
+        let archive = self.archive_name().to_owned();
+        self.read(async |connection| {
+            let query =
+                sqlx::query(query).bind(archive).bind(i64::from(page.rows)).bind(i64::from(page.offset));
+            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(9)? {
+                Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
+                None => run_row(row).map(Ok),
+            };
+            query.fetch_all(connection).await?.iter().map(run).collect()
+        })
+    }
+
+    /// The number of runs that [`History::list`] lists in all.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn count_listed(&mut self) -> Result<i64, HistoryError> {
+        let archive = self.archive_name().to_owned();
+        self.read(async |connection| {
+            let query = sqlx::query_scalar("SELECT COUNT(*) FROM run WHERE archive = $1");
+            query.bind(archive).fetch_one(connection).await
+        })
+    }
+
     /// The run folders that cannot be read, by name.
     ///
     /// # Errors

@@ -10,15 +10,15 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use likenew_archive::Archive;
 use serde::Serialize;
 use tokio_stream::{Stream, StreamExt as _};
 
 use crate::commands::{Grammar, Order};
 use crate::error::ApiError;
+use crate::index::{Index, RunList, Selection};
 use crate::jobs::{JobView, Jobs};
 use crate::program::Program;
-use crate::runs::{self, RunPage, Selection};
+use crate::runs;
 use crate::wording;
 
 /// What the handlers share.
@@ -26,6 +26,7 @@ use crate::wording;
 pub(crate) struct Api {
     pub(crate) program: Arc<Program>,
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) index: Index,
 }
 
 /// All that takes the secret.
@@ -42,6 +43,9 @@ pub(crate) fn router(api: Api) -> Router {
         .route("/api/runs", get(list_runs))
         .route("/api/runs/{name}", get(run))
         .route("/api/runs/{name}/resume", post(resume))
+        .route("/api/compare", get(compare))
+        .route("/api/history", get(history))
+        .route("/api/history/{key}", get(drive_history))
         .fallback(nothing)
         .with_state(api)
 }
@@ -139,16 +143,36 @@ async fn events(
     Ok(Sse::new(lines.map(|line| Ok(Event::default().data(&*line)))).keep_alive(Default::default()))
 }
 
+fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
+    query.map(|Query(query)| query).map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))
+}
+
 async fn list_runs(
     State(api): State<Api>,
     selection: Result<Query<Selection>, QueryRejection>,
-) -> Result<Json<RunPage>, ApiError> {
-    let Query(selection) =
-        selection.map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))?;
-    let archive = Archive::new(api.program.archive());
-    // Reading many small files takes a while.
-    let page = tokio::task::spawn_blocking(move || runs::list(&archive, &selection)).await;
-    page.expect("reading a list does not panic").map(Json)
+) -> Result<Json<RunList>, ApiError> {
+    api.index.runs(query(selection)?).await.map(Json)
+}
+
+/// The runs to compare, in order: `?run=A&run=B`.
+async fn compare(
+    State(api): State<Api>,
+    asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let runs: Vec<String> =
+        query(asked)?.into_iter().filter(|(key, _)| key == "run").map(|(_, name)| name).collect();
+    runs::comparison(&api.program, &runs).await.map(json)
+}
+
+async fn history(
+    State(api): State<Api>,
+    selection: Result<Query<Selection>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    api.index.drives(query(selection)?).await.map(|text| json(text.into_bytes()))
+}
+
+async fn drive_history(State(api): State<Api>, Path(key): Path<String>) -> Result<Response, ApiError> {
+    api.index.drive(key).await.map(|text| json(text.into_bytes()))
 }
 
 async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Response, ApiError> {

@@ -11,6 +11,7 @@ mod api;
 mod commands;
 mod error;
 mod guard;
+mod index;
 mod jobs;
 mod page;
 mod program;

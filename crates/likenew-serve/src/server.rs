@@ -14,6 +14,7 @@ use axum::response::Response;
 use axum::routing::get;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use likenew_history::KeptRuns;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -23,6 +24,7 @@ use crate::api::{self, Api};
 use crate::commands::Grammar;
 use crate::error::ServeError;
 use crate::guard::{Guard, known_host, with_secret};
+use crate::index::Index;
 use crate::jobs::Jobs;
 use crate::page::{ALWAYS, Page};
 use crate::program::Program;
@@ -52,8 +54,8 @@ pub struct Settings {
     pub names: Vec<String>,
     /// The `likenew` program.
     pub program: PathBuf,
-    /// The folder of runs.
-    pub archive: PathBuf,
+    /// The kept runs.
+    pub runs: KeptRuns,
     /// The page.
     pub page: String,
     /// What may be started.
@@ -109,11 +111,15 @@ impl Server {
             .map_err(ServeError::System)?;
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener).map_err(ServeError::System)?;
-            let Settings { names, program, archive, page, grammar, .. } = self.settings;
-            let program = Arc::new(Program::new(program, archive));
+            let Settings { names, program, runs, page, grammar, .. } = self.settings;
+            let program = Arc::new(Program::new(program, runs.archive.clone()));
             let jobs = Arc::new(Jobs::new(Arc::clone(&program), grammar));
             let guard = Arc::new(Guard::new(self.secret, self.address, &names));
-            let router = router(Api { program, jobs: Arc::clone(&jobs) }, guard, Page::new(page));
+            let router = router(
+                Api { program, jobs: Arc::clone(&jobs), index: Index::new(runs) },
+                guard,
+                Page::new(page),
+            );
             tokio::select! {
                 () = accept(listener, router) => {}
                 () = stop => {}
@@ -179,12 +185,15 @@ async fn serve_connection(stream: TcpStream, router: Router) {
 
 #[cfg(test)]
 mod tests {
+    use likenew_history::Location;
+
     use super::*;
 
     fn settings(listen: SocketAddr, secret: Option<Secret>) -> Settings {
         let (names, grammar) = (Vec::new(), Grammar { commands: Vec::new() });
         let (program, archive, page) = (PathBuf::from("likenew"), PathBuf::from("runs"), String::new());
-        Settings { listen, secret, names, program, archive, page, grammar }
+        let runs = KeptRuns { location: Location::beside(&archive), archive, machine: String::new() };
+        Settings { listen, secret, names, program, runs, page, grammar }
     }
 
     #[test]

@@ -49,6 +49,9 @@ pub(crate) fn failed(messages: &str) -> String {
     }
 }
 
-pub(crate) fn unreadable_archive(reason: impl std::fmt::Display) -> String {
-    format!("the archive cannot be read: {reason}")
+pub(crate) const INDEX_ENDED: &str = "the index of runs is not there any more; start likenew serve again";
+pub(crate) const NO_SUCH_DRIVE: &str = "no kept run is of such a drive";
+
+pub(crate) fn too_many_compared(most: usize) -> String {
+    format!("at most {most} runs are compared at once; choose fewer")
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ARCHIVE, SAFETY};
+use super::{ARCHIVE, HistoryPlace, SAFETY};
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
@@ -18,6 +18,8 @@ pub(crate) struct Serve {
     /// Further names of this machine that browsers may use, such as lab.example
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = SAFETY)]
     pub(crate) name: Vec<String>,
+    #[command(flatten)]
+    pub(crate) place: HistoryPlace,
     /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,

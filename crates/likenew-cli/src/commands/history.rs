@@ -1,10 +1,9 @@
 //! `likenew history`: drives over time, from the index of all runs.
 
-mod json;
 mod screen;
 
 use likenew_archive::Archive;
-use likenew_history::{DriveHistory, DriveRow, Page};
+use likenew_history::{DriveHistory, DriveRow, Page, drive_json, drives_json};
 
 use crate::arguments::History;
 use crate::exit::{Exit, Failure};
@@ -19,7 +18,7 @@ const DRIVES_ON_SCREEN: u32 = 9;
 
 pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    let mut history = run_history::open(&command.place, archive)?;
+    let mut history = run_history::open(&command.place, &archive)?;
     if command.rebuild {
         let update = history.rebuild()?;
         anstream::eprintln!("{}", wording::rebuilt(update.read));
@@ -40,7 +39,7 @@ fn all(command: &History, history: &mut likenew_history::History) -> Result<Exit
     let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
     let damaged = history.damaged()?;
     if let Some(path) = &command.json {
-        output::write_to(path, &json::drives(&drives, &damaged))?;
+        output::write_to(path, &drives_json(&drives, total, &damaged))?;
         return Ok(Exit::Fine);
     }
     if drives.is_empty() {
@@ -51,12 +50,7 @@ fn all(command: &History, history: &mut likenew_history::History) -> Result<Exit
 }
 
 fn one(command: &History, history: &mut likenew_history::History, typed: &str) -> Result<Exit, Failure> {
-    let mut found = history.find(typed)?;
-    if found.is_empty()
-        && let Ok(path) = std::fs::canonicalize(typed)
-    {
-        found = history.find(&path.display().to_string())?;
-    }
+    let mut found = run_history::find(history, typed)?;
     let drive = match found.len() {
         0 => return Err(Failure::Usage(wording::unknown_drive(typed))),
         1 => found.remove(0),
@@ -64,7 +58,7 @@ fn one(command: &History, history: &mut likenew_history::History, typed: &str) -
     };
     let drive = read(history, drive)?;
     if let Some(path) = &command.json {
-        output::write_to(path, &json::drive(&drive))?;
+        output::write_to(path, &drive_json(&drive))?;
         return Ok(Exit::Fine);
     }
     output::print(&screen::drive(&drive, typed, command.details))?;

@@ -9,7 +9,7 @@ use likenew_serve::{CommandGrammar, Grammar, OptionGrammar, OptionKind, Secret, 
 use crate::arguments::{self, Serve};
 use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
-use crate::{interrupt, output, wording};
+use crate::{interrupt, output, run_history, wording};
 
 /// Commands that a page may start: each measures one target.
 const COMMANDS: [&str; 16] = [
@@ -46,7 +46,7 @@ pub(crate) fn run(command: &Serve) -> Result<Exit, Failure> {
         secret: secret.map_err(refused)?,
         names: command.name.clone(),
         program: std::env::current_exe().context(wording::NO_OWN_PATH)?,
-        archive: archive_root(command.archive.as_deref())?,
+        runs: run_history::kept_runs(&command.place, archive_root(command.archive.as_deref())?)?,
         page: likenew_report::html::live_page(),
         grammar: grammar(&arguments::command()),
     };

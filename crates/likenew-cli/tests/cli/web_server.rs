@@ -142,7 +142,7 @@ fn a_run_is_started_followed_and_shown() {
     assert_eq!(document["procedure"], "check");
     let page = server.get("/api/runs?limit=1").json();
     assert_eq!((&page["count"], &page["runs"][0]["name"]), (&json!(1), &json!(name)));
-    assert_eq!(page["runs"][0]["has_findings"], true);
+    assert_eq!(page["runs"][0]["standing"], "problem");
     assert_eq!(server.wait(id)["run"], json!(name));
     let again = server.get(&format!("/api/jobs/{id}/events"));
     assert!(again.body.contains("\"end\""), "who comes later sees all of it");

@@ -42,6 +42,10 @@ fn ten_thousand_runs_are_listed_by_pages() {
     assert_eq!(history.runs(Some(drive), Page { offset: 190, rows: 50 }).unwrap().len(), 10);
     assert_eq!(history.runs(None, Page { offset: 9_990, rows: 50 }).unwrap().len(), 10);
 
+    let listed = history.list(Page { offset: 9_980, rows: 50 }).unwrap();
+    assert_eq!((listed.len(), history.count_listed().unwrap()), (20, 10_000));
+    assert!(listed.iter().all(|run| run.as_ref().is_ok_and(|run| run.started_at.starts_with("2026-01-01"))));
+
     let checks = history.checks(drive).unwrap();
     assert_eq!(checks.len(), 121, "the first and the latest");
     assert!(checks.iter().all(|check| check.metrics.len() == 6));
@@ -84,6 +88,9 @@ fn pages_of_ten_thousand_runs_are_timed() {
     timed("page of 20 drives", &mut || drives = history.drives(page).unwrap());
     timed("page of 50 runs, the last", &mut || {
         assert_eq!(history.runs(None, Page { offset: 9_950, rows: 50 }).unwrap().len(), 50);
+    });
+    timed("page of 50 listed runs, the last", &mut || {
+        assert_eq!(history.list(Page { offset: 9_950, rows: 50 }).unwrap().len(), 50);
     });
     timed("find a target", &mut || assert_eq!(history.find("/dev/sd7").unwrap().len(), 1));
     timed("121 checks of a drive", &mut || assert_eq!(history.checks(&drives[0]).unwrap().len(), 121));

@@ -16,7 +16,7 @@ pub(super) fn report(
     since: &str,
     exit: Exit,
 ) -> Result<Exit, Failure> {
-    let mut history = run_history::open(place, archive)?;
+    let mut history = run_history::open(place, &archive)?;
     history.update()?;
     let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
     for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
