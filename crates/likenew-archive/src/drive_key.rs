@@ -98,7 +98,12 @@ impl DriveSignature {
 
     /// Of a run that was read.
     pub fn of(record: &Record) -> Option<Self> {
-        Self::new(&record.header.machine.identity, facts(&record.observations))
+        Self::observed(&record.header.machine.identity, &record.observations)
+    }
+
+    /// From the target and what the probes of a run found.
+    pub fn observed(identity: &Identity, observations: &[Observation]) -> Option<Self> {
+        Self::new(identity, facts(observations))
     }
 
     /// Of a run folder, of which nothing else is read.

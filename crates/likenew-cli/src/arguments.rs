@@ -5,6 +5,7 @@ mod apps;
 mod bench;
 mod cache;
 mod check;
+mod compare;
 mod data;
 mod drives;
 mod endure;
@@ -53,6 +54,7 @@ pub(crate) use apps::Apps;
 pub(crate) use bench::Bench;
 pub(crate) use cache::Cache;
 pub(crate) use check::Check;
+pub(crate) use compare::Compare;
 pub(crate) use data::Data;
 pub(crate) use drives::Drives;
 pub(crate) use endure::{Endure, EndureTest};
@@ -140,8 +142,10 @@ pub(crate) enum Command {
     Drives(Drives),
     /// Explain, save or serve a simulated drive
     Sim(Sim),
-    /// Show earlier runs, or compare several
+    /// Show earlier runs
     Report(Report),
+    /// How much runs differ, and whether that is more than chance
+    Compare(Compare),
     /// Runs, results and live progress in a browser
     Serve(Serve),
     /// How drives changed from check to check

@@ -5,6 +5,7 @@ pub(crate) mod apps;
 pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod drives;
 pub(crate) mod endure;

@@ -16,6 +16,7 @@ mod export;
 mod factsheet;
 mod folder_fixes;
 mod interrupt;
+mod kept_run;
 mod locking;
 mod measure;
 mod nested_run;
@@ -35,6 +36,7 @@ mod run_report;
 mod saved_baseline;
 mod scanning;
 mod screen;
+mod side_by_side;
 mod simulated_baseline;
 mod upgrade;
 mod watch_session;
@@ -116,6 +118,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Facts(command) => commands::facts::run(command),
         Command::Drives(command) => commands::drives::run(&command),
         Command::Sim(command) => commands::sim::run(&command),
+        Command::Compare(command) => commands::compare::run(&command),
         Command::Report(command) => commands::report::run(&command),
         Command::Serve(command) => commands::serve::run(&command),
         Command::History(command) => commands::history::run(&command),

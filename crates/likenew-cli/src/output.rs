@@ -8,49 +8,62 @@ use clap::ColorChoice;
 use likenew_core::shell::shell_quote;
 use likenew_report::document::Document;
 use likenew_report::html;
-use likenew_report::labeled_document::{LabeledDocument, label_all};
+use likenew_report::labeled_document::LabeledDocument;
 use likenew_report::terminal::{Terminal, View, show};
 
 use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::Failure;
 use crate::ranking::ranking;
+use crate::side_by_side::{Member, SideBySide};
 use crate::wording;
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
-    put_with(documents, output, &same_command())
+    let members = documents.into_iter().map(|document| Member { document, is_virtual: false });
+    put_with(&SideBySide::new(members.collect()), output, &same_command())
 }
 
-/// The same if another command shows the details.
+/// The same where another command shows the details.
 pub(crate) fn put_with(
-    documents: Vec<Document>,
+    documents: &SideBySide,
     output: &Output,
     details_command: &str,
 ) -> Result<(), Failure> {
-    let documents = put_files(documents, output)?;
+    put_files(documents, &documents.runs(), output)?;
+    show_all(documents, output, details_command)
+}
+
+/// Shows how runs differ; only that is written as JSON.
+pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
+    put_files(documents, &documents.comparisons(), output)?;
+    show_all(documents, output, &same_command())
+}
+
+fn show_all(documents: &SideBySide, output: &Output, details_command: &str) -> Result<(), Failure> {
+    let documents = documents.shown();
     if output.takes_standard_output() {
         return Ok(());
     }
-    print(&show(&documents, &terminal(output, details_command)))?;
+    print(&show(documents, &terminal(output, details_command)))?;
     if output.quiet {
         return Ok(());
     }
-    if let Some(ranking) = ranking(&documents) {
+    if let Some(ranking) = ranking(documents) {
         print(&ranking)?;
     }
     print_page(output)
 }
 
-/// The command that shows the details of this measurement: a report of the newest runs, if they are kept.
+/// The command that shows the details of this measurement: of the newest runs, if they are kept.
 pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String {
     if archive.no_archive {
         return same_command();
     }
-    let last = if runs > 1 { format!(" --last {runs}") } else { String::new() };
+    let show = if runs > 1 { format!("likenew compare --last {runs}") } else { "likenew report".to_owned() };
     let folder = archive.archive.as_deref().map_or_else(String::new, |folder| {
         format!(" --archive {}", shell_quote(&folder.display().to_string()))
     });
-    wording::with_details(&format!("likenew report{last}{folder}"))
+    wording::with_details(&format!("{show}{folder}"))
 }
 
 /// Columns from which on a command is not repeated. Chosen: with its label it fits into 80.
@@ -63,9 +76,9 @@ pub(crate) fn same_command() -> String {
     if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
 }
 
-/// Writes a document that was already shown in all other requested forms.
-pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Failure> {
-    put_files(vec![document], output)?;
+/// Writes documents that were already shown in all other requested forms.
+pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
+    put_files(documents, &documents.runs(), output)?;
     print_page(output)
 }
 
@@ -86,16 +99,15 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabeledDocument>, Failure> {
-    let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
-    let documents = label_all(documents);
+/// Writes the page of all documents, and these as JSON.
+fn put_files(documents: &SideBySide, json_documents: &[&Document], output: &Output) -> Result<(), Failure> {
     if let Some(path) = &output.html {
-        write_to(path, &page(&documents)?)?;
+        write_to(path, &page(documents.shown())?)?;
     }
-    if let Some((path, text)) = json {
-        write_to(path, &text)?;
+    if let Some(path) = &output.json {
+        write_to(path, &json(json_documents)?)?;
     }
-    Ok(documents)
+    Ok(())
 }
 
 fn print_page(output: &Output) -> Result<(), Failure> {
@@ -107,9 +119,12 @@ fn print_page(output: &Output) -> Result<(), Failure> {
 }
 
 /// One document as it is; several as a list.
-fn json(documents: &[Document]) -> Result<String, Failure> {
-    let texts: Vec<String> =
-        documents.iter().map(Document::to_json).collect::<Result<_, _>>().context(wording::JSON_FAILED)?;
+fn json(documents: &[&Document]) -> Result<String, Failure> {
+    let texts: Vec<String> = documents
+        .iter()
+        .map(|document| document.to_json())
+        .collect::<Result<_, _>>()
+        .context(wording::JSON_FAILED)?;
     Ok(match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[\n{}]\n", many.join(",\n")),

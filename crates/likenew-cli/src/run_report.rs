@@ -1,5 +1,6 @@
 //! What a run found, and how it is shown.
 
+use likenew_archive::DriveSignature;
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
@@ -11,6 +12,7 @@ use likenew_report::document::Document;
 use crate::arguments::Output;
 use crate::exit::Failure;
 use crate::factsheet::Factsheet;
+use crate::side_by_side::{Member, SideBySide};
 use crate::{output, wording};
 
 /// Evidence, what a procedure concluded from it, and what measured it.
@@ -34,14 +36,21 @@ impl RunReport {
             [report] => report.factsheet(output, origins),
             _ => None,
         };
-        let mut documents: Vec<Document> = reports.into_iter().map(Self::document).collect();
-        match (sheet, documents.len()) {
-            (Some(sheet), 1) => {
+        let shown = SideBySide::new(reports.into_iter().map(Self::into_member).collect());
+        match sheet {
+            Some(sheet) => {
                 output::print(&sheet)?;
-                output::write_beside(documents.remove(0), output)
+                output::write_beside(&shown, output)
             }
-            _ => output::put_with(documents, output, details_command),
+            None => output::put_with(&shown, output, details_command),
         }
+    }
+
+    /// The document of this report, and what else is to know where it stands beside others.
+    pub(crate) fn into_member(self) -> Member {
+        let Evidence { identity, observations, .. } = &self.evidence;
+        let drive = DriveSignature::observed(identity, observations);
+        Member { document: self.document(), is_virtual: drive.is_some_and(|drive| drive.is_virtual) }
     }
 
     /// The facts by subject, if that is what was asked for. Without details, or without facts, a run of
@@ -59,8 +68,7 @@ impl RunReport {
         Some(Factsheet { facts, findings: &self.findings, width, origins }.to_string())
     }
 
-    /// The document of this report.
-    pub(crate) fn document(self) -> Document {
+    fn document(self) -> Document {
         let Self { evidence, findings, instrument } = self;
         let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
         let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();

@@ -562,6 +562,32 @@ pub(crate) fn never_judged(path: impl Display) -> String {
     format!("the run in {path} was killed before it was evaluated; evaluate it: likenew judge {path}")
 }
 
+pub(crate) const COMPARE_NEEDS_TWO: &str = "a comparison takes two runs or more: likenew report --list lists them, and --last 2 takes the newest two";
+pub(crate) const NOTHING_TO_COMPARE: &str =
+    "these runs have no speed in common; likenew report shows each of them";
+
+pub(crate) fn watch_log_has_no_speeds(path: impl Display) -> String {
+    format!(
+        "{path} is a log of likenew watch, which has no speeds to compare: likenew report {path} shows it"
+    )
+}
+
+pub(crate) fn other_commands(first: &str, other: &str) -> String {
+    format!(
+        "one of these runs is of {first} and another of {other}; only runs of one command can be compared"
+    )
+}
+
+pub(crate) fn neither_run_nor_drive(named: &str) -> String {
+    format!(
+        "{named:?} is no run, and no kept run is of such a drive; likenew report --list lists runs, and likenew history drives"
+    )
+}
+
+pub(crate) fn never_checked(named: &str) -> String {
+    format!("{named:?} was measured but never checked; give a run, or check it: likenew check {named}")
+}
+
 pub(crate) fn not_a_finished_check(path: &Path) -> String {
     format!("--baseline {}: not a finished check; give the folder of one, or none", path.display())
 }

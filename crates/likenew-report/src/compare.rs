@@ -6,8 +6,9 @@ mod pictures;
 use indexmap::IndexSet;
 use likenew_core::findings::{Row, Series};
 
+use crate::document::COMPARISON;
 use crate::grid::Grid;
-use crate::labeled_document::LabeledDocument;
+use crate::labeled_document::{LabeledDocument, short_names};
 use crate::unit::clean;
 pub(crate) use pictures::Picture;
 
@@ -21,15 +22,13 @@ pub(crate) struct Group<'a> {
     pub(crate) names: Vec<String>,
 }
 
-/// Longer labels are replaced by letters above columns.
-const NAME_CHARS_MAX: usize = 10;
-
-/// The documents by procedure, in order of first appearance.
+/// The documents by procedure, in order of first appearance. A comparison stands alone.
 pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for labeled in documents {
         let procedure = labeled.document.procedure.as_str();
-        match groups.iter_mut().find(|group| group.procedure == procedure) {
+        let known = groups.iter_mut().find(|group| group.procedure == procedure);
+        match known.filter(|_| procedure != COMPARISON) {
             Some(group) => group.members.push(labeled),
             None => groups.push(Group { procedure, members: vec![labeled], names: Vec::new() }),
         }
@@ -40,15 +39,7 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
 
 impl Group<'_> {
     fn name(&mut self) {
-        let long = self.members.iter().any(|member| member.label.chars().count() > NAME_CHARS_MAX);
-        let letter = |index: usize| match u8::try_from(index) {
-            Ok(index @ 0..26) => char::from(b'A' + index).to_string(),
-            _ => format!("#{}", index + 1),
-        };
-        let name = |(index, member): (usize, &&LabeledDocument)| {
-            if long { letter(index) } else { clean(&member.label) }
-        };
-        self.names = self.members.iter().enumerate().map(name).collect();
+        self.names = short_names(self.members.iter().map(|member| member.label.as_str()));
     }
 
     /// All tables with their titles, in the order of the documents: joined if the rows of the members

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::document::Document;
+use crate::unit::clean;
 
 /// A document and its name beside others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,6 +25,20 @@ pub fn label_all(documents: Vec<Document>) -> Vec<LabeledDocument> {
     });
     while extend_repeated(&mut labels, &procedures, |index| Some(format!("#{}", index + 1))) {}
     labels.into_iter().zip(documents).map(|(label, document)| LabeledDocument { label, document }).collect()
+}
+
+/// Longer labels are replaced by letters above columns.
+const NAME_CHARS_MAX: usize = 10;
+
+/// What each document of one procedure is called in headings and legends: its label, or a letter where any label is long.
+pub fn short_names<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let labels: Vec<String> = labels.into_iter().map(clean).collect();
+    let is_long = labels.iter().any(|label| label.chars().count() > NAME_CHARS_MAX);
+    let letter = |index: usize| match u8::try_from(index) {
+        Ok(index @ 0..26) => char::from(b'A' + index).to_string(),
+        _ => format!("#{}", index + 1),
+    };
+    if is_long { (0..labels.len()).map(letter).collect() } else { labels }
 }
 
 /// Adds a word to every label that occurs more than once in a procedure, and returns whether there was one.

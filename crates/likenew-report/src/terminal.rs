@@ -14,7 +14,8 @@ mod tables;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::compare::groups;
+use crate::compare::{Group, groups};
+use crate::document::COMPARISON;
 use crate::labeled_document::LabeledDocument;
 use crate::unit::clean;
 use paint::Paint;
@@ -55,18 +56,31 @@ impl Default for Terminal {
     }
 }
 
-/// The documents as text that ends with a newline; those of one procedure side by side.
+/// The documents as text that ends with a newline; those of one procedure side by side, below the comparison if one comes first.
 pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
     let page =
         Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
-    let groups = groups(documents);
+    let mut groups = groups(documents);
+    let mut comparisons = Vec::new();
+    if terminal.view == View::Screen {
+        let parts = groups.into_iter().partition(|group| group.procedure == COMPARISON);
+        (comparisons, groups) = parts;
+    }
+    let comparison_of = |group: &Group<'_>| {
+        let documents = comparisons.iter().flat_map(|group| &group.members).map(|member| &member.document);
+        documents.into_iter().find(|of| {
+            of.plan.options.get("procedure").and_then(toml::Value::as_str) == Some(group.procedure)
+        })
+    };
     let mut blocks = Vec::new();
     for group in &groups {
         if groups.len() > 1 && terminal.view != View::Line {
             blocks.push(page.title(group.procedure));
         }
         match terminal.view {
-            View::Screen => blocks.push(page.screen(group, terminal.details_command.as_deref())),
+            View::Screen => {
+                blocks.push(page.screen(group, comparison_of(group), terminal.details_command.as_deref()))
+            }
             View::Details => blocks.extend(page.details(group)),
             View::Line => blocks.push(page.lines(group)),
         }

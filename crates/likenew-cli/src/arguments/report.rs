@@ -8,7 +8,7 @@ use super::{ARCHIVE, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of earlier runs; several are compared [default: the newest run]
+    /// Folders or names of kept runs [default: the newest run]
     pub(crate) runs: Vec<PathBuf>,
     /// List all kept runs
     #[arg(long, conflicts_with_all = ["runs", "last"], help_heading = ARCHIVE)]

@@ -1,68 +1,48 @@
 //! `likenew report RUN..`: shows findings as they were stored.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use likenew_archive::{Archive, Record};
-use likenew_report::document::Document;
+use likenew_archive::Archive;
 
 use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
 use crate::run_report::RunReport;
-use crate::{output, watch_session, wording};
+use crate::side_by_side::{Member, SideBySide};
+use crate::{kept_run, output, watch_session, wording};
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
     if command.list {
         return list(&archive);
     }
-    let runs = match command.last {
-        Some(count) => last(&archive, count)?,
-        None if command.runs.is_empty() => last(&archive, 1)?,
-        None => command.runs.clone(),
+    let folders = match command.last {
+        Some(count) => kept_run::newest(&archive, count)?,
+        None if command.runs.is_empty() => kept_run::newest(&archive, 1)?,
+        None => command.runs.iter().map(|named| kept_run::folder(&archive, named)).collect(),
     };
-    if runs.is_empty() {
+    if folders.is_empty() {
         return Err(Failure::Usage(wording::no_runs(archive.root())));
     }
-    if let [path] = &runs[..] {
-        let record = open(path)?;
+    if let [path] = &folders[..] {
+        let record = kept_run::open(path)?;
         if !watch_session::is_log(&record) {
-            let report = stored_report(record, path)?;
+            let report = kept_run::report(record)?;
             RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
             return Ok(Exit::Fine);
         }
     }
-    let documents =
-        runs.iter().map(|path| stored_document(open(path)?, path)).collect::<Result<Vec<_>, _>>()?;
-    output::put(documents, &command.output)?;
+    let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
+    output::put_with(&SideBySide::new(members), &command.output, &output::same_command())?;
     Ok(Exit::Fine)
 }
 
-/// The newest runs, the oldest of them first.
-fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
-    let mut entries = archive.list().map_err(anyhow::Error::new)?;
-    Ok(entries.split_off(entries.len().saturating_sub(count)).into_iter().map(|entry| entry.path).collect())
-}
-
-fn open(path: &Path) -> Result<Record, Failure> {
-    let record = Record::open(path)?;
-    record.notes.iter().for_each(|note| anstream::eprintln!("{}", wording::error(note)));
-    Ok(record)
-}
-
-fn stored_document(record: Record, path: &Path) -> Result<Document, Failure> {
+fn member(path: &Path) -> Result<Member, Failure> {
+    let record = kept_run::open(path)?;
     if watch_session::is_log(&record) {
-        return watch_session::judge(&record);
+        return Ok(Member { document: watch_session::judge(&record)?, is_virtual: false });
     }
-    Ok(stored_report(record, path)?.document())
-}
-
-/// `likenew judge` makes the findings of a run that was killed before it was judged.
-fn stored_report(mut record: Record, path: &Path) -> Result<RunReport, Failure> {
-    let findings = record.findings.take();
-    let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(path.display())))?;
-    let evidence = record.take_evidence();
-    Ok(RunReport { evidence, findings, instrument: record.header.machine.instrument })
+    Ok(kept_run::report(record)?.into_member())
 }
 
 /// Lists the runs.

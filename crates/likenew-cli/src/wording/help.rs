@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Explain", &["xray", "model"]),
     ("Record", &["watch", "record", "replay", "import"]),
     ("Simulate", &["drives", "sim"]),
-    ("Manage", &["report", "history", "serve", "judge", "export", "resume", "run", "help"]),
+    ("Manage", &["report", "compare", "history", "serve", "judge", "export", "resume", "run", "help"]),
 ];
 
 /// What `likenew --help` prints.
@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
 ";
 
 /// Ways to use each command.
-const EXAMPLES: [(&str, [&str; 3]); 30] = [
+const EXAMPLES: [(&str, [&str; 3]); 31] = [
     (
         "check",
         [
@@ -215,7 +215,18 @@ const EXAMPLES: [(&str, [&str; 3]); 30] = [
             "likenew sim save 'intel-x25-m-80gb?state=used' used.snapshot",
         ],
     ),
-    ("report", ["likenew report --details", "likenew report --last 2", "likenew report --list"]),
+    (
+        "report",
+        ["likenew report --details", "likenew report --last 2 -o report.html", "likenew report --list"],
+    ),
+    (
+        "compare",
+        [
+            "likenew compare RUN RUN",
+            "likenew compare --last 2 --details",
+            "likenew compare /dev/sda /dev/sdb",
+        ],
+    ),
     (
         "serve",
         [

@@ -29,6 +29,77 @@ fn times_reads(findings: &mut Value, factor: f64) {
 }
 
 #[test]
+fn an_interrupted_check_is_no_baseline_and_no_check_of_the_history() {
+    let sandbox = Sandbox::new();
+    let check = || sandbox.run(&[&CHECK[..], &["--json", "-"]].concat()).json();
+    let is_compared = |document: &Value| {
+        let rows = document["tables"]["metrics"].as_array().unwrap();
+        rows.iter().any(|row| row["reference"] == "baseline")
+    };
+    check();
+    let first = sandbox.runs().pop().unwrap();
+    change_findings(&first, |findings| findings["is_interrupted"] = true.into());
+    assert!(!is_compared(&check()));
+    sandbox.run(&["check", ".", "--baseline", first.to_str().unwrap()]).code(2).says("not a finished check");
+    assert!(is_compared(&check()), "the second one is");
+    let drive = sandbox.run(&["history", ".", "--json", "-"]).code(0).json();
+    assert_eq!((&drive["runs"], &drive["check_count"]), (&3.into(), &2.into()));
+}
+
+#[test]
+fn what_ctrl_c_ends_is_kept_as_interrupted() {
+    let sandbox = Sandbox::new();
+    let mut running =
+        sandbox.command(&["bench", ".", "--span", "64MiB", "--time", "60s", "--reserve", "1MiB"]);
+    let child =
+        running.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while sandbox.runs().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mut child = child;
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let run = sandbox.runs().pop().unwrap();
+    let findings: Value = serde_json::from_slice(&fs::read(run.join("findings.json")).unwrap()).unwrap();
+    assert_eq!(findings["is_interrupted"], true);
+}
+
+#[test]
+fn runs_are_compared_by_folder_by_name_and_by_drive() {
+    let sandbox = Sandbox::new();
+    for target in ["sim:tiny-flash", "sim:tiny-flash?state=used"] {
+        sandbox.run(&["check", target, "-q"]);
+    }
+    let names = sandbox.runs();
+    let name = |at: usize| names[at].file_name().unwrap().to_str().unwrap();
+    let ways = [
+        ["sim:tiny-flash", "sim:tiny-flash?state=used"],
+        [name(0), name(1)],
+        [names[0].to_str().unwrap(), names[1].to_str().unwrap()],
+    ];
+    let compared = ways.map(|[first, other]| {
+        let document = sandbox.run(&["compare", first, other, "--json", "-"]).code(0).json();
+        crate::support::is_valid(&document);
+        document
+    });
+    assert!(compared.iter().all(|document| *document == compared[0]));
+    let speeds = compared[0]["tables"]["speeds"].as_array().unwrap();
+    let of = |name: &str| speeds.iter().find(|row| row["speed"] == name).unwrap();
+    assert_eq!(
+        (&of("sequential read")["difference"], &of("sustained write")["difference"]),
+        (&"same".into(), &"slower".into())
+    );
+    let estimate = &compared[0]["answers"][0]["estimate"];
+    assert!(estimate["low"].as_f64() > Some(0.1) && estimate["high"].as_f64() < Some(0.25), "{estimate}");
+
+    sandbox.run(&["bench", "sim:tiny-flash", "--passes", "1", "-q"]).code(0);
+    sandbox.run(&["compare", "--last", "2"]).code(2).says("only runs of one command");
+    sandbox.run(&["compare", name(0)]).code(2).says("two runs or more");
+    sandbox.run(&["compare", "/dev/nowhere", name(0)]).code(2).says("is no run");
+}
+
+#[test]
 fn a_drive_is_the_one_by_which_a_check_finds_its_baseline() {
     let sandbox = Sandbox::new();
     sandbox.run(&["history"]).code(0).says("no drive was checked yet");

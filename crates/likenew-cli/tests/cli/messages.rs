@@ -242,6 +242,9 @@ const FAILING: &[&[&str]] = &[
     &["report"],
     &["report", "empty"],
     &["report", "missing"],
+    &["compare"],
+    &["compare", "missing", "empty"],
+    &["compare", "--last", "1"],
     &["judge", "missing"],
     &["resume", "empty"],
     &["replay", "sim:tiny-flash", "--trace", "missing.csv"],
@@ -408,7 +411,29 @@ fn messages_of_commands() {
     }
     text += &kept_runs(&Sandbox::new());
     text += &drives_over_time();
+    text += &runs_compared();
     matches_file("commands.txt", &text);
+}
+
+/// Runs compared: a new drive and a used one, by three commands.
+fn runs_compared() -> String {
+    let sandbox = Sandbox::new();
+    let mut text = String::new();
+    for (command, length) in [("check", &[][..]), ("bench", &["--passes", "3"]), ("fill", &["--files", "16"])]
+    {
+        for target in ["sim:tiny-flash", "sim:tiny-flash?state=used"] {
+            sandbox.run(&[&[command, target, "-q"], length].concat());
+        }
+        let (shown, ran) = transcript(&sandbox, &["compare", "--last", "2"]);
+        fits(command, &ran.stdout(), 100, 24);
+        let mut narrow = sandbox.command(&["compare", "--last", "2"]);
+        let narrow = CommandOutput::of(narrow.env("COLUMNS", "80")).stdout();
+        fits(command, &narrow, 80, 30);
+        let _ = write!(text, "=== compare-{command}\n{shown}--- 80 columns\n{narrow}\n");
+    }
+    let details = transcript(&sandbox, &["compare", "--last", "2", "--details"]).0;
+    let _ = write!(text, "=== compare-details\n{details}");
+    text
 }
 
 /// Drives over time: none, one, and one that got slow, checked on other days each time.

@@ -50,10 +50,15 @@ struct ActionGroup {
 
 impl Page {
     /// The documents of one procedure, on one screen.
-    pub(super) fn screen(&self, group: &Group<'_>, details_command: Option<&str>) -> String {
+    pub(super) fn screen(
+        &self,
+        group: &Group<'_>,
+        comparison: Option<&Document>,
+        details_command: Option<&str>,
+    ) -> String {
         let mut lines = match &group.members[..] {
             [only] => self.screen_of_one(&only.document, details_command),
-            _ => self.screen_of_several(group, details_command),
+            _ => self.screen_of_several(group, comparison, details_command),
         };
         lines.truncate(self.lines_max());
         lines.iter().map(|line| format!("{line}\n")).collect()
@@ -264,10 +269,18 @@ impl Page {
         lines
     }
 
-    /// A headline for each document, and the table that all have in common.
-    fn screen_of_several(&self, group: &Group<'_>, details_command: Option<&str>) -> Vec<String> {
-        let tables = group.tables();
+    /// How they differ, a headline for each document, and the speeds side by side; without a comparison the table that all have in
+    /// common.
+    fn screen_of_several(
+        &self,
+        group: &Group<'_>,
+        comparison: Option<&Document>,
+        details_command: Option<&str>,
+    ) -> Vec<String> {
+        let tables = if comparison.is_some() { Vec::new() } else { group.tables() };
         let last = self.last_line(details_command, None);
+        let difference = comparison.map_or_else(Vec::new, |of| self.headline(of, HEADLINE_MAX));
+        let speeds = comparison.and_then(|of| of.overview.table.as_ref());
         let mut headlines = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
             let document = &member.document;
@@ -276,8 +289,8 @@ impl Page {
             let text = format!("{name}: {}", wording::summary(document));
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }
-        let table_min = if tables.is_empty() { 0 } else { 1 + 3 + ROWS_MIN };
-        let room = self.lines_max().saturating_sub(last.len() + 1 + table_min);
+        let table_min = if tables.is_empty() && speeds.is_none() { 0 } else { 1 + 3 + ROWS_MIN };
+        let room = self.lines_max().saturating_sub(section(&difference) + last.len() + 1 + table_min);
         let mut head: Vec<String> = headlines.iter().flatten().cloned().collect();
         if head.len() > room {
             head = headlines.iter().map(|lines| lines[0].clone()).collect();
@@ -287,9 +300,12 @@ impl Page {
             head.truncate(room - 1);
             head.push(self.paint.faint(&more));
         }
-        let room = self.lines_max().saturating_sub(head.len() + 1 + last.len() + 1);
-        let table = tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room));
-        join(vec![head, table, last])
+        let room = self.lines_max().saturating_sub(section(&difference) + head.len() + 1 + last.len() + 1);
+        let table = match speeds {
+            Some(speeds) => self.table_within(speeds, room + 1),
+            None => tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room)),
+        };
+        join(vec![difference, head, table, last])
     }
 }
 

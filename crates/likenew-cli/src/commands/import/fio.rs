@@ -18,7 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
 use crate::plan_file::read_plan;
 use crate::run_report::RunReport;
-use crate::{output, wording};
+use crate::wording;
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     let refused =
@@ -53,7 +53,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     };
     let details = wording::with_details("likenew report");
     let report = RunReport { evidence, findings, instrument };
-    output::put_with(vec![report.document()], &command.output, &details)?;
+    RunReport::show(vec![report], &command.output, &details, false)?;
     Ok(exit)
 }
 

@@ -1,0 +1,211 @@
+//! Findings about how runs differ.
+
+use likenew_core::answer::{Answer, Estimate, Standing};
+use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::overview::OverviewTable;
+use likenew_procedure_support::rows::row;
+use serde::Serialize;
+
+use crate::compared_run::ComparedRun;
+use crate::speed::speeds;
+use crate::speed_ratio::{Difference, SpeedRatio};
+use crate::wording;
+
+/// The table and the series of a comparison.
+const SPEEDS: &str = "speeds";
+
+/// How the later runs differ from the first, in the speeds that both have; `None` if there are none, as between runs of procedures
+/// that measure no speed.
+pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
+    let [first, others @ ..] = runs else { return None };
+    let base = speeds(first.tables);
+    let mut findings = Findings::default();
+    let mut table = OverviewTable::new(wording::headings(runs));
+    let mut compared = Vec::new();
+    for other in others {
+        let speeds = speeds(other.tables);
+        let ratio = |speed: &crate::speed::Speed| {
+            let same = speeds.iter().find(|of| of.name == speed.name && of.unit == speed.unit)?;
+            SpeedRatio::new([first, other], speed, same)
+        };
+        let ratios: Vec<Option<SpeedRatio>> = base.iter().map(ratio).collect();
+        let known: Vec<SpeedRatio> = ratios.iter().flatten().cloned().collect();
+        findings.answers.extend(answer(first, other, &known));
+        compared.push((other, ratios));
+    }
+    if findings.answers.is_empty() {
+        return None;
+    }
+    for (index, speed) in base.iter().enumerate() {
+        let ratios: Vec<Option<&SpeedRatio>> =
+            compared.iter().map(|(_, ratios)| ratios[index].as_ref()).collect();
+        if ratios.iter().any(Option::is_some) {
+            table.push(wording::cells(speed, &ratios));
+        }
+    }
+    let rows: Vec<Row> = compared
+        .iter()
+        .flat_map(|(other, ratios)| ratios.iter().flatten().map(|ratio| table_row(first, other, ratio)))
+        .collect();
+    findings.summary = findings.answers.iter().map(wording::sentence).collect::<Vec<_>>().join(" ");
+    findings.overview.table = Some(table);
+    findings.overview.series = Some(SPEEDS.to_owned());
+    findings.series.insert(SPEEDS.to_owned(), series(first, &compared));
+    findings.tables.insert(SPEEDS.to_owned(), rows);
+    Some(findings)
+}
+
+fn answer(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratios: &[SpeedRatio]) -> Option<Answer> {
+    let largest = ratios.iter().max_by(|one, two| one.size().total_cmp(&two.size()))?;
+    let is_clear = ratios.iter().any(|ratio| ratio.difference() != Difference::Unclear);
+    let standing = if is_clear { Standing::Info } else { Standing::Unknown };
+    let question = wording::question(first.name, other.name);
+    let mut answer = Answer::new("difference", question, wording::differences(ratios), standing);
+    answer.estimate =
+        Some(Estimate { value: largest.ratio, low: largest.low, high: largest.high, unit: "×".into() });
+    answer.evidence = vec![wording::intervals(first.scatter().max(other.scatter()))];
+    answer.caveats = other_settings(first, other).into_iter().collect();
+    Some(answer)
+}
+
+/// What was measured in another way, if anything was.
+fn other_settings(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> Option<String> {
+    let (one, two) = (&first.plan.options, &other.plan.options);
+    let keys = one.keys().chain(two.keys().filter(|key| !one.contains_key(*key)));
+    let differing: Vec<&str> =
+        keys.filter(|key| one.get(*key) != two.get(*key)).map(String::as_str).collect();
+    (!differing.is_empty()).then(|| wording::other_settings(&differing))
+}
+
+#[derive(Serialize)]
+struct SpeedRow<'a> {
+    speed: &'a str,
+    unit: &'a str,
+    first: &'a str,
+    other: &'a str,
+    first_per_s: f64,
+    other_per_s: f64,
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    difference: Difference,
+}
+
+fn table_row(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratio: &SpeedRatio) -> Row {
+    row(SpeedRow {
+        speed: &ratio.name,
+        unit: ratio.unit,
+        first: first.name,
+        other: other.name,
+        first_per_s: ratio.values[0],
+        other_per_s: ratio.values[1],
+        ratio: ratio.ratio,
+        ratio_low: ratio.low,
+        ratio_high: ratio.high,
+        difference: ratio.difference(),
+    })
+}
+
+fn series(first: &ComparedRun<'_>, compared: &[(&ComparedRun<'_>, Vec<Option<SpeedRatio>>)]) -> Series {
+    let places = compared.iter().map(|(_, ratios)| ratios.len()).max().unwrap_or(0);
+    let is_known = |place: &usize| compared.iter().any(|(_, ratios)| ratios[*place].is_some());
+    let places: Vec<usize> = (0..places).filter(is_known).collect();
+    let name = |place: &usize| {
+        compared
+            .iter()
+            .find_map(|(_, ratios)| ratios[*place].as_ref())
+            .map_or("", |ratio| ratio.name.as_str())
+    };
+    let line = |(other, ratios): &(&ComparedRun<'_>, Vec<Option<SpeedRatio>>)| {
+        let at = |(x, place): (usize, &usize)| Some((x as f64, ratios[*place].as_ref()?));
+        let known: Vec<(f64, &SpeedRatio)> = places.iter().enumerate().filter_map(at).collect();
+        Line::new(
+            wording::over(other.name, first.name),
+            known.iter().map(|(x, ratio)| [*x, ratio.ratio]).collect(),
+        )
+        .band(known.iter().map(|(x, ratio)| [*x, ratio.low, ratio.high]).collect())
+    };
+    Series::new(
+        wording::CHART,
+        Shape::Bars,
+        Axis::new(wording::CHART_X, ""),
+        Axis::new(wording::CHART_Y, "×"),
+    )
+    .categories(places.iter().map(name))
+    .lines(compared.iter().map(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use likenew_core::drive::Kind;
+    use likenew_core::plan::Plan;
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(options: &str) -> Plan {
+        Plan {
+            schema: 1,
+            procedure: "bench".into(),
+            target: None,
+            seed: 0,
+            options: toml::from_str(options).unwrap(),
+        }
+    }
+
+    fn bench(speeds: &[(&str, &str, f64)]) -> IndexMap<String, Vec<Row>> {
+        let row = |(test, op, speed): &(&str, &str, f64)| {
+            let row = json!({"test": test, "op": op, "bytes_per_s": speed, "bytes_per_s_low": speed * 0.99,
+                "bytes_per_s_high": speed * 1.01});
+            row.as_object().unwrap().clone()
+        };
+        IndexMap::from([("results".to_owned(), speeds.iter().map(row).collect())])
+    }
+
+    #[test]
+    fn the_sentence_names_the_largest_differences_and_counts_the_rest() {
+        let (plan, other_plan) = (plan("passes = 3"), plan("passes = 5"));
+        let new = bench(&[
+            ("SEQ", "read", 500e6),
+            ("SEQ", "write", 400e6),
+            ("RND", "write", 100e6),
+            ("RND", "read", 50e6),
+        ]);
+        let used = bench(&[
+            ("SEQ", "read", 501e6),
+            ("SEQ", "write", 200e6),
+            ("RND", "write", 10e6),
+            ("OTHER", "read", 50e6),
+        ]);
+        let run =
+            |name, plan, tables| ComparedRun { name, plan, kind: Kind::Simulated, is_virtual: false, tables };
+        let runs = [run("A", &plan, &new), run("B", &other_plan, &used)];
+        let findings = compare(&runs).unwrap();
+        assert_eq!(
+            findings.summary,
+            "B against A: RND write at 0.100× (0.0986–0.101), SEQ write at 0.500× (0.493–0.507); the other speed is the same."
+        );
+        assert_eq!(findings.answers[0].caveats, ["They were measured with other settings: passes"]);
+        let table = findings.overview.table.unwrap();
+        assert_eq!(table.headings, ["", "A", "B", "B ÷ A", ""]);
+        assert_eq!(table.rows.len(), 3, "what only one of them has is not compared");
+        assert_eq!(
+            table.rows[2].cells,
+            ["RND write", "100 MB/s", "10.0 MB/s", "0.100× (0.0986–0.101)", "slower"]
+        );
+        assert_eq!(findings.series[SPEEDS].lines[0].band.len(), 3);
+        assert_eq!(findings.tables[SPEEDS][0]["difference"], "same");
+    }
+
+    #[test]
+    fn without_a_speed_in_common_there_is_nothing_to_say() {
+        let plan = plan("");
+        let (one, two) = (bench(&[("SEQ", "read", 1.0)]), IndexMap::new());
+        let run =
+            |tables| ComparedRun { name: "A", plan: &plan, kind: Kind::Device, is_virtual: false, tables };
+        assert_eq!(compare(&[run(&one), run(&two)]), None);
+        assert_eq!(compare(&[run(&one)]), None);
+        assert_eq!(compare(&[]), None);
+    }
+}

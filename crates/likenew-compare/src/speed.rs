@@ -1,0 +1,159 @@
+//! The speeds in the tables of a run.
+
+use indexmap::IndexMap;
+use likenew_core::findings::Row;
+use serde_json::Value;
+
+use crate::wording;
+
+/// A table with speeds: its name, the column of the speed, and whether its rows are samples of one speed, such as the files of
+/// a fill, and not speeds of their own.
+struct SpeedTable {
+    name: &'static str,
+    column: &'static str,
+    low: &'static str,
+    high: &'static str,
+    is_sampled: bool,
+}
+
+const fn measured(
+    name: &'static str,
+    column: &'static str,
+    low: &'static str,
+    high: &'static str,
+) -> SpeedTable {
+    SpeedTable { name, column, low, high, is_sampled: false }
+}
+
+const fn sampled(name: &'static str, column: &'static str) -> SpeedTable {
+    SpeedTable { name, column, low: "", high: "", is_sampled: true }
+}
+
+/// Of all procedures.
+const TABLES: [SpeedTable; 10] = [
+    measured("metrics", "measured_per_s", "low_per_s", "high_per_s"),
+    measured("results", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
+    measured("matrix", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
+    measured("levels", "steady_bytes_per_s", "steady_bytes_per_s_low", "steady_bytes_per_s_high"),
+    measured("levels", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
+    measured("compressibility", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
+    measured("fit", "throughput_bytes_per_s", "throughput_bytes_per_s_low", "throughput_bytes_per_s_high"),
+    measured("applications", "score", "score_low", "score_high"),
+    sampled("files", "bytes_per_s"),
+    sampled("curve", "bytes_per_s"),
+];
+
+/// A speed of a run: more is faster.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Speed {
+    /// What was measured, in words; the same in every run.
+    pub(crate) name: String,
+    /// `bytes/s`, `1/s` or `points`.
+    pub(crate) unit: &'static str,
+    /// The speed.
+    pub(crate) value: f64,
+    /// What it rests on.
+    pub(crate) basis: Basis,
+}
+
+/// What a speed rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Basis {
+    /// An interval at 95%; the value alone where it was measured once.
+    Interval { low: f64, high: f64 },
+    /// One speed at each of these places, by what tells the place from others.
+    Samples(Vec<(String, f64)>),
+}
+
+/// All speeds of a run, in the order of its tables.
+pub(crate) fn speeds(tables: &IndexMap<String, Vec<Row>>) -> Vec<Speed> {
+    let mut speeds = Vec::new();
+    for table in &TABLES {
+        let rows = tables.get(table.name).map_or(&[][..], Vec::as_slice);
+        if table.is_sampled {
+            speeds.extend(of_samples(table, rows));
+        } else {
+            speeds.extend(rows.iter().filter_map(|row| of_row(table, row)));
+        }
+    }
+    speeds
+}
+
+fn number(row: &Row, key: &str) -> Option<f64> {
+    row.get(key)?.as_f64()
+}
+
+/// A ratio to nothing is no number, so a speed of 0 is left out.
+fn positive(row: &Row, key: &str) -> Option<f64> {
+    number(row, key).filter(|value| *value > 0.0)
+}
+
+fn of_row(table: &SpeedTable, row: &Row) -> Option<Speed> {
+    let value = positive(row, table.column)?;
+    let unit = match (row.get("unit").and_then(Value::as_str), table.column) {
+        (Some("1/s"), _) => "1/s",
+        (_, "score") => "points",
+        _ => "bytes/s",
+    };
+    let low = number(row, table.low).unwrap_or(value).min(value);
+    let high = number(row, table.high).unwrap_or(value).max(value);
+    let name = wording::speed(row.iter().take_while(|(key, _)| *key != table.column));
+    Some(Speed { name, unit, value, basis: Basis::Interval { low, high } })
+}
+
+fn of_samples(table: &SpeedTable, rows: &[Row]) -> Option<Speed> {
+    let place = |row: &Row| {
+        let place = row.iter().find(|(key, _)| matches!(key.as_str(), "file" | "offset_bytes"));
+        place.map(|(_, place)| place.to_string())
+    };
+    let samples: Vec<(String, f64)> =
+        rows.iter().filter_map(|row| Some((place(row)?, positive(row, table.column)?))).collect();
+    let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
+    let value = likenew_stats::summary::median(&values)?;
+    let name = wording::sampled_speed(table.name).to_owned();
+    Some(Speed { name, unit: "bytes/s", value, basis: Basis::Samples(samples) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tables(name: &str, rows: Value) -> IndexMap<String, Vec<Row>> {
+        let rows = rows.as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect();
+        IndexMap::from([(name.to_owned(), rows)])
+    }
+
+    #[test]
+    fn a_speed_is_named_by_what_stands_before_it() {
+        let sweep = tables(
+            "matrix",
+            json!([{"pattern": "random", "op": "write", "block_bytes": 4096, "depth": 8, "data": "random",
+                "bytes_per_s": 5.0, "bytes_per_s_low": 4.0, "bytes_per_s_high": 6.0, "iops": 3.0}]),
+        );
+        let [speed] = &speeds(&sweep)[..] else { panic!() };
+        assert_eq!(
+            (speed.name.as_str(), speed.unit, speed.value),
+            ("random write 4 KiB QD8", "bytes/s", 5.0)
+        );
+        assert_eq!(speed.basis, Basis::Interval { low: 4.0, high: 6.0 });
+
+        let check =
+            tables("metrics", json!([{"metric": "random_read", "unit": "1/s", "measured_per_s": 9.0}]));
+        let [speed] = &speeds(&check)[..] else { panic!() };
+        assert_eq!((speed.name.as_str(), speed.unit), ("4K random read", "1/s"));
+        assert_eq!(speed.basis, Basis::Interval { low: 9.0, high: 9.0 }, "measured once");
+    }
+
+    #[test]
+    fn files_are_samples_of_one_speed() {
+        let fill = tables(
+            "files",
+            json!([{"file": 1, "bytes_per_s": 10.0}, {"file": 2, "bytes_per_s": 0.0}, {"file": 3, "bytes_per_s": 30.0}]),
+        );
+        let [speed] = &speeds(&fill)[..] else { panic!() };
+        assert_eq!(speed.value, 20.0);
+        assert_eq!(speed.basis, Basis::Samples(vec![("1".into(), 10.0), ("3".into(), 30.0)]));
+    }
+}

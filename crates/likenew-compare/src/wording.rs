@@ -1,0 +1,203 @@
+//! The sentences of comparisons.
+
+use likenew_core::answer::Answer;
+use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, with_range};
+use serde_json::Value;
+
+use crate::compared_run::ComparedRun;
+use crate::speed::Speed;
+use crate::speed_ratio::{Difference, SAME_WITHIN, SpeedRatio};
+
+pub(crate) const CHART: &str = "Speeds compared";
+pub(crate) const CHART_X: &str = "speed";
+pub(crate) const CHART_Y: &str = "ratio";
+
+/// Differences that a sentence names; the table has all.
+const NAMED_MAX: usize = 3;
+/// The table's sign for an unknown value.
+const MISSING: &str = "–";
+
+/// Metrics of a check.
+const METRICS: [(&str, &str); 6] = [
+    ("sequential_read", "sequential read"),
+    ("sequential_write", "sequential write"),
+    ("sustained_write", "sustained write"),
+    ("random_read", "4K random read"),
+    ("random_write", "4K random write"),
+    ("random_read_qd32", "4K random read QD32"),
+];
+
+/// What was measured, from the cells before the speed: `random write 4 KiB QD8`.
+pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+    let word = |(key, cell): (&String, &Value)| match (key.as_str(), cell) {
+        ("unit" | "data" | "score", _) => None,
+        ("block_bytes", Value::Number(bytes)) => Some(Size(bytes.as_u64()?).to_string()),
+        ("depth", Value::Number(depth)) => Some(format!("QD{depth}")),
+        ("compresses_to_percent", Value::Number(percent)) => {
+            Some(format!("compressible to {}", Share(percent.as_f64()? / 100.0)))
+        }
+        (_, Value::String(text)) => {
+            let metric = METRICS.iter().find(|(name, _)| name == text);
+            Some(metric.map_or_else(|| text.replace('_', " "), |(_, words)| (*words).to_owned()))
+        }
+        _ => None,
+    };
+    cells.filter_map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What the rows of a table are samples of.
+pub(crate) fn sampled_speed(table: &str) -> &'static str {
+    if table == "files" { "sequential write" } else { "sequential read" }
+}
+
+fn value(unit: &str, value: f64) -> String {
+    match unit {
+        "1/s" => Iops(value).to_string(),
+        "points" => format!("{value:.0}"),
+        _ => Rate(value).to_string(),
+    }
+}
+
+fn ratio(of: &SpeedRatio) -> String {
+    with_range(Factor(of.ratio), Factor(of.low), Factor(of.high))
+}
+
+/// `B ÷ A`.
+pub(crate) fn over(other: &str, first: &str) -> String {
+    format!("{other} ÷ {first}")
+}
+
+/// What stands above the columns: speeds of two runs, their ratio and what it says. More runs have one column each.
+pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
+    let names = runs.iter().map(|run| run.name.to_owned());
+    let mut headings: Vec<String> = std::iter::once(String::new()).chain(names).collect();
+    if let [first, other] = runs {
+        headings.extend([over(other.name, first.name), String::new()]);
+    }
+    headings
+}
+
+/// The cells below these headings.
+pub(crate) fn cells(speed: &Speed, ratios: &[Option<&SpeedRatio>]) -> Vec<String> {
+    let mut cells = vec![speed.name.clone(), value(speed.unit, speed.value)];
+    let other = |of: &SpeedRatio| value(of.unit, of.values[1]);
+    if let [Some(only)] = ratios {
+        cells.extend([other(only), ratio(only), difference(only.difference()).to_owned()]);
+        return cells;
+    }
+    let cell = |of: &SpeedRatio| format!("{} ({})", other(of), Factor(of.ratio));
+    cells.extend(ratios.iter().map(|of| of.map_or_else(|| MISSING.to_owned(), cell)));
+    cells
+}
+
+fn difference(of: Difference) -> &'static str {
+    match of {
+        Difference::Slower => "slower",
+        Difference::Faster => "faster",
+        Difference::Same => "same",
+        Difference::Unclear => "not clear",
+    }
+}
+
+/// What an answer is about.
+pub(crate) fn question(first: &str, other: &str) -> String {
+    format!("{other} against {first}")
+}
+
+/// An answer as a sentence.
+pub(crate) fn sentence(answer: &Answer) -> String {
+    format!("{}: {}.", answer.question, answer.answer)
+}
+
+/// All differences of a run: the largest by name, the others counted.
+pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
+    let count = |of: Difference| ratios.iter().filter(|ratio| ratio.difference() == of).count();
+    let (same, unclear) = (count(Difference::Same), count(Difference::Unclear));
+    let mut clear: Vec<&SpeedRatio> = ratios
+        .iter()
+        .filter(|ratio| matches!(ratio.difference(), Difference::Slower | Difference::Faster))
+        .collect();
+    clear.sort_by(|one, two| two.size().total_cmp(&one.size()));
+    let within = Share(SAME_WITHIN - 1.0);
+    match (clear.len(), same, unclear) {
+        (0, 1, 0) => return format!("the {} is the same within {within}", ratios[0].name),
+        (0, same, 0) => return format!("all {} speeds are the same within {within}", Number(same as f64)),
+        (0, 0, _) => return "no clear difference".into(),
+        _ => {}
+    }
+    let named: Vec<String> =
+        clear.iter().take(NAMED_MAX).map(|of| format!("{} at {}", of.name, ratio(of))).collect();
+    let mut parts = vec![named.join(", ")];
+    let rest = &clear[named.len()..];
+    let slower = rest.iter().filter(|ratio| ratio.difference() == Difference::Slower).count();
+    let others =
+        [(slower, "slower"), (rest.len() - slower, "faster"), (same, "the same"), (unclear, "not clear")];
+    let others: Vec<(usize, &str)> = others.into_iter().filter(|(count, _)| *count > 0).collect();
+    let is_all = clear.is_empty();
+    parts.extend(rest_in_words(&others, is_all));
+    parts.retain(|part| !part.is_empty());
+    parts.join("; ")
+}
+
+/// `the other 4 speeds are the same`, `of the other 5 speeds 3 are the same and 2 not clear`.
+fn rest_in_words(others: &[(usize, &str)], is_all: bool) -> Option<String> {
+    let total: usize = others.iter().map(|(count, _)| count).sum();
+    let of_all = if is_all { "the" } else { "the other" };
+    let verb = |count: usize| if count == 1 { "is" } else { "are" };
+    match others {
+        [] => None,
+        [(1, state)] => Some(format!("{of_all} speed is {state}")),
+        [(count, state)] => Some(format!("{of_all} {} speeds are {state}", Number(*count as f64))),
+        [first, rest @ ..] => {
+            let (count, state) = first;
+            let mut parts = vec![format!("{} {} {state}", Number(*count as f64), verb(*count))];
+            parts.extend(rest.iter().map(|(count, state)| format!("{} {state}", Number(*count as f64))));
+            let last = parts.pop().unwrap_or_default();
+            Some(format!("of {of_all} {} speeds {} and {last}", Number(total as f64), parts.join(", ")))
+        }
+    }
+}
+
+/// What the intervals hold.
+pub(crate) fn intervals(scatter: f64) -> String {
+    if scatter == 0.0 {
+        return "Intervals are at 95%; a simulated drive repeats exactly.".into();
+    }
+    format!(
+        "Intervals are at 95% and allow for a scatter of {} between runs (one standard deviation).",
+        Share(scatter)
+    )
+}
+
+pub(crate) fn other_settings(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| key.replace('_', " ")).collect();
+    format!("They were measured with other settings: {}", keys.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, low: f64, high: f64) -> SpeedRatio {
+        let ratio = (low * high).sqrt();
+        SpeedRatio { name: name.into(), unit: "bytes/s", values: [1.0, ratio], ratio, low, high }
+    }
+
+    #[test]
+    fn every_mixture_is_a_sentence() {
+        let (same, unclear) = (of("s", 0.99, 1.01), of("u", 0.5, 2.0));
+        let slow = |name| of(name, 0.4, 0.5);
+        let fast = of("f", 3.0, 4.0);
+        let all = |ratios: &[&SpeedRatio]| differences(&ratios.iter().copied().cloned().collect::<Vec<_>>());
+        assert_eq!(all(&[&same]), "the s is the same within 5%");
+        assert_eq!(all(&[&same, &same]), "all 2 speeds are the same within 5%");
+        assert_eq!(all(&[&unclear, &unclear]), "no clear difference");
+        assert_eq!(all(&[&same, &unclear, &unclear]), "of the 3 speeds 1 is the same and 2 not clear");
+        assert_eq!(all(&[&fast, &same]), "f at 3.46× (3.00–4.00); the other speed is the same");
+        let many = [slow("a"), slow("b"), slow("c"), slow("d"), fast.clone()];
+        assert_eq!(
+            differences(&many),
+            "f at 3.46× (3.00–4.00), a at 0.447× (0.400–0.500), b at 0.447× (0.400–0.500); the other 2 speeds are slower"
+        );
+    }
+}
