@@ -1,13 +1,13 @@
 /** What a chart shows, in words and as a table. */
 
 import { columnsOf, wordsOf } from "./heat";
-import { intervalOf } from "./picture";
+import { pointWords } from "./picture";
 import type { ShownLine, ShownSeries } from "./pictures";
 import { endsOf } from "./reduce";
 import type { Cell, Heading, Table } from "./Table";
 import { MISSING } from "./Table";
-import { rangeOf, spell } from "./units";
-import { atWords, barsWords, cellsWords, lineWords, marksWords, othersWords, pointsWords } from "./wording";
+import { DATE, rangeOf, spell } from "./units";
+import { atWords, barsWords, cellsWords, lineWords, marksWords, onWords, othersWords, pointsWords } from "./wording";
 
 /** As many lines, categories and marks are put into words. */
 const LINES = 4;
@@ -19,12 +19,18 @@ export function altOf(series: ShownSeries): string {
   if (series.shape === "heat") return heatAlt(series);
   const parts = series.shape === "bars" ? categoriesAlt(series) : linesAlt(series);
   const marks = series.marks ?? [];
-  const named = marks.slice(0, MARKS).map(({ x, label }) => atWords(label, series.x.label, placeOf(series, x)));
+  const named = marks.slice(0, MARKS).map(({ x, label }) => placed(series, label, x));
   return [...parts, ...(marks.length > 0 ? [marksWords(named, marks.length - named.length)] : [])].join(" ");
 }
 
 function placeOf({ categories, x }: ShownSeries, at: number): string {
   return categories?.[at] ?? spell(at, x.unit);
+}
+
+/** A text and its position. */
+function placed(series: ShownSeries, text: string, at: number): string {
+  const place = placeOf(series, at);
+  return series.x.unit === DATE ? onWords(text, place) : atWords(text, series.x.label, place);
 }
 
 function linesAlt(series: ShownSeries): string[] {
@@ -36,7 +42,7 @@ function linesAlt(series: ShownSeries): string[] {
     const [first, last] = [line.points[0], line.points.at(-1)];
     if (series.shape === "scatter" || !first || !last)
       return pointsWords(line.name, spell(line.points.length, ""), range);
-    const at = ([x, y]: [number, number]) => atWords(spell(y, unit), series.x.label, placeOf(series, x));
+    const at = ([x, y]: [number, number]) => placed(series, spell(y, unit), x);
     return lineWords(line.name, range, at(first), at(last));
   });
   return lines.length > LINES ? [...words, othersWords(lines.length - LINES)] : words;
@@ -112,12 +118,9 @@ function positionCell(series: ShownSeries, x: number): Cell {
 }
 
 function valueCell(series: ShownSeries, line: ShownLine, point: [number, number]): Cell {
-  const label = line.labels?.[line.points.indexOf(point)];
-  const text = [
-    label ?? spell(point[1], series.y.unit),
-    ...(line.points.length > 5000 ? [] : intervalOf(series, line, point[0])),
-  ].join(" ");
-  return { text, value: point[1] };
+  if (line.points.length > 5000) return { text: spell(point[1], series.y.unit), value: point[1] };
+  const { value, remark } = pointWords(series, line, point);
+  return { text: value + remark, value: point[1] };
 }
 
 function heatTable(series: ShownSeries): Table {

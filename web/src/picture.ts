@@ -7,7 +7,7 @@ import { rowsOf } from "./labels";
 import type { ShownLine, ShownSeries } from "./pictures";
 import { endsOf, isReduced, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
-import { axisUnit, rangeOf, spell, spellRound } from "./units";
+import { axisUnit, DATE, rangeOf, spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
 export interface Palette {
@@ -159,6 +159,7 @@ export function pictureOf(
   const scatter = series.shape === "scatter";
   return {
     animation: false,
+    useUTC: true,
     color: palette.lines,
     textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
     grid: { left, right, top, bottom },
@@ -268,11 +269,26 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   }
   // From all points, so that a window of them keeps its place.
   const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  if (series.x.unit === DATE) {
+    const axisLabel = { color: palette.faint, hideOverlap: true, formatter: DATES };
+    return { ...shared, type: "time", axisLabel, min: low, max: high };
+  }
   const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
   // Passes and files are counted: there is none between two.
   const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
   return { ...shared, ...steps, min: start / scale.size, max: high / scale.size };
 }
+
+/** The labels of an axis of dates, each as short as the one before it allows. */
+const DATES = {
+  year: "{yyyy}",
+  month: "{yyyy}-{MM}",
+  day: "{MM}-{dd}",
+  hour: "{HH}:{mm}",
+  minute: "{HH}:{mm}",
+  second: "{HH}:{mm}:{ss}",
+  millisecond: "{HH}:{mm}:{ss}",
+};
 
 const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
 
@@ -502,10 +518,10 @@ export function marked(marks: NamedMark[], palette: Palette, position: "start" |
   };
 }
 
-/** Many marks: a triangle for each, at the height of the first line. */
+/** Many marks: a triangle for each, at the height of the first line that has a point there. */
 function markedPoints(series: ShownSeries, { x, y, look }: How): object {
   const size = isNumeric(series) ? x.size : 1;
-  const points = new Map(series.lines[0]?.points ?? []);
+  const points = new Map(series.lines.toReversed().flatMap(({ points }) => points));
   const data = [...together(series.marks ?? [])].flatMap(([at, labels]) => {
     const value = points.get(at);
     return value === undefined ? [] : [{ value: [at / size, value / y.size], name: labels.join(", ") }];
@@ -554,15 +570,32 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
   });
   const [first] = shown;
   if (!first) return escaped(all[0]?.name ?? "");
-  const category = series.categories?.[first.point[0]];
-  const title = category ?? `${series.x.label} ${spell(first.point[0], series.x.unit)}`;
   const lines = shown.map(({ line, point, marker }) => {
-    const said = [spell(point[1], series.y.unit), ...intervalOf(series, line, point[0])].join(" ");
-    const label = line.labels?.[line.points.indexOf(point)];
-    return `${marker} ${escaped(line.name)} <b>${escaped(label ? `${label}; ${said}` : said)}</b>`;
+    const { value, remark } = pointWords(series, line, point);
+    return `${marker} ${escaped(line.name)} <b>${escaped(value)}</b>${escaped(remark)}`;
   });
   const here = (series.marks ?? []).filter(({ x }) => x === first.point[0]).map(({ label }) => `▼ ${escaped(label)}`);
-  return [escaped(title), ...lines, ...here].join("<br>");
+  return [...placeWords(series, first.point[0]).map(escaped), ...lines, ...here].join("<br>");
+}
+
+/** Where on the x axis a point is, and what else is known of all points there. */
+export function placeWords({ categories, x, notes }: ShownSeries, at: number): string[] {
+  const place = categories?.[at] ?? (x.unit === DATE ? spell(at, DATE) : `${x.label} ${spell(at, x.unit)}`);
+  const note = notes?.get(at);
+  return note === undefined ? [place] : [place, note];
+}
+
+/** The value of a point with its interval, and what its line says about it beside that; the text at a bar is its value. */
+export function pointWords(
+  series: ShownSeries,
+  line: ShownLine,
+  point: [number, number],
+): { value: string; remark: string } {
+  const label = line.labels?.[line.points.indexOf(point)];
+  const isBar = series.shape === "bars";
+  const value = isBar && label !== undefined ? label : spell(point[1], series.y.unit);
+  const remark = isBar || label === undefined ? "" : ` · ${label}`;
+  return { value: [value, ...intervalOf(series, line, point[0])].join(" "), remark };
 }
 
 /** The point under the pointer; a reduced line says which one of its document it is. */

@@ -12,7 +12,7 @@ export type Tone = "reference" | "fall" | "unclear" | "plain";
 
 /** A line with what is drawn beside its points. */
 export interface ShownLine extends Line {
-  /** The text at each bar. */
+  /** The text at each bar, or what is said about each point beside its value. */
   labels?: string[];
   tones?: Tone[];
   /** Marks on the bars of the other lines, such as the rated speed. */
@@ -46,6 +46,8 @@ export interface ShownSeries extends Series {
   ends?: [number, number];
   /** Charts with the same word zoom together. */
   link?: string;
+  /** What is known of all points at a position. */
+  notes?: Map<number, string>;
   /** What is known of each cell of a heat map beyond its number. */
   details?: (column: string, row: string) => [string, string][];
 }
@@ -85,7 +87,7 @@ const ALIKE_MAX = 3;
  * Colors that mean one thing: with several documents, the document; where reads stand beside writes, reads have the
  * first color and writes the second. Lines of one color differ by their dashes.
  */
-function colored(series: ShownSeries): ShownSeries {
+export function colored(series: ShownSeries): ShownSeries {
   const { lines, shape } = series;
   const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
   const count = (meaning: number | null) => meanings.filter((other) => other === meaning).length;

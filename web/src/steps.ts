@@ -2,8 +2,8 @@
 
 import type { Series } from "./Document";
 import { wordsOf } from "./heat";
-import { intervalOf } from "./picture";
-import { spell } from "./units";
+import { placeWords, pointWords } from "./picture";
+import type { ShownSeries } from "./pictures";
 
 /** A point of a line. */
 export interface Place {
@@ -40,12 +40,11 @@ export function placeOf({ shape, lines }: Series, { line, point }: Place): { ser
 }
 
 /** A point in words. */
-export function wordsAt(series: Series, place: Place): string {
+export function wordsAt(series: ShownSeries, place: Place): string {
   if (series.shape === "heat") return wordsOf(series, placeOf(series, place).dataIndex);
   const line = series.lines[place.line];
   const point = line?.points[place.point];
   if (!line || !point) return "";
-  const category = series.categories?.[point[0]];
-  const at = category ?? `${series.x.label} ${spell(point[0], series.x.unit)}`;
-  return [`${line.name}, ${at}: ${spell(point[1], series.y.unit)}`, ...intervalOf(series, line, point[0])].join(" ");
+  const { value, remark } = pointWords(series, line, point);
+  return `${[line.name, ...placeWords(series, point[0])].join(", ")}: ${value}${remark}`;
 }

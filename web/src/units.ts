@@ -25,6 +25,8 @@ export function spell(value: number, unit: string): string {
       return `${digits(value)}/s`;
     case "°C":
       return `${plain(value)} °C`;
+    case DATE:
+      return new Date(value).toISOString().slice(0, 16).replace("T", " ");
     case "":
     case "1":
       return plain(value);
@@ -32,6 +34,9 @@ export function spell(value: number, unit: string): string {
       return `${plain(value)} ${unit}`;
   }
 }
+
+/** The unit of a time since 1970 in milliseconds, which is spelled as date and minute in UTC. */
+export const DATE = "date";
 
 /** `value` for a column whose heading already says MB/s or IOPS. */
 export function spellBelowHeading(value: number, unit: string): string {
@@ -79,6 +84,7 @@ export function axisUnit(unit: string, most: number): { size: number; name: stri
       return { size: 1, name: " IOPS" };
     case "/s":
       return { size: 1, name: "/s" };
+    case DATE:
     case "":
     case "1":
       return { size: 1, name: "" };
@@ -206,6 +212,36 @@ export function rangeOf(low: string, high: string): string {
   // A dash before a minus sign would be confusing.
   const to = low.startsWith("-") || high.startsWith("-") ? " to " : "–";
   return `${shared ? low.slice(0, low.length - unit.length) : low}${to}${high}`;
+}
+
+/** From twice as much on, a change is said as a factor, which is easier to imagine than a percentage. */
+const FACTOR_FROM = 2;
+/** A smaller change is none to a reader: half of what a share shows in its last digit at 100%. */
+const CHANGE_MIN = 0.0005;
+
+/** A speed over an earlier one: `17% slower`, `15% faster`, `3.59× as fast`, `as fast`. */
+export function speedChange(ratio: number): string {
+  const by = ratio - 1;
+  if (Math.abs(by) < CHANGE_MIN) return "as fast";
+  if (by < 0) return `${spell(-by, "share")} slower`;
+  return ratio >= FACTOR_FROM ? `${spell(ratio, "×")} as fast` : `${spell(by, "share")} faster`;
+}
+
+/** `34% slower (30–38%)`, `17% slower (41% slower to 15% faster)`, or the value alone if the range adds nothing. */
+export function withChangeRange(ratio: number, low: number, high: number): string {
+  const [value, from, to] = [ratio, low, high].map(speedChange) as [string, string, string];
+  if (from === to) return from === value ? value : `${value} (${from})`;
+  const [least, most] = [percentOf(from), percentOf(to)];
+  if (!least || !most || least.way !== most.way) return `${value} (${from} to ${to})`;
+  // Slower runs from more to less, so that the smaller number of both stands first.
+  const [small, large] = [least, most].toSorted((one, other) => Number(one.number) - Number(other.number));
+  const range = `${small?.number}–${large?.number}%`;
+  return `${value} (${percentOf(value)?.way === least.way ? range : `${range} ${least.way}`})`;
+}
+
+function percentOf(change: string): { number: string; way: string } | null {
+  const [, number, way] = /^([\d.]+)% (\w+)$/.exec(change) ?? [];
+  return number === undefined || way === undefined ? null : { number, way };
 }
 
 /** The unit after a number. */

@@ -180,6 +180,10 @@ export function atWords(value: string, axis: string, place: string): string {
   return `${value} at ${[axis, place].filter(Boolean).join(" ")}`;
 }
 
+export function onWords(value: string, date: string): string {
+  return `${value} on ${date}`;
+}
+
 /** How a chart is moved and read without and with a pointer. */
 export const HINTS = {
   zoom: "Ctrl and wheel zooms, dragging moves; drag across the lower half of the strip to choose a part.",
