@@ -79,6 +79,8 @@ export const STRIP = 40;
 /** Pixels of a row of names of marks, and the most rows. */
 const MARK_ROW = 15;
 const MARK_ROWS = 4;
+/** Pixels from the y axis to its name, which stands above the names of marks. */
+const NAME_GAP = 15;
 /** Pixels of a character of an axis. */
 const CHARACTER = 6.6;
 
@@ -114,6 +116,8 @@ export interface Drawing {
   x: Scaled;
   y: Scaled;
   alongX: boolean;
+  /** Pixels of the rows of names of marks. */
+  marks: number;
 }
 
 /** The layout of a chart, from all of its points. */
@@ -122,16 +126,18 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   const [x, y] = [scaleOf(series, 0, alongX), scaleOf(series, 1, look.logarithmic)];
   const marks = series.marks ?? [];
   const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
+  const above = rows * MARK_ROW;
   const most = (endsOf(series, "y") ?? [0, 0])[1];
   const widest = y.base === null ? number(most / y.size) + y.name : spellRound(most, series.y.unit);
   return {
     left: Math.max(LEFT, widest.length * CHARACTER + 18),
     right: RIGHT,
-    top: TOP + (series.lines.length > 1 ? LEGEND : 0) + rows * MARK_ROW,
+    top: TOP + (series.lines.length > 1 ? LEGEND : 0) + above,
     bottom: BOTTOM + (hasStrip(series) ? STRIP : 0),
     x,
     y,
     alongX,
+    marks: above,
   };
 }
 
@@ -185,6 +191,7 @@ export function pictureOf(
       ...axis(series.y, y, palette),
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { align: "left", color: palette.faint },
+      nameGap: NAME_GAP + drawing.marks,
     },
     series: layersOf(series, shown, look, drawing, frame),
   };
@@ -238,7 +245,9 @@ export function layersOf(
 /** The tooltip under the pointer. */
 export function tooltip(palette: Palette): object {
   const { card, rule, ink } = palette;
-  return { confine: true, backgroundColor: card, borderColor: rule, textStyle: { color: ink } };
+  // On a narrow page the text breaks into lines; it would be wider than its chart otherwise.
+  const extraCssText = "white-space: normal; overflow-wrap: anywhere;";
+  return { confine: true, backgroundColor: card, borderColor: rule, textStyle: { color: ink }, extraCssText };
 }
 
 function isNumeric({ categories }: Series): boolean {
@@ -554,7 +563,7 @@ interface Hovered {
   seriesType: string;
   dataIndex: number;
   name: string;
-  marker: string;
+  color: string;
   value?: unknown;
 }
 
@@ -566,13 +575,13 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
   const shown = all.flatMap((one) => {
     const line = series.lines[one.seriesIndex];
     const point = line ? pointOf(line, one) : null;
-    return line && point ? [{ line, point, marker: one.marker }] : [];
+    return line && point ? [{ line, point, color: one.color }] : [];
   });
   const [first] = shown;
   if (!first) return escaped(all[0]?.name ?? "");
-  const lines = shown.map(({ line, point, marker }) => {
+  const lines = shown.map(({ line, point, color }) => {
     const { value, remark } = pointWords(series, line, point);
-    return `${marker} ${escaped(line.name)} <b>${escaped(value)}</b>${escaped(remark)}`;
+    return `${dot(color)} ${escaped(line.name)} <b>${escaped(value)}</b>${escaped(remark)}`;
   });
   const here = (series.marks ?? []).filter(({ x }) => x === first.point[0]).map(({ label }) => `▼ ${escaped(label)}`);
   return [...placeWords(series, first.point[0]).map(escaped), ...lines, ...here].join("<br>");
@@ -596,6 +605,11 @@ export function pointWords(
   const value = isBar && label !== undefined ? label : spell(point[1], series.y.unit);
   const remark = isBar || label === undefined ? "" : ` · ${label}`;
   return { value: [value, ...intervalOf(series, line, point[0])].join(" "), remark };
+}
+
+/** A dot without a style of its own, which the policy of the served page would refuse. */
+function dot(color: string): string {
+  return `<svg width="10" height="10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill="${escaped(color)}"/></svg>`;
 }
 
 /** The point under the pointer; a reduced line says which one of its document it is. */

@@ -121,6 +121,11 @@ export function copyCsvOf(title: string): string {
   return `Copy ${title} as CSV`;
 }
 
+/** The name of the table of a chart, whose own name is the title. */
+export function tableNameOf(title: string): string {
+  return `${WORDS.table}: ${title}`;
+}
+
 export function saveOf(title: string, format: string): string {
   return `Save ${title} as ${format}`;
 }
