@@ -103,7 +103,8 @@ function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
   };
 }
 
-function nameOf(identifier: string): string {
+/** The name of a metric. */
+export function nameOf(identifier: string): string {
   return NAMES[identifier] ?? identifier.replaceAll("_", " ");
 }
 

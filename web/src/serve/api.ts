@@ -1,6 +1,6 @@
 /** What the server answers, and how it is asked. */
 
-import type { Document } from "../Document";
+import type { Document, Standing } from "../Document";
 
 export interface OptionGrammar {
   name: string;
@@ -66,14 +66,87 @@ export interface RunEntry {
   started_at: string | null;
   procedure: string | null;
   target: string | null;
-  model: string | null;
-  has_findings: boolean;
+  /** Unfinished: it goes on elsewhere, or was interrupted. */
+  standing: Standing | "unfinished" | null;
+  summary: string | null;
+  /** Why it cannot be read. */
   error: string | null;
 }
 
 export interface RunPage {
   runs: RunEntry[];
   count: number;
+}
+
+/** A change that the scatter between checks does not explain: the level since then over the one before. */
+export interface Change {
+  since: string;
+  ratio: number;
+  ratio_low: number;
+  ratio_high: number;
+}
+
+/** A metric of the latest check, and how it got there. */
+export interface MetricHistory {
+  metric: string;
+  unit: string;
+  baseline_per_s: number;
+  now_per_s: number;
+  percent_of_baseline: number;
+  /** The earliest first. */
+  changes: Change[];
+}
+
+export interface DriveSummary {
+  archive: string;
+  key: string;
+  access: string;
+  model: string | null;
+  capacity_bytes: number | null;
+  target: string;
+  first_at: string;
+  last_at: string;
+  check_count: number;
+  /** The name of its run. */
+  last_check: string | null;
+  metrics: MetricHistory[];
+}
+
+export interface CheckMetric {
+  metric: string;
+  unit: string;
+  per_s: number;
+  low_per_s: number;
+  high_per_s: number;
+  reference_per_s: number | null;
+  /** What the reference is. */
+  reference: string | null;
+  /** None where it was measured in another way than in the latest check. */
+  percent_of_baseline: number | null;
+}
+
+export interface Check {
+  run: string;
+  started_at: string;
+  standing: Standing;
+  summary: string;
+  metrics: CheckMetric[];
+}
+
+export interface DriveHistory extends DriveSummary {
+  /** The earliest first; of many, the first and the latest ones. */
+  checks: Check[];
+}
+
+export interface DamagedRun {
+  archive: string;
+  run: string;
+  error: string;
+}
+
+export interface History {
+  drives: DriveSummary[];
+  damaged: DamagedRun[];
 }
 
 export interface ListedDrive {
@@ -128,6 +201,11 @@ export const job = (id: number): Promise<Job> => json(`/api/jobs/${id}`);
 export const cancel = (id: number): Promise<unknown> => post(`/api/jobs/${id}/cancel`);
 export const runs = (offset: number, limit: number): Promise<RunPage> => json(`/api/runs?offset=${offset}&limit=${limit}`);
 export const run = (name: string): Promise<Document> => json(`/api/runs/${encodeURIComponent(name)}`);
+export const history = (): Promise<History> => json("/api/history");
+export const driveHistory = (key: string): Promise<DriveHistory> => json(`/api/history/${encodeURIComponent(key)}`);
+/** How much the later runs differ from the first. */
+export const compare = (names: string[]): Promise<Document> =>
+  json(`/api/compare?${new URLSearchParams(names.map((name) => ["run", name]))}`);
 
 /** Calls back for each event of a job, from its beginning, until it ends or the signal aborts. */
 export async function follow(id: number, onEvent: (event: JobEvent) => void, signal: AbortSignal): Promise<void> {

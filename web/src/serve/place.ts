@@ -4,6 +4,7 @@ export type Place =
   | { view: "drives" }
   | { view: "start"; command: string; target: string }
   | { view: "job"; id: number }
+  | { view: "history"; key: string | null }
   | { view: "runs" }
   | { view: "result"; runs: string[] };
 
@@ -14,6 +15,8 @@ export function placeOf(hash: string): Place {
       return { view, command: rest[0] ?? "check", target: rest[1] ?? "" };
     case "job":
       return { view, id: Number(rest[0]) };
+    case "history":
+      return { view, key: rest[0] || null };
     case "runs":
       return { view };
     case "result":
@@ -35,6 +38,8 @@ function decode(part: string): string {
 const address = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join("/")}`;
 
 export const toDrives = address("drives");
+export const toHistory = address("history");
+export const toDriveHistory = (key: string): string => address("history", key);
 export const toRuns = address("runs");
 export const toStart = (command: string, target: string): string => address("start", command, target);
 export const toJob = (id: number): string => address("job", String(id));

@@ -1,0 +1,143 @@
+/** What matters of drives over time, as data and as a chart. */
+
+import { colored } from "../pictures";
+import type { Picture, ShownLine, ShownSeries } from "../pictures";
+import { nameOf } from "../proof";
+import { DATE } from "../units";
+import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";
+import { checkWords, DATE_AXIS, markWords, REFERENCES, SHARE_OF_FIRST, speedTitle } from "./wording";
+
+export interface MetricChange {
+  metric: MetricHistory;
+  change: Change;
+}
+
+const sizeOf = ({ ratio }: { ratio: number }): number => Math.abs(Math.log(ratio));
+
+/** The last change of each metric that changed. */
+export function lastChanges({ metrics }: Pick<DriveSummary, "metrics">): MetricChange[] {
+  return metrics.flatMap((metric) => {
+    const change = metric.changes.at(-1);
+    return change ? [{ metric, change }] : [];
+  });
+}
+
+/** The change that matters: of the last ones, the largest. */
+export function mainChange(drive: Pick<DriveSummary, "metrics">): MetricChange | null {
+  return lastChanges(drive).reduce<MetricChange | null>(
+    (main, other) => (main && sizeOf(main.change) > sizeOf(other.change) ? main : other),
+    null,
+  );
+}
+
+/** The drives that were checked; real ones before simulated ones, each in the order of the server. */
+export function checkedDrives(drives: DriveSummary[]): { real: DriveSummary[]; simulated: DriveSummary[] } {
+  const checked = drives.filter(({ check_count }) => check_count > 0);
+  const isSimulated = ({ access }: DriveSummary): boolean => access === "simulated";
+  return { real: checked.filter((drive) => !isSimulated(drive)), simulated: checked.filter(isSimulated) };
+}
+
+/** The drive that was checked last under this name. */
+export function drivesByTarget(drives: DriveSummary[]): Map<string, DriveSummary> {
+  const checked = drives.filter(({ check_count }) => check_count > 0);
+  const earliestFirst = checked.toSorted((one, other) => (one.last_at < other.last_at ? -1 : 1));
+  return new Map(earliestFirst.map((drive) => [drive.target, drive]));
+}
+
+interface Point {
+  x: number;
+  /** Of the first check. */
+  share: number;
+  value: CheckMetric;
+}
+
+function pointsOf(checks: Check[], metric: string): Point[] {
+  return checks.flatMap(({ started_at, metrics }) => {
+    const value = metrics.find((one) => one.metric === metric);
+    const percent = value?.percent_of_baseline ?? null;
+    return value && percent !== null ? [{ x: Date.parse(started_at), share: percent / 100, value }] : [];
+  });
+}
+
+/** A value of a check as a share of the first one. */
+const shareOf = ({ share, value }: Point, per_s: number): number => (share * per_s) / value.per_s;
+
+/**
+ * The metrics of each check as shares of the first, over dates. One metric alone has its intervals and what it was
+ * compared with; those of all would hide the lines.
+ */
+export function speedOverTime({ metrics, checks }: DriveHistory, chosen: string | null): Picture {
+  const shown = metrics.filter(({ metric }) => chosen === null || metric === chosen);
+  const lines = shown.map(({ metric }): ShownLine => {
+    const points = pointsOf(checks, metric);
+    const band = points.map((point): [number, number, number] => [
+      point.x,
+      shareOf(point, point.value.low_per_s),
+      shareOf(point, point.value.high_per_s),
+    ]);
+    return {
+      name: nameOf(metric),
+      points: points.map(({ x, share }) => [x, share]),
+      labels: points.map(({ value }) => checkWords(value)),
+      ...(chosen === null ? {} : { band }),
+    };
+  });
+  const series = colored({
+    title: speedTitle(chosen === null ? null : nameOf(chosen)),
+    shape: "line",
+    x: { label: DATE_AXIS, unit: DATE },
+    y: { label: SHARE_OF_FIRST, unit: "share" },
+    lines,
+    marks: marksOf(shown),
+    notes: new Map(checks.map(({ started_at, run }) => [Date.parse(started_at), run])),
+  });
+  const references = chosen === null ? [] : referencesOf(pointsOf(checks, chosen));
+  return { key: "history", series: { ...series, lines: [...series.lines, ...references] }, range: null };
+}
+
+/** Where metrics changed for good, the largest change first, so that its text has the first choice of a place. */
+function marksOf(metrics: MetricHistory[]): NonNullable<ShownSeries["marks"]> {
+  const dates = new Map<string, { name: string; ratio: number }[]>();
+  for (const { metric, changes } of metrics)
+    for (const { since, ratio } of changes)
+      dates.set(since, [...(dates.get(since) ?? []), { name: nameOf(metric), ratio }]);
+  const largestOf = (changes: { ratio: number }[]): number => Math.max(...changes.map(sizeOf));
+  return [...dates]
+    .toSorted(([, one], [, other]) => largestOf(other) - largestOf(one))
+    .map(([since, changes]) => ({ x: Date.parse(since), label: markWords(changes) }));
+}
+
+/** The gray of the palette, and dots. */
+const REFERENCE_STYLE = { hue: 5, dash: 2 };
+
+/** What the checks compared a metric with, a line for each kind of reference. The first check is 100% anyway. */
+function referencesOf(points: Point[]): ShownLine[] {
+  return Object.entries(REFERENCES).flatMap(([reference, name]) => {
+    const known = points.flatMap((point): [number, number][] => {
+      const { reference_per_s } = point.value;
+      return point.value.reference === reference && reference_per_s !== null
+        ? [[point.x, shareOf(point, reference_per_s)]]
+        : [];
+    });
+    return known.length > 0 ? [{ name, points: known, ...REFERENCE_STYLE }] : [];
+  });
+}
+
+/** A line of the table of checks. */
+export interface CheckRow {
+  check: Check;
+  /** For each metric its share of the first check in percent, and whether a new level begins here. */
+  cells: { percent: number | null; level: "slower" | "faster" | null }[];
+}
+
+/** The checks, the latest first. */
+export function checkRows({ metrics, checks }: DriveHistory): CheckRow[] {
+  return checks.toReversed().map((check) => ({
+    check,
+    cells: metrics.map(({ metric, changes }) => {
+      const percent = check.metrics.find((one) => one.metric === metric)?.percent_of_baseline ?? null;
+      const change = changes.find(({ since }) => since === check.started_at);
+      return { percent, level: change ? (change.ratio < 1 ? "slower" : "faster") : null };
+    }),
+  }));
+}
