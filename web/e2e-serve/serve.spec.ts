@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
+
 import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "@playwright/test";
 import type { Page } from "@playwright/test";
 
+import type { DriveHistory } from "../src/serve/api";
+import { drive, fallen } from "../test/histories";
 import { Server } from "./server";
 
 let server: Server;
@@ -49,7 +53,7 @@ test("from a drive to its answer, and to a comparison", async ({ page }) => {
   await expect(target).toHaveValue("sim:tiny-flash");
   await target.fill("sim:tiny-flash?state=used");
   await page.getByRole("button", { name: "What does it cost?" }).click();
-  await expect(page.getByText(/Takes about .* and writes up to .*B\./)).toBeVisible();
+  await expect(page.getByText(/Takes about .* and writes up to .*B\./)).toBeVisible({ timeout: 30_000 });
   await hasNoViolations(page);
   await page.getByRole("button", { name: "Start" }).click();
   await expect(page.getByText("Done, and found a problem.")).toBeVisible({ timeout: 60_000 });
@@ -68,11 +72,135 @@ test("from a drive to its answer, and to a comparison", async ({ page }) => {
   await marks.nth(1).check();
   await marks.nth(0).check();
   await hasNoViolations(page);
+  await expect(page.getByRole("listitem").filter({ hasText: "state=used" }).getByText(/Writes are slow/)).toHaveCount(2);
   await page.getByRole("button", { name: "Compare" }).click();
-  await expect(page.getByText(/\d+(\.\d+)?×/).first()).toBeVisible();
+  await isCompared(page);
   await hasNoViolations(page);
   await page.reload();
-  await expect(page.getByText(/\d+(\.\d+)?×/).first()).toBeVisible();
+  await isCompared(page);
+  expect(errors).toEqual([]);
+});
+
+/** How the runs differ stands first, and below it the runs side by side. */
+async function isCompared(page: Page): Promise<void> {
+  await expect(page.getByRole("region", { name: /^Report of / })).toHaveCount(2);
+  const reports = page.getByRole("region", { name: /^Report of / });
+  await expect(reports.nth(0)).toHaveAccessibleName("Report of compare");
+  await expect(reports.nth(1)).toHaveAccessibleName("Report of check");
+  await expect(reports.nth(0).getByRole("table")).toBeVisible();
+}
+
+test("runs of different commands are shown although they cannot be compared", async ({ page }) => {
+  await server.measure("bench", "sim:tiny-flash");
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "Earlier runs" }).click();
+  await page.getByRole("checkbox").nth(0).check();
+  await page.getByRole("checkbox").nth(1).check();
+  await page.getByRole("button", { name: "Compare" }).click();
+  await expect(page.getByRole("alert")).not.toBeEmpty();
+  await expect(page.getByRole("region", { name: "Report of bench" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Report of check" })).toBeVisible();
+});
+
+test("from a drive to its history, and to two of its checks compared", async ({ page }) => {
+  await server.measure("check", "sim:tiny-flash");
+  await server.measure("check", "sim:tiny-flash");
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "History of sim:tiny-flash" }).click();
+  await expect(page.getByText(/^✓ No change beyond the scatter between its \d+ checks\.$/)).toBeVisible();
+  await page.getByRole("link", { name: "History", exact: true }).click();
+  const simulated = page.getByRole("region", { name: "Simulated drives" });
+  await expect(simulated.getByText("sequential read").first()).toBeVisible();
+  await expect(simulated.getByText(/As fast as new/)).toBeVisible();
+  await hasNoViolations(page);
+  await simulated.getByRole("link", { name: "sim:tiny-flash", exact: true }).click();
+  await expect(page.getByRole("heading", { name: /^sim:tiny-flash, 1 GiB: \d+ checks since / })).toBeVisible();
+  await expect(page.getByRole("img", { name: "Speed of each check" }).locator("canvas")).toBeVisible();
+  await hasNoViolations(page);
+
+  const checks = page.getByRole("checkbox");
+  const compare = page.getByRole("button", { name: "Compare" });
+  await checks.nth(0).check();
+  await expect(compare).toBeDisabled();
+  await checks.nth(1).check();
+  await compare.click();
+  await isCompared(page);
+  expect(errors).toEqual([]);
+});
+
+/** Answers for a drive with these checks, which the server of the test has not. */
+async function withHistory(page: Page, one: DriveHistory): Promise<void> {
+  const { checks, ...summary } = one;
+  const damaged = [{ archive: ".", run: "2026-01-01T00-00-00.000Z-check-home", error: "plan.toml is missing" }];
+  await page.route("**/api/history", (route) => route.fulfill({ json: { schema: 1, drives: [summary], damaged } }));
+  await page.route(`**/api/history/${one.key}`, (route) => route.fulfill({ json: { schema: 1, ...one } }));
+}
+
+test("a drive that fell says so in its list, its chart and its table", async ({ page }) => {
+  await withHistory(page, fallen());
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "History", exact: true }).click();
+  const drives = page.getByRole("region", { name: "Real drives" });
+  const fall = "Sustained writes are 60% slower (58–62%) since 2026-03-10.";
+  await expect(drives.getByText(fall)).toBeVisible();
+  await expect(drives.getByText("464 MB/s · 86%")).toBeVisible();
+  await page.getByText("Runs that cannot be read").click();
+  await expect(page.getByText("2026-01-01T00-00-00.000Z-check-home: plan.toml is missing")).toBeVisible();
+  await drives.getByRole("link").click();
+
+  await expect(page.getByText(fall)).toBeVisible();
+  await expect(page.getByText("Sequential reads are 14% slower (12–17%) since 2026-03-10.")).toBeVisible();
+  const chart = page.getByRole("region", { name: "Speed of each check", exact: true });
+  await expect(chart.getByText(/Marks: 2 metrics slower on 2026-03-10 10:20; 4K random read 20% faster on 2026-02-10/)).toBeVisible();
+  const picture = chart.getByRole("img");
+  await picture.focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(chart.getByRole("status")).toHaveText(
+    "sequential read, 2026-01-03 10:20, 2026-01-03T10-20-00.000Z-check-dev-sda: 100% · 540 MB/s (529–551), rated 560 MB/s",
+  );
+  const { x, y, width, height } = (await picture.boundingBox())!;
+  await page.mouse.move(x + width / 2, y + height / 2);
+  const tip = picture.locator("div").filter({ hasText: "-check-dev-sda" }).first();
+  await expect(tip.locator("circle"), "each line by its color").toHaveCount(6);
+  await expect(tip).toContainText(/sequential read .*% · \d+ MB\/s .*, rated 560 MB\/s/);
+  expect(errors, "the policy of the page lets its charts be").toEqual([]);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save Speed of each check as SVG" }).click();
+  const svg = readFileSync(await (await download).path(), "utf8");
+  for (const text of ["2 metrics slower", "4K random read 20% faster", "2026-02", "100%"]) expect(svg).toContain(`>${text}<`);
+
+  await page.getByLabel("Metric").selectOption("sequential read");
+  const alone = page.getByRole("region", { name: "Sequential read of each check" });
+  await expect(alone.getByText(/rated: 104%, from 104% on 2026-01-03 10:20/)).toBeVisible();
+  await alone.getByRole("button", { name: "Table" }).click();
+  await expect(alone.getByRole("cell", { name: "86% (84–88%) · 464 MB/s (455–474), rated 560 MB/s" })).toHaveCount(3);
+  await hasNoViolations(page);
+
+  const table = page.getByRole("region", { name: "Checks" }).getByRole("table");
+  await expect(table.getByRole("row")).toHaveCount(1 + 16 + 1);
+  await expect(table.getByRole("img", { name: "slower from here on" })).toHaveCount(2);
+  await expect(table.getByRole("img", { name: "faster from here on" })).toHaveCount(1);
+  const boxes = table.getByRole("checkbox");
+  for (const at of [0, 1, 2]) await boxes.nth(at).check();
+  await expect(boxes.nth(0), "two checks are compared").not.toBeChecked();
+  // The earlier one comes first, whichever was marked first.
+  await page.getByRole("button", { name: "Compare" }).click();
+  await expect(page).toHaveURL(/#\/result\/2026-04-10T.*\/2026-04-17T/);
+});
+
+test("one check has no chart, and no history says how to begin", async ({ page }) => {
+  await withHistory(page, drive({ sequential_read: [500e6] }));
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "History", exact: true }).click();
+  await page.getByRole("region", { name: "Real drives" }).getByRole("link").click();
+  await expect(page.getByText("Checked once, so there is nothing to compare with yet.")).toBeVisible();
+  await expect(page.locator("canvas")).toHaveCount(0);
+  await expect(page.getByRole("cell", { name: "500 MB/s", exact: true })).toBeVisible();
+  await page.route("**/api/history", (route) => route.fulfill({ json: { schema: 1, drives: [], damaged: [] } }));
+  await page.getByRole("link", { name: "History", exact: true }).click();
+  await expect(page.getByText("No drive was checked yet.")).toBeVisible();
+  await page.getByRole("link", { name: "Check one" }).click();
+  await expect(page.getByLabel("Command")).toHaveValue("check");
   expect(errors).toEqual([]);
 });
 
@@ -123,6 +251,18 @@ for (const width of [390, 1280]) {
       await page.getByRole("link", { name: "Earlier runs" }).click();
       await page.getByRole("link", { name: /^check sim:tiny-flash\?/ }).first().click();
       await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
+      await fits(page);
+      await hasNoViolations(page);
+      await withHistory(page, fallen());
+      await page.getByRole("link", { name: "History", exact: true }).click();
+      await expect(page.getByText("Sustained writes are 60% slower")).toBeVisible();
+      await fits(page);
+      await hasNoViolations(page);
+      await page.getByRole("region", { name: "Real drives" }).getByRole("link").click();
+      const picture = page.getByRole("img", { name: "Speed of each check" });
+      await expect(picture.locator("canvas")).toBeVisible();
+      await picture.hover();
+      await expect(picture.getByText("-check-dev-sda")).toBeVisible();
       await fits(page);
       await hasNoViolations(page);
       expect(errors).toEqual([]);
