@@ -4,7 +4,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "@playwright/test";
 import type { Page } from "@playwright/test";
 
-import type { DriveHistory } from "../src/serve/api";
+import type { DriveHistory, RunEntry } from "../src/serve/api";
 import { drive, fallen } from "../test/histories";
 import { Server } from "./server";
 
@@ -69,12 +69,14 @@ test("from a drive to its answer, and to a comparison", async ({ page }) => {
   const marks = page.getByRole("checkbox");
   await expect(marks).toHaveCount(3);
   await expect(page.getByRole("button", { name: "Compare" })).toBeDisabled();
-  await marks.nth(1).check();
   await marks.nth(0).check();
+  await marks.nth(1).check();
   await hasNoViolations(page);
   await expect(page.getByRole("listitem").filter({ hasText: "state=used" }).getByText(/Writes are slow/)).toHaveCount(2);
   await page.getByRole("button", { name: "Compare" }).click();
   await isCompared(page);
+  const names = new URL(page.url()).hash.split("/").slice(2);
+  expect(names, "the earlier one first").toEqual(names.toSorted());
   await hasNoViolations(page);
   await page.reload();
   await isCompared(page);
@@ -183,6 +185,10 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   const boxes = table.getByRole("checkbox");
   for (const at of [0, 1, 2]) await boxes.nth(at).check();
   await expect(boxes.nth(0), "two checks are compared").not.toBeChecked();
+  await page.setViewportSize({ width: 720, height: 1000 });
+  await page.emulateMedia({ media: "print" });
+  await fits(page);
+  await page.emulateMedia({ media: "screen" });
   // The earlier one comes first, whichever was marked first.
   await page.getByRole("button", { name: "Compare" }).click();
   await expect(page).toHaveURL(/#\/result\/2026-04-10T.*\/2026-04-17T/);
@@ -201,6 +207,42 @@ test("one check has no chart, and no history says how to begin", async ({ page }
   await expect(page.getByText("No drive was checked yet.")).toBeVisible();
   await page.getByRole("link", { name: "Check one" }).click();
   await expect(page.getByLabel("Command")).toHaveValue("check");
+  expect(errors).toEqual([]);
+});
+
+test("the list says what each run found, and what became of the others", async ({ page }) => {
+  const entry = (name: string, of: Partial<RunEntry>): RunEntry => ({
+    name,
+    started_at: "2026-03-14T15:09:26.000Z",
+    procedure: "check",
+    target: "/home",
+    standing: null,
+    summary: null,
+    error: null,
+    ...of,
+  });
+  const runs = [
+    entry("a", { standing: "problem", summary: "Writes are slow." }),
+    entry("b", { standing: "info", procedure: "bench", summary: "540 MB/s read." }),
+    entry("c", { standing: "unfinished", target: "/mnt/cut" }),
+    entry("d", { standing: "unfinished", target: "/mnt/busy" }),
+    entry("e", { started_at: null, procedure: null, target: null, error: "its plan is missing" }),
+  ];
+  const busy = { id: 7, command: "check", target: "/mnt/busy", run: "d", progress: null, messages: [], end: null };
+  await page.route("**/api/runs?*", (route) => route.fulfill({ json: { runs, count: runs.length } }));
+  await page.route("**/api/jobs", (route) => route.fulfill({ json: [busy] }));
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "Earlier runs" }).click();
+  const item = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+  await expect(item("Writes are slow.").getByRole("img", { name: "Problem" })).toBeVisible();
+  await expect(item("540 MB/s read."), "a measurement has no sign").toContainText("bench /home");
+  await expect(item("540 MB/s read.").getByRole("img")).toHaveCount(0);
+  await expect(item("/mnt/cut")).toContainText("interrupted");
+  await expect(item("/mnt/cut").getByRole("button", { name: "Resume" })).toBeVisible();
+  await expect(item("/mnt/busy").getByRole("button")).toHaveCount(0);
+  await expect(item("/mnt/busy").getByRole("link", { name: "Under way" })).toHaveAttribute("href", "#/job/7");
+  await expect(item("its plan is missing")).toBeVisible();
+  await hasNoViolations(page);
   expect(errors).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { altOf, seriesTable } from "../src/alt";
-import { LIGHT, drawingOf, pictureOf, tooltipOf } from "../src/picture";
+import { LIGHT, drawingOf, layersOf, pictureOf, tooltipOf } from "../src/picture";
 import type { DriveSummary } from "../src/serve/api";
 import { checkRows, checkedDrives, drivesByTarget, lastChanges, mainChange, speedOverTime } from "../src/serve/history";
 import {
@@ -104,6 +104,18 @@ test("a date on which metrics changed has one mark, that of the largest change f
   expect(marksOf("sequential_read")).toEqual([["2026-03-10", "sequential read 14% slower"]]);
   expect(marksOf("random_write")).toEqual([]);
   expect(markWords([{ name: "a", ratio: 0.5 }, { name: "b", ratio: 3 }])).toBe("2 metrics changed");
+});
+
+test("many dates have a triangle each, whichever line has a point there", () => {
+  const values = { sequential_read: [...Array(8).fill(null), 1, 1], random_read: Array.from({ length: 10 }, (_, at) => 1 + at) };
+  const { checks } = drive(values);
+  const changes = checks.slice(1, 8).map(({ started_at }) => ({ since: started_at, ratio: 1.5, ratio_low: 1.4, ratio_high: 1.6 }));
+  const { series } = speedOverTime(drive(values, { random_read: changes }), null);
+  const look = { palette: LIGHT, logarithmic: false };
+  const frame = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
+  const layers = layersOf(series, series, look, drawingOf(series, look), frame) as { name: string; data: unknown[] }[];
+  expect(layers.at(-1)).toMatchObject({ name: "marks", symbol: "triangle" });
+  expect(layers.at(-1)?.data).toHaveLength(7);
 });
 
 test("one metric alone has its intervals and what it was compared with", () => {
