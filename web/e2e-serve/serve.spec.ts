@@ -160,6 +160,9 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   await expect(chart.getByRole("status")).toHaveText(
     "sequential read, 2026-01-03 10:20, 2026-01-03T10-20-00.000Z-check-dev-sda: 100% · 540 MB/s (529–551), rated 560 MB/s",
   );
+  await page.keyboard.press("+");
+  await chart.getByRole("button", { name: "Show all" }).click();
+  await expect(chart.getByRole("button", { name: "Show all" })).toHaveCount(0);
   const { x, y, width, height } = (await picture.boundingBox())!;
   await page.mouse.move(x + width / 2, y + height / 2);
   const tip = picture.locator("div").filter({ hasText: "-check-dev-sda" }).first();
