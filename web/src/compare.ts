@@ -3,25 +3,33 @@
  * The only number calculated here is the ratio of two speeds.
  */
 
-import type { Labeled, Row } from "./Document";
+import type { Document, Labeled, Row } from "./Document";
 import { cellOf, columnsOf, headingOf, isNumber, MISSING, tableOf, titleOf } from "./Table";
 import type { Cell, Column, Heading, Table } from "./Table";
 import { spell } from "./units";
-import { comparedWords, NAMES, VERBS } from "./wording";
 
 export interface Group {
   procedure: string;
   members: Labeled[];
+  /** How the later members differ from the first. */
+  comparison: Document | null;
 }
 
-/** The documents by procedure, in order of first appearance. */
+/** What stands for a procedure in a document that compares others. */
+const COMPARISON = "compare";
+
+/** The documents by procedure, in order of first appearance, with the document that compares them. */
 export function groupsOf(documents: Labeled[]): Group[] {
   const groups: Group[] = [];
-  for (const labeled of documents) {
+  const comparisons = documents.filter(({ document }) => document.procedure === COMPARISON);
+  for (const labeled of documents.filter((one) => !comparisons.includes(one))) {
     const { procedure } = labeled.document;
     const known = groups.find((group) => group.procedure === procedure);
     if (known) known.members.push(labeled);
-    else groups.push({ procedure, members: [labeled] });
+    else {
+      const of = comparisons.find(({ document }) => document.plan.options["procedure"] === procedure);
+      groups.push({ procedure, members: [labeled], comparison: of?.document ?? null });
+    }
   }
   return groups;
 }
@@ -39,6 +47,16 @@ export function tablesOf(members: Labeled[]): Table[] {
     const joined = join(title, tables);
     return joined ? [joined] : tables.map(({ label, rows }) => tableOf(`${title}, ${label}`, rows));
   });
+}
+
+/** Longer labels are replaced by letters in sentences and above columns. */
+const NAME_MAX = 10;
+
+/** What each member is called in sentences, as the program calls it: its label, or a letter where any label is long. */
+export function shortNames(members: Labeled[]): string[] {
+  const isLong = members.some(({ label }) => label.length > NAME_MAX);
+  const letterOf = (index: number): string => (index < 26 ? String.fromCharCode(65 + index) : `#${index + 1}`);
+  return members.map(({ label }, index) => (isLong ? letterOf(index) : label));
 }
 
 interface Named {
@@ -137,50 +155,4 @@ function ratio({ key }: Column, first: Row | undefined, other: Row | undefined):
   if (!isNumber(below) || !isNumber(above) || below <= 0) return MISSING;
   const value = above / below;
   return Number.isFinite(value) ? { text: spell(value, "×"), value } : MISSING;
-}
-
-/** How much the other documents do of what the first does: `used writes at 0.25× new`. */
-export function comparison(members: Labeled[]): string[] {
-  const [first, ...others] = members;
-  if (!first) return [];
-  const base = speedsOf(first.document);
-  return others.flatMap(({ label, document }) => {
-    const speeds = speedsOf(document);
-    const parts = base.flatMap(({ name, value }) => {
-      const other = speeds.find((speed) => speed.name === name);
-      return other && value > 0 ? [{ name, ratio: other.value / value }] : [];
-    });
-    // Half as fast is as large a change as twice as fast.
-    const sizeOf = ({ ratio }: { ratio: number }) => Math.abs(Math.log(ratio));
-    const verbs = [
-      { verb: VERBS.write, of: parts.filter(({ name }) => /\bwrit/i.test(name)) },
-      { verb: VERBS.read, of: parts.filter(({ name }) => /\bread/i.test(name)) },
-      { verb: VERBS.run, of: parts.filter(({ name }) => !/\b(writ|read)/i.test(name)) },
-    ];
-    const clauses = verbs.flatMap(({ verb, of }) => {
-      const [largest] = of.toSorted((one, other) => sizeOf(other) - sizeOf(one));
-      if (!largest) return [];
-      const ratio = spell(largest.ratio, "×");
-      const isAlike = of.every((one) => spell(one.ratio, "×") === ratio);
-      return [{ verb, ratio, size: sizeOf(largest), test: isAlike ? null : largest.name }];
-    });
-    clauses.sort((one, other) => other.size - one.size);
-    return clauses.length > 0 ? [comparedWords(label, first.label, clauses)] : [];
-  });
-}
-
-/** The speeds of a document by their names: from its results, or from the numbers of its answers. */
-function speedsOf({ tables, answers }: Labeled["document"]): { name: string; value: number }[] {
-  const results = [...(tables["results"] ?? []), ...(tables["metrics"] ?? [])].flatMap((row) => {
-    const value = row["bytes_per_s"] ?? row["measured_per_s"];
-    const name = [row["test"], row["op"], row["metric"]]
-      .filter((part) => typeof part === "string")
-      .map((part) => NAMES[part] ?? part.replaceAll("_", " "));
-    return isNumber(value) && value > 0 ? [{ name: name.join(" "), value }] : [];
-  });
-  if (results.length > 0) return results;
-  return answers.flatMap(({ question, estimate }) => {
-    const isRate = estimate && ["bytes/s", "1/s"].includes(estimate.unit) && estimate.value > 0;
-    return isRate ? [{ name: question.toLowerCase(), value: estimate.value }] : [];
-  });
 }

@@ -7,7 +7,7 @@ import type { Document, Row, Value } from "./Document";
 import type { ShownLine, ShownSeries, Tone } from "./pictures";
 import { isNumber } from "./Table";
 import { spell } from "./units";
-import { barWords, gainWords, LATENCY_NAMES, NAMES, stallWords, WORDS } from "./wording";
+import { barWords, gainWords, LATENCY_NAMES, NAMES, ratioWords, stallWords, WORDS } from "./wording";
 
 /** All series by their keys; those from tables come first. */
 export function seriesOf(document: Document): Record<string, ShownSeries> {
@@ -35,6 +35,7 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   if (procedure === "sweep")
     for (const [key, series] of Object.entries(all))
       if (series.shape === "heat") all[key] = withLatencies(key, series, document);
+  if (procedure === "compare" && all["speeds"]) all["speeds"] = withDifferences(all["speeds"], document);
   const made =
     procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
   const latencies = procedure === "bench" ? latenciesOf(document) : null;
@@ -101,6 +102,25 @@ function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
       whole: { value: 1, label: WORDS.whenNew },
     },
   };
+}
+
+/** Each ratio with the speed, and in the color of what its interval says. */
+function withDifferences(series: ShownSeries, { tables }: Document): ShownSeries {
+  const rows = tables["speeds"] ?? [];
+  const tones: Record<string, Tone> = { slower: "fall", not_clear: "unclear", unclear: "unclear" };
+  const lines = series.lines.map((line): ShownLine => {
+    const of = rows.filter((row) => line.name.startsWith(`${textOf(row, "other")} `));
+    const rowOf = (at: number) => of.find((row) => row["speed"] === series.categories?.[at]);
+    return {
+      ...line,
+      tones: line.points.map(([at]) => tones[textOf(rowOf(at), "difference")] ?? "plain"),
+      labels: line.points.map(([at, ratio]) => {
+        const row = rowOf(at);
+        return ratioWords(spell(ratio, "×"), spell(numberOf(row, "other_per_s") ?? 0, textOf(row, "unit")));
+      }),
+    };
+  });
+  return { ...series, lines, whole: { value: 1, label: textOf(rows[0], "first") } };
 }
 
 /** The name of a metric. */

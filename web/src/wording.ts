@@ -36,6 +36,7 @@ export const WORDS = {
   evidence: "Evidence",
   charts: "More charts",
   tables: "Tables",
+  comparison: "Comparison",
   drive: "The drive",
   method: "How it was measured",
   plan: "Plan to repeat it",
@@ -196,20 +197,8 @@ export const HINTS = {
   keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
 } as const;
 
-export const VERBS = { write: "writes", read: "reads", run: "runs" } as const;
-
-/** `used writes at 0.250× new (SEQ1M Q8T1 write) and reads at 1.00×`: the largest change of each. */
-export function comparedWords(
-  label: string,
-  first: string,
-  clauses: { verb: string; ratio: string; test: string | null }[],
-): string {
-  const words = clauses.map(({ verb, ratio, test }, index) => {
-    const named = test === null ? "" : ` (${test})`;
-    return index === 0 ? `${verb} at ${ratio} ${first}${named}` : `${verb} at ${ratio}${named}`;
-  });
-  return `${label} ${words.join(" and ")}`;
-}
+/** `0.168× · 11.4 MB/s`. */
+export const ratioWords = (ratio: string, value: string): string => `${ratio} · ${value}`;
 
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";

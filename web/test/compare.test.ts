@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 
 import joins from "../../schema/joins.json";
-import { comparison, groupsOf, tablesOf } from "../src/compare";
+import { groupsOf, shortNames, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { csvOf, sorted } from "../src/Table";
+import { picturesOf } from "../src/pictures";
 import type { Table } from "../src/Table";
 import { NAMES } from "../src/wording";
-import { labeled } from "./documents";
+import { labeled, published } from "./documents";
 
 const pair = () => [labeled("new", "bench-new"), labeled("used", "bench-used")];
 
@@ -143,16 +144,28 @@ test("a table without rows is not shown", () => {
   expect(tablesOf([one]).map(({ title }) => title)).toEqual(["Curve"]);
 });
 
-test("one sentence says how much the other drive does of the first", () => {
-  expect(comparison(pair())).toEqual(["used writes at 0.250× new and reads at 1.00×"]);
+test("the document that compares runs belongs to them, wherever it stands", () => {
+  const comparison = published().find(({ document }) => document.procedure === "compare");
+  if (!comparison) throw new Error("no published example compares runs");
   const [one, two] = pair() as [Labeled, Labeled];
-  for (const [index, row] of (two.document.tables["results"] ?? []).entries()) {
-    if (row["op"] === "write")
-      row["bytes_per_s"] = Number(one.document.tables["results"]?.[index]?.["bytes_per_s"]) * (index + 1);
+  for (const documents of [
+    [comparison, one, two],
+    [one, two, comparison],
+  ]) {
+    const [group, ...others] = groupsOf(documents);
+    expect([group?.procedure, group?.members.length, others.length]).toEqual(["bench", 2, 0]);
+    expect(group?.comparison).toBe(comparison.document);
   }
-  expect(comparison([one, two])[0]).toMatch(/^used writes at \d[.\d]*× new \(.* write\) and reads at /);
-  for (const row of two.document.tables["results"] ?? [])
-    if (row["op"] === "read") row["bytes_per_s"] = Number(row["bytes_per_s"]) / 100;
-  expect(comparison([one, two])[0], "the largest change first").toMatch(/^used reads at 0\.01\d*× new and writes at /);
-  expect(comparison([one])).toEqual([]);
+  expect(groupsOf([labeled("fill", "fill-used"), comparison])[0]?.comparison).toBeNull();
+  const chart = picturesOf([comparison])[0]?.series;
+  const line = chart?.lines[0];
+  const at = chart?.categories?.indexOf("SEQ1M Q1T1 read") ?? -1;
+  expect([line?.tones?.[at], line?.labels?.[at]]).toEqual(["fall", "0.536× · 145 MB/s"]);
+  expect(chart?.whole).toEqual({ value: 1, label: "A" });
+});
+
+test("long labels become letters", () => {
+  const [one, two] = pair() as [Labeled, Labeled];
+  expect(shortNames([one, two])).toEqual(["new", "used"]);
+  expect(shortNames([one, { ...two, label: "sim:tiny-flash?state=used" }])).toEqual(["A", "B"]);
 });

@@ -72,6 +72,9 @@ export function drive(values: Record<string, Values>, changes: Record<string, Ch
     last_at: startedAt(count - 1),
     check_count: count,
     last_check: runOf(count - 1),
+    last_check_at: startedAt(count - 1),
+    standing: "good",
+    summary: "As fast as new.",
     metrics,
     checks: Array.from({ length: count }, (_, at) => checkOf(at)),
   };

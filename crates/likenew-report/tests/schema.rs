@@ -7,11 +7,12 @@ use likenew_core::units::Nanos;
 use likenew_report::document::Document;
 use serde_json::{Value, json};
 
-const EXAMPLES: [(&str, &str); 10] = [
+const EXAMPLES: [(&str, &str); 11] = [
     ("age-used", include_str!("../../../schema/examples/age-used.json")),
     ("bench-new", include_str!("../../../schema/examples/bench-new.json")),
     ("bench-used", include_str!("../../../schema/examples/bench-used.json")),
     ("check-slow", include_str!("../../../schema/examples/check-slow.json")),
+    ("compare-benches", include_str!("../../../schema/examples/compare-benches.json")),
     ("endure-knees", include_str!("../../../schema/examples/endure-knees.json")),
     ("fill-used", include_str!("../../../schema/examples/fill-used.json")),
     ("recondition-restored", include_str!("../../../schema/examples/recondition-restored.json")),

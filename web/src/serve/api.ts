@@ -109,6 +109,9 @@ export interface DriveSummary {
   check_count: number;
   /** The name of its run. */
   last_check: string | null;
+  last_check_at: string | null;
+  standing: Standing | null;
+  summary: string | null;
   metrics: MetricHistory[];
 }
 

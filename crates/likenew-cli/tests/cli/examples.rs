@@ -33,6 +33,9 @@ const EXAMPLES: [(&str, &[&str]); 10] = [
     ("trim-works", &["trim", "sim:tiny-flash"]),
 ];
 
+/// The example that is made of two others.
+const COMPARISON: &str = "compare-benches";
+
 #[test]
 fn the_examples_of_the_schema_are_what_the_program_writes() {
     let sandbox = Sandbox::new();
@@ -42,6 +45,14 @@ fn the_examples_of_the_schema_are_what_the_program_writes() {
         is_valid(&ran.json());
         matches(&format!("schema/examples/{name}.json"), &ran.stdout());
     }
+    for target in ["sim:tiny-flash", "sim:tiny-flash?state=used"] {
+        sandbox.run(&["bench", target, "-q"]).code(0);
+    }
+    let ran = sandbox.run(&["compare", "--last", "2", "--json", "-"]);
+    is_valid(&ran.code(0).json());
+    matches(&format!("schema/examples/{COMPARISON}.json"), &ran.stdout());
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples");
-    assert_eq!(names(folder.as_ref()), EXAMPLES.map(|(name, _)| format!("{name}.json")));
+    let mut all: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).chain([COMPARISON]).collect();
+    all.sort_unstable();
+    assert_eq!(names(folder.as_ref()), all.iter().map(|name| format!("{name}.json")).collect::<Vec<_>>());
 }
