@@ -137,6 +137,7 @@ async function withHistory(page: Page, one: DriveHistory): Promise<void> {
   await page.route(`**/api/history/${one.key}`, (route) => route.fulfill({ json: { schema: 1, ...one } }));
 }
 
+/** With LIKENEW_PICTURES set, writes the picture in the README again. */
 test("a drive that fell says so in its list, its chart and its table", async ({ page }) => {
   await withHistory(page, fallen());
   await page.goto(server.url);
@@ -172,6 +173,10 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   await page.getByRole("button", { name: "Save Speed of each check as SVG" }).click();
   const svg = readFileSync(await (await download).path(), "utf8");
   for (const text of ["2 metrics slower", "4K random read 20% faster", "2026-02", "100%"]) expect(svg).toContain(`>${text}<`);
+
+  await page.setViewportSize({ width: 1100, height: 760 });
+  const shot = process.env["LIKENEW_PICTURES"] ? "../docs/images/history.png" : test.info().outputPath("history.png");
+  await page.screenshot({ path: shot });
 
   await page.getByLabel("Metric").selectOption("sequential read");
   const alone = page.getByRole("region", { name: "Sequential read of each check" });
