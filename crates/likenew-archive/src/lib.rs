@@ -47,6 +47,6 @@ pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};
 pub use machine::{Machine, SCHEMA, Settings};
 pub use record::{Header, Record};
-pub use run::Run;
+pub use run::{Run, sample_files};
 pub use sample_reader::SampleReader;
 pub use sample_writer::{SampleRecorder, SampleWriter};

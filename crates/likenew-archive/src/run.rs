@@ -110,14 +110,7 @@ impl Run {
     /// # Errors
     /// The file could not be created.
     pub fn samples(&self) -> Result<SampleWriter, ArchiveError> {
-        let mut path = self.path.join("samples.parquet");
-        for number in 2u64.. {
-            if !path.exists() {
-                break;
-            }
-            path = self.path.join(format!("samples-{number}.parquet"));
-        }
-        SampleWriter::create(&path)
+        SampleWriter::create(&sample_file(&self.path, sample_files(&self.path).len() + 1))
     }
 
     /// Opens a file for notes taken while this run is under way.
@@ -135,6 +128,15 @@ impl Run {
     pub fn conclude(&self, findings: &Findings) -> Result<(), ArchiveError> {
         conclude(&self.path, findings)
     }
+}
+
+/// The files of samples in a run folder, in the order in which they were made: one for each part of a run that was resumed.
+pub fn sample_files(folder: &Path) -> Vec<PathBuf> {
+    (1..).map(|number| sample_file(folder, number)).take_while(|path| path.exists()).collect()
+}
+
+fn sample_file(folder: &Path, number: usize) -> PathBuf {
+    folder.join(if number == 1 { "samples.parquet".to_owned() } else { format!("samples-{number}.parquet") })
 }
 
 /// Stores the findings of the run in this folder.

@@ -243,7 +243,7 @@ pub(crate) struct ExecutionArguments {
     /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB]
     #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) reserve: Option<u64>,
-    /// Also keep every I/O, as samples.parquet in the run folder
+    /// Also keep every I/O, as samples.parquet in the run folder; a page shows them
     #[arg(long, help_heading = ARCHIVE, hide_short_help = true)]
     pub(crate) samples: bool,
     /// Overwrite a block device or an existing file and LOSE what it holds. ID is the drive's serial number or the

@@ -32,5 +32,6 @@ pub(crate) fn report(mut record: Record) -> Result<RunReport, Failure> {
     let findings = record.findings.take();
     let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(record.path.display())))?;
     let evidence = record.take_evidence();
-    Ok(RunReport { evidence, findings, instrument: record.header.machine.instrument })
+    let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
+    Ok(RunReport { evidence, findings, instrument, folder })
 }

@@ -19,7 +19,7 @@ use crate::wording;
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
-    let members = documents.into_iter().map(|document| Member { document, is_virtual: false });
+    let members = documents.into_iter().map(Member::alone);
     put_with(&SideBySide::new(members.collect()), output, &same_command())
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
 /// Writes the page of all documents, and these as JSON.
 fn put_files(documents: &SideBySide, json_documents: &[&Document], output: &Output) -> Result<(), Failure> {
     if let Some(path) = &output.html {
-        write_to(path, &page(documents.shown())?)?;
+        write_to(path, &page(&documents.shown_with_samples())?)?;
     }
     if let Some(path) = &output.json {
         write_to(path, &json(json_documents)?)?;

@@ -1,6 +1,8 @@
 //! What a run found, and how it is shown.
 
-use likenew_archive::DriveSignature;
+use std::path::PathBuf;
+
+use likenew_archive::{DriveSignature, sample_files};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
@@ -20,6 +22,8 @@ pub(crate) struct RunReport {
     pub(crate) evidence: Evidence,
     pub(crate) findings: Findings,
     pub(crate) instrument: Instrument,
+    /// The folder of the run, if it is kept.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl RunReport {
@@ -50,7 +54,9 @@ impl RunReport {
     pub(crate) fn into_member(self) -> Member {
         let Evidence { identity, observations, .. } = &self.evidence;
         let drive = DriveSignature::observed(identity, observations);
-        Member { document: self.document(), is_virtual: drive.is_some_and(|drive| drive.is_virtual) }
+        let samples = self.folder.as_deref().map_or_else(Vec::new, sample_files);
+        let is_virtual = drive.is_some_and(|drive| drive.is_virtual);
+        Member { document: self.document(), is_virtual, samples }
     }
 
     /// The facts by subject, if that is what was asked for. Without details, or without facts, a run of
@@ -69,7 +75,7 @@ impl RunReport {
     }
 
     fn document(self) -> Document {
-        let Self { evidence, findings, instrument } = self;
+        let Self { evidence, findings, instrument, folder: _ } = self;
         let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
         let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
         let written = written + evidence.observations.iter().map(Observation::bytes_written).sum::<u64>();

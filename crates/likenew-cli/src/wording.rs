@@ -551,6 +551,11 @@ pub(crate) fn page_written(path: &Path) -> String {
 }
 
 pub(crate) const JSON_FAILED: &str = "could not write the report as JSON";
+/// Why a page has no single I/Os.
+pub(crate) fn samples_left_out(error: impl Display) -> String {
+    format!("the page shows no single I/Os, because those of this run cannot be read: {error}")
+}
+
 pub(crate) const PAGE_FAILED: &str = "could not write the report as a page";
 pub(crate) const PRINT_FAILED: &str = "could not print";
 

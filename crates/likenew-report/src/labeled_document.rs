@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::document::Document;
+use crate::embedded_samples::EmbeddedSamples;
 use crate::unit::clean;
 
 /// A document and its name beside others.
@@ -12,6 +13,9 @@ pub struct LabeledDocument {
     pub label: String,
     /// The document.
     pub document: Document,
+    /// Every I/O of its run, for a page, if they were recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<EmbeddedSamples>,
 }
 
 /// Names each document by its target, by target and state if a procedure ran on a target more than once, and
@@ -24,7 +28,11 @@ pub fn label_all(documents: Vec<Document>) -> Vec<LabeledDocument> {
         facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.clone())
     });
     while extend_repeated(&mut labels, &procedures, |index| Some(format!("#{}", index + 1))) {}
-    labels.into_iter().zip(documents).map(|(label, document)| LabeledDocument { label, document }).collect()
+    labels
+        .into_iter()
+        .zip(documents)
+        .map(|(label, document)| LabeledDocument { label, document, samples: None })
+        .collect()
 }
 
 /// Longer labels are replaced by letters above columns.

@@ -8,6 +8,7 @@
 mod column;
 mod compare;
 pub mod document;
+pub mod embedded_samples;
 mod grid;
 pub mod html;
 pub mod labeled_document;

@@ -19,8 +19,8 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
-    let instrument = record.header.machine.instrument;
-    let report = RunReport { evidence, findings, instrument };
+    let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
+    let report = RunReport { evidence, findings, instrument, folder };
     RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
     Ok(exit)
 }

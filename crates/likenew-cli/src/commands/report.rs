@@ -40,7 +40,7 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
 fn member(path: &Path) -> Result<Member, Failure> {
     let record = kept_run::open(path)?;
     if watch_session::is_log(&record) {
-        return Ok(Member { document: watch_session::judge(&record)?, is_virtual: false });
+        return Ok(Member::alone(watch_session::judge(&record)?));
     }
     Ok(kept_run::report(record)?.into_member())
 }

@@ -76,7 +76,8 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let ended = end.as_ref().map_or_else(Failure::exit, |end| exit_of(end, findings.found_problem()));
     let exit = unkept.as_ref().map_or(ended, |failure| ended.worse(failure.exit()));
     let is_shown = !evidence.is_empty() || is_complete;
-    let report = is_shown.then_some(RunReport { evidence, findings, instrument });
+    let folder = archive.as_ref().map(|run| run.path().to_owned());
+    let report = is_shown.then_some(RunReport { evidence, findings, instrument, folder });
     Outcome { typed, report, exit, end, unkept, hung }
 }
 

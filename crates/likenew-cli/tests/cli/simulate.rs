@@ -145,12 +145,29 @@ fn a_run_is_kept_shown_again_and_judged_again() {
 }
 
 #[test]
-fn every_single_io_can_be_kept() {
+fn every_single_io_can_be_kept_and_is_in_the_page() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["bench", "sim:tiny-flash", "--span", "16MiB", "--passes", "1", "--samples"]).code(0);
+    let bench = ["bench", "sim:tiny-flash", "--span", "16MiB", "--passes", "1"];
+    sandbox.run(&[&bench[..], &["--samples", "--html", "page.html"]].concat()).code(0);
     let samples = sandbox.runs()[0].join("samples.parquet");
-    let bytes = std::fs::read(samples).unwrap();
+    let bytes = std::fs::read(&samples).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "a whole Parquet file");
+    let page = || {
+        let text = std::fs::read_to_string(sandbox.work().join("page.html")).unwrap();
+        let (_, block) = text.split_once("id=\"likenew-documents\">").unwrap();
+        serde_json::from_str::<serde_json::Value>(block.split_once("</script>").unwrap().0).unwrap()
+    };
+    let first = page();
+    let lines = first[0]["samples"]["lines"].as_array().unwrap();
+    let count: u64 = lines.iter().map(|line| line["count"].as_u64().unwrap()).sum();
+    let rows = likenew_archive::SampleReader::open(&samples).unwrap().total();
+    assert_eq!((count, lines.len(), &first[0]["samples"]["kept_of"]), (rows, 2, &1.into()));
+    assert!(first[0]["document"].get("samples").is_none(), "they are no part of the document");
+
+    // A run that was killed leaves a file without an end.
+    std::fs::write(&samples, &bytes[..bytes.len() / 2]).unwrap();
+    sandbox.run(&["report", "--html", "page.html"]).code(0).says("shows no single I/Os");
+    assert_eq!(page()[0].get("samples"), None);
 }
 
 #[test]

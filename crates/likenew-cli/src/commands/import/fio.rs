@@ -52,7 +52,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
         false => Exit::Fine,
     };
     let details = wording::with_details("likenew report");
-    let report = RunReport { evidence, findings, instrument };
+    let report = RunReport { evidence, findings, instrument, folder: None };
     RunReport::show(vec![report], &command.output, &details, false)?;
     Ok(exit)
 }
