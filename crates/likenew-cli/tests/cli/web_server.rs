@@ -143,6 +143,13 @@ fn a_run_is_started_followed_and_shown() {
     let page = server.get("/api/runs?limit=1").json();
     assert_eq!((&page["count"], &page["runs"][0]["name"]), (&json!(1), &json!(name)));
     assert_eq!(page["runs"][0]["standing"], "problem");
+    let drive = &server.get("/api/history").json()["drives"][0];
+    let series = server.get(&format!("/api/history/{}", drive["key"].as_str().unwrap())).json();
+    assert_eq!((&drive["standing"], &series["checks"][0]["run"]), (&json!("problem"), &json!(name)));
+    let second = server.wait(server.begin(&order))["run"].as_str().unwrap().to_owned();
+    let compared = server.get(&format!("/api/compare?run={name}&run={second}")).json();
+    crate::support::is_valid(&compared);
+    assert!(compared["summary"].as_str().unwrap().contains("speeds are the same"), "{compared}");
     assert_eq!(server.wait(id)["run"], json!(name));
     let again = server.get(&format!("/api/jobs/{id}/events"));
     assert!(again.body.contains("\"end\""), "who comes later sees all of it");
@@ -195,9 +202,21 @@ fn what_was_started_wrongly_says_why() {
     let job = server.wait(id);
     assert!(job["end"]["summary"].as_str().unwrap().contains("no-such-place"), "{job}");
     assert_eq!(job["end"]["code"], 2, "{job}");
-    for path in
-        ["/api/jobs/99", "/api/jobs/x", "/api/runs/nothing", "/api/runs/..%2f..", "/api/nothing", "/x"]
-    {
+    let many = format!("/api/compare?{}", "run=x&".repeat(50));
+    for path in [
+        "/api/jobs/99",
+        "/api/jobs/x",
+        "/api/runs/nothing",
+        "/api/runs/..%2f..",
+        "/api/compare",
+        "/api/compare?run=..%2f..&run=x",
+        &many,
+        "/api/history/nothing",
+        "/api/history/%27%20OR%20%271%27=%271",
+        "/api/history?limit=x",
+        "/api/nothing",
+        "/x",
+    ] {
         let answer = server.get(path);
         assert!((400..500).contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
     }
@@ -244,6 +263,9 @@ fn nothing_is_told_or_started_without_the_secret() {
         ("GET", "/api/jobs/1/events"),
         ("GET", "/api/runs"),
         ("GET", "/api/runs/x"),
+        ("GET", "/api/compare?run=x&run=y"),
+        ("GET", "/api/history"),
+        ("GET", "/api/history/x"),
         ("POST", "/api/estimate"),
         ("POST", "/api/jobs"),
         ("POST", "/api/jobs/1/cancel"),
@@ -312,6 +334,9 @@ impl Dice {
                 "/api/jobs/18446744073709551616",
                 "/../../../etc/shadow",
                 "/api/runs?limit=-1",
+                "/api/history",
+                "/api/history/%27%20OR%201=1",
+                "/api/compare?run=../../etc&run=x",
                 "/%00",
                 "*",
                 "http://evil.example/api/jobs",
