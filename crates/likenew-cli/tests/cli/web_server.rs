@@ -149,7 +149,7 @@ fn a_run_is_started_followed_and_shown() {
     let second = server.wait(server.begin(&order))["run"].as_str().unwrap().to_owned();
     let compared = server.get(&format!("/api/compare?run={name}&run={second}")).json();
     crate::support::is_valid(&compared);
-    assert!(compared["summary"].as_str().unwrap().contains("speeds are the same"), "{compared}");
+    assert!(compared["summary"].as_str().unwrap().contains("are the same"), "{compared}");
     assert_eq!(server.wait(id)["run"], json!(name));
     let again = server.get(&format!("/api/jobs/{id}/events"));
     assert!(again.body.contains("\"end\""), "who comes later sees all of it");
