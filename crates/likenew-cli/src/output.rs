@@ -59,7 +59,7 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
     if archive.no_archive {
         return same_command();
     }
-    let show = if runs > 1 { format!("likenew compare --last {runs}") } else { "likenew report".to_owned() };
+    let show = wording::show_newest(runs);
     let folder = archive.archive.as_deref().map_or_else(String::new, |folder| {
         format!(" --archive {}", shell_quote(&folder.display().to_string()))
     });

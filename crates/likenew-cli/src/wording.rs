@@ -567,6 +567,11 @@ pub(crate) fn never_judged(path: impl Display) -> String {
     format!("the run in {path} was killed before it was evaluated; evaluate it: likenew judge {path}")
 }
 
+/// The command that shows the newest runs.
+pub(crate) fn show_newest(runs: usize) -> String {
+    if runs > 1 { format!("likenew compare --last {runs}") } else { "likenew report".to_owned() }
+}
+
 pub(crate) const COMPARE_NEEDS_TWO: &str = "a comparison takes two runs or more: likenew report --list lists them, and --last 2 takes the newest two";
 pub(crate) const NOTHING_TO_COMPARE: &str =
     "these runs have no speed in common; likenew report shows each of them";

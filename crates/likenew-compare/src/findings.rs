@@ -7,6 +7,7 @@ use likenew_procedure_support::rows::row;
 use serde::Serialize;
 
 use crate::compared_run::ComparedRun;
+use crate::pairing::ratio_of;
 use crate::speed::speeds;
 use crate::speed_ratio::{Difference, SpeedRatio};
 use crate::wording;
@@ -26,7 +27,7 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
         let speeds = speeds(other.tables);
         let ratio = |speed: &crate::speed::Speed| {
             let same = speeds.iter().find(|of| of.name == speed.name && of.unit == speed.unit)?;
-            SpeedRatio::new([first, other], speed, same)
+            ratio_of([first, other], speed, same)
         };
         let ratios: Vec<Option<SpeedRatio>> = base.iter().map(ratio).collect();
         let known: Vec<SpeedRatio> = ratios.iter().flatten().cloned().collect();
@@ -40,7 +41,7 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
         let ratios: Vec<Option<&SpeedRatio>> =
             compared.iter().map(|(_, ratios)| ratios[index].as_ref()).collect();
         if ratios.iter().any(Option::is_some) {
-            table.push(wording::cells(speed, &ratios));
+            table.push(wording::cells(&speed.name, speed.unit, speed.value, &ratios));
         }
     }
     let rows: Vec<Row> = compared

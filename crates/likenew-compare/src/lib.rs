@@ -5,6 +5,7 @@
 
 mod compared_run;
 mod findings;
+mod pairing;
 mod speed;
 mod speed_ratio;
 mod wording;

@@ -5,7 +5,6 @@ use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, with_range
 use serde_json::Value;
 
 use crate::compared_run::ComparedRun;
-use crate::speed::Speed;
 use crate::speed_ratio::{Difference, SAME_WITHIN, SpeedRatio};
 
 pub(crate) const CHART: &str = "Speeds compared";
@@ -78,8 +77,8 @@ pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
 }
 
 /// The cells below these headings.
-pub(crate) fn cells(speed: &Speed, ratios: &[Option<&SpeedRatio>]) -> Vec<String> {
-    let mut cells = vec![speed.name.clone(), value(speed.unit, speed.value)];
+pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedRatio>]) -> Vec<String> {
+    let mut cells = vec![name.to_owned(), value(unit, first)];
     let other = |of: &SpeedRatio| value(of.unit, of.values[1]);
     if let [Some(only)] = ratios {
         cells.extend([other(only), ratio(only), difference(only.difference()).to_owned()]);
