@@ -149,8 +149,22 @@ export interface Document {
   instrument: Instrument;
 }
 
+/** Every I/O of a run, packed as `samples.ts` reads it. */
+export interface PackedSamples {
+  lines: { op: string; count: number }[];
+  time_unit_ns: number;
+  /** The ratio of a latency code to the one before. */
+  latency_step: number;
+  /** Of the I/Os below the slowest 1%, one in so many is here; of the others all are. */
+  kept_of: number;
+  /** Base64 of a raw deflate stream. */
+  data: string;
+}
+
 /** A document and its name beside others. */
 export interface Labeled {
   label: string;
   document: Document;
+  /** Present if the run recorded each I/O. */
+  samples?: PackedSamples;
 }

@@ -16,6 +16,7 @@ const MARKS = 4;
 
 /** The main numbers of a chart as sentences. */
 export function altOf(series: ShownSeries): string {
+  if (series.alt !== undefined) return series.alt;
   if (series.shape === "heat") return heatAlt(series);
   const parts = series.shape === "bars" ? categoriesAlt(series) : linesAlt(series);
   const marks = series.marks ?? [];
@@ -79,6 +80,7 @@ function heatAlt(series: ShownSeries): string {
 
 /** The numbers of a chart as a table: a row for each position, a column for each line. */
 export function seriesTable(series: ShownSeries): Table {
+  if (series.table) return series.table.rows();
   if (series.shape === "heat") return heatTable(series);
   const positions = [...new Set(series.lines.flatMap(({ points }) => points.map(([x]) => x)))].sort(
     (one, other) => one - other,

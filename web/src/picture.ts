@@ -5,9 +5,9 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { Axis, Line, Mark, Series } from "./Document";
 import { rowsOf } from "./labels";
 import type { ShownLine, ShownSeries } from "./pictures";
-import { endsOf, isReduced, POINTS_MAX } from "./reduce";
+import { countOf, endsOf, isReduced, pointAt, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
-import { axisUnit, DATE, rangeOf, spell, spellRound } from "./units";
+import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
 export interface Palette {
@@ -142,7 +142,7 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
 }
 
 export function hasStrip(series: ShownSeries): boolean {
-  return isNumeric(series) && series.lines.some(({ points }) => points.length > STRIP_MIN);
+  return isNumeric(series) && series.lines.some((line) => countOf(line) > STRIP_MIN);
 }
 
 /** Height of the chart. */
@@ -192,9 +192,20 @@ export function pictureOf(
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { align: "left", color: palette.faint },
       nameGap: NAME_GAP + drawing.marks,
+      ...(series.heights ? heightsOf(series.heights, y) : {}),
     },
     series: layersOf(series, shown, look, drawing, frame),
   };
+}
+
+/** Round ends of the y axis. */
+function heightsOf([low, high]: [number, number], { size, base }: Scaled): { min: number; max: number } {
+  if (base !== null) {
+    const [min, max] = decadesOf(low, high);
+    return { min, max };
+  }
+  const step = 10 ** Math.floor(Math.log10(high / size));
+  return { min: 0, max: Math.ceil(high / size / step) * step };
 }
 
 /** The strip below a chart, plain where its small curve could hide an outlier: its handles and a drag across it choose what is shown. */
@@ -285,7 +296,13 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
   // Passes and files are counted: there is none between two.
   const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
-  return { ...shared, ...steps, min: start / scale.size, max: high / scale.size };
+  // Among many points a reader zooms in far, where three digits do not tell the ticks apart.
+  const formatter = (value: number) => (isTick(value) ? EXACT.format(value) + scale.name : "");
+  const labels =
+    scale.base === null && isReduced(series)
+      ? { axisLabel: { color: palette.faint, hideOverlap: true, formatter } }
+      : {};
+  return { ...shared, ...steps, ...labels, min: start / scale.size, max: high / scale.size };
 }
 
 /** The labels of an axis of dates, each as short as the one before it allows. */
@@ -300,6 +317,13 @@ const DATES = {
 };
 
 const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
+
+const EXACT = new Intl.NumberFormat("en", { maximumSignificantDigits: 9, useGrouping: "min2" });
+
+/** Whether a position is a round number, and not just where the window ends. */
+function isTick(value: number): boolean {
+  return Math.abs(Number(value.toPrecision(9)) - value) <= Math.abs(value) * 1e-13;
+}
 
 function number(value: number): string {
   return NUMBER.format(value);
@@ -588,8 +612,8 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
 }
 
 /** Where on the x axis a point is, and what else is known of all points there. */
-export function placeWords({ categories, x, notes }: ShownSeries, at: number): string[] {
-  const place = categories?.[at] ?? (x.unit === DATE ? spell(at, DATE) : `${x.label} ${spell(at, x.unit)}`);
+export function placeWords({ categories, x, notes, spelled }: ShownSeries, at: number): string[] {
+  const place = categories?.[at] ?? (x.unit === DATE ? spell(at, DATE) : `${x.label} ${spelled?.x?.(at) ?? spell(at, x.unit)}`);
   const note = notes?.get(at);
   return note === undefined ? [place] : [place, note];
 }
@@ -602,7 +626,7 @@ export function pointWords(
 ): { value: string; remark: string } {
   const label = line.labels?.[line.points.indexOf(point)];
   const isBar = series.shape === "bars";
-  const value = isBar && label !== undefined ? label : spell(point[1], series.y.unit);
+  const value = isBar && label !== undefined ? label : (series.spelled?.y?.(point[1]) ?? spell(point[1], series.y.unit));
   const remark = isBar || label === undefined ? "" : ` · ${label}`;
   return { value: [value, ...intervalOf(series, line, point[0])].join(" "), remark };
 }
@@ -613,9 +637,9 @@ function dot(color: string): string {
 }
 
 /** The point under the pointer; a reduced line says which one of its document it is. */
-function pointOf({ points }: ShownLine, { dataIndex, value }: Hovered): [number, number] | null {
-  const index = points.length > POINTS_MAX && typeof value === "object" ? Number((value as number[])[2]) : dataIndex;
-  return points[index] ?? null;
+function pointOf(line: ShownLine, { dataIndex, value }: Hovered): [number, number] | null {
+  const isPart = line.coordinates !== undefined || line.points.length > POINTS_MAX;
+  return pointAt(line, isPart && typeof value === "object" ? Number((value as number[])[2]) : dataIndex);
 }
 
 /** The interval of a line at a position, in parentheses. */

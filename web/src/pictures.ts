@@ -6,12 +6,16 @@
 import { quotientOf } from "./compare";
 import type { Labeled, Line, Series } from "./Document";
 import { seriesOf } from "./proof";
+import type { Coordinates } from "./reduce";
+import type { Table } from "./Table";
 
 /** What a bar means: the reference itself, a clear fall, a change that is not clear, or nothing more than its length. */
 export type Tone = "reference" | "fall" | "unclear" | "plain";
 
 /** A line with what is drawn beside its points. */
 export interface ShownLine extends Line {
+  /** All points, where pairs would be too many; `points` is then empty until a frame chooses those that it draws. */
+  coordinates?: Coordinates;
   /** The text at each bar, or what is said about each point beside its value. */
   labels?: string[];
   tones?: Tone[];
@@ -46,6 +50,16 @@ export interface ShownSeries extends Series {
   ends?: [number, number];
   /** Charts with the same word zoom together. */
   link?: string;
+  /** The lowest and highest value that the y axis shows, so that charts side by side have equal ones. */
+  heights?: [number, number];
+  /** How values are written that are known less exactly, or more exactly, than to three digits. */
+  spelled?: { x?: (value: number) => string; y?: (value: number) => string };
+  /** What the chart shows, where its points do not say it well. */
+  alt?: string;
+  /** What a reader must know to read the chart. */
+  remark?: string;
+  /** The table of the chart, and what is in it, where a row for each point would be too many. */
+  table?: { words: string; rows: () => Table };
   /** What is known of all points at a position. */
   notes?: Map<number, string>;
   /** What is known of each cell of a heat map beyond its number. */
@@ -61,7 +75,7 @@ export interface Picture {
   range: [number, number] | null;
 }
 
-interface Named {
+export interface Named {
   label: string;
   series: ShownSeries;
 }
@@ -172,12 +186,12 @@ function agree(one: Series, other: Series): boolean {
   );
 }
 
-function titled({ series }: Named, of: string): ShownSeries {
+export function titled({ series }: Named, of: string): ShownSeries {
   return { ...series, title: `${series.title} · ${of}` };
 }
 
 /** One series with the lines of all, each named after its document. Categories are merged by name. */
-function overlay(all: Named[], first: Named): ShownSeries {
+export function overlay(all: Named[], first: Named): ShownSeries {
   const categories = [...new Set(all.flatMap(({ series }) => series.categories ?? []))];
   const lines: ShownLine[] = [];
   const marks = [];

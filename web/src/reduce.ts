@@ -23,9 +23,13 @@ export interface Frame {
   isMoving?: boolean;
 }
 
-interface Columns {
+/** The points of a line as arrays of their coordinates. */
+export interface Coordinates {
   x: Float64Array;
   y: Float64Array;
+}
+
+interface Columns extends Coordinates {
   /** From left to right, as a line needs it. */
   isSorted: boolean;
   ends: { x: [number, number]; y: [number, number] };
@@ -35,19 +39,24 @@ interface Columns {
 
 type Points = [number, number][];
 
-const known = new WeakMap<Points, Columns>();
+const known = new WeakMap<Points | Coordinates, Columns>();
 
-function columnsOf(points: Points): Columns {
-  const before = known.get(points);
-  if (before) return before;
+function coordinatesOf(points: Points): Coordinates {
   const [x, y] = [new Float64Array(points.length), new Float64Array(points.length)];
+  for (let at = 0; at < points.length; at++) [x[at], y[at]] = points[at] as [number, number];
+  return { x, y };
+}
+
+function columnsOf({ points, coordinates }: ShownLine): Columns {
+  const key = coordinates ?? points;
+  const before = known.get(key);
+  if (before) return before;
+  const { x, y } = coordinates ?? coordinatesOf(points);
   const ends: Columns["ends"] = { x: [Infinity, -Infinity], y: [Infinity, -Infinity] };
   const extremes: [number, number] = [0, 0];
   let isSorted = true;
-  for (let at = 0; at < points.length; at++) {
-    const [px, py] = points[at] as [number, number];
-    x[at] = px;
-    y[at] = py;
+  for (let at = 0; at < x.length; at++) {
+    const [px, py] = [x[at] as number, y[at] as number];
     if (at > 0 && px < (x[at - 1] as number)) isSorted = false;
     if (px < ends.x[0]) ends.x[0] = px;
     if (px > ends.x[1]) ends.x[1] = px;
@@ -55,20 +64,39 @@ function columnsOf(points: Points): Columns {
     if (py > ends.y[1]) [ends.y[1], extremes[1]] = [py, at];
   }
   const columns = { x, y, isSorted, ends, extremes };
-  known.set(points, columns);
+  known.set(key, columns);
   return columns;
+}
+
+/** Points as a line holds them: as pairs if all of them are drawn. */
+export function pointsOf(coordinates: Coordinates): Pick<ShownLine, "points" | "coordinates"> {
+  const { x, y } = coordinates;
+  if (x.length > POINTS_MAX) return { points: [], coordinates };
+  return { points: Array.from(x, (at, index) => [at, y[index] as number]) };
+}
+
+/** How many points a line has, drawn or not. */
+export function countOf({ points, coordinates }: ShownLine): number {
+  return coordinates?.x.length ?? points.length;
+}
+
+/** A point of a line by its place among all of them. */
+export function pointAt({ points, coordinates }: ShownLine, at: number): [number, number] | null {
+  if (!coordinates) return points[at] ?? null;
+  const [x, y] = [coordinates.x[at], coordinates.y[at]];
+  return x === undefined || y === undefined ? null : [x, y];
 }
 
 /** The ends of all lines of a series along one axis; none of a series without points. */
 export function endsOf({ lines }: ShownSeries, along: "x" | "y"): [number, number] | null {
-  const ends = lines.filter(({ points }) => points.length > 0).map(({ points }) => columnsOf(points).ends[along]);
+  const ends = lines.filter((line) => countOf(line) > 0).map((line) => columnsOf(line).ends[along]);
   if (ends.length === 0) return null;
   return [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
 }
 
 /** Whether a frame of the series has fewer points than the series. */
 export function isReduced({ lines }: ShownSeries): boolean {
-  return lines.some(({ points }) => points.length > POINTS_MAX);
+  return lines.some((line) => countOf(line) > POINTS_MAX);
 }
 
 /** The series with the points that its frame shows. */
@@ -79,16 +107,17 @@ export function reduced(series: ShownSeries, frame: Frame): ShownSeries {
 }
 
 function reducedLine(isScatter: boolean, line: ShownLine, frame: Frame, y: [number, number]): ShownLine {
-  const { points, band, ...rest } = line;
-  if (points.length <= POINTS_MAX) return line;
-  const columns = columnsOf(points);
+  const { points: _points, coordinates: _coordinates, band, ...rest } = line;
+  const count = countOf(line);
+  if (count <= POINTS_MAX) return line;
+  const columns = columnsOf(line);
   const { chosen, weights } =
     isScatter || !columns.isSorted ? cells(columns, frame, y) : columnsOfPixels(columns, frame);
-  const ends = band?.length === points.length ? { band: chosen.map((at) => band[at] as [number, number, number]) } : {};
+  const ends = band?.length === count ? { band: chosen.map((at) => band[at] as [number, number, number]) } : {};
   return {
     ...rest,
     indices: chosen,
-    points: chosen.map((at) => points[at] as [number, number]),
+    points: chosen.map((at) => pointAt(line, at) as [number, number]),
     ...ends,
     ...(weights ? { weights } : {}),
   };
@@ -196,6 +225,17 @@ function stripScale({ ends }: Columns): number {
   return wide > 0 ? (STRIPS * (1 - 1e-12)) / wide : 0;
 }
 
+const logarithms = new WeakMap<Float64Array, Float64Array>();
+
+/** The logarithms of values, which a frame of a million points has no time to calculate. */
+function logarithmsOf(values: Float64Array): Float64Array {
+  const before = logarithms.get(values);
+  if (before) return before;
+  const made = values.map(Math.log);
+  logarithms.set(values, made);
+  return made;
+}
+
 /** The points between two positions, and at most those of a strip beside them; all without a window. */
 function pointsBetween(
   columns: Columns,
@@ -205,6 +245,7 @@ function pointsBetween(
 ): Omit<Strips, "starts" | "order"> & { order: Uint32Array | null; start: number; end: number } {
   const { x, y, ends } = columns;
   if (!isWindow) return { x, y, order: null, start: 0, end: x.length };
+  if (columns.isSorted) return { x, y, order: null, start: firstAt(x, from), end: firstAt(x, to, true) };
   const { starts, ...ordered } = stripsOf(columns);
   const scale = stripScale(columns);
   const stripOf = (at: number) => Math.min(Math.max(Math.floor((at - ends.x[0]) * scale), 0), STRIPS - 1);
@@ -217,14 +258,17 @@ function cells(columns: Columns, frame: Frame, ends: [number, number]): { chosen
   const size = frame.isMoving ? CELL_MOVING : CELL;
   const across = Math.max(Math.round((frame.width * (frame.window ? 1 + 2 * BESIDE : 1)) / size), 30);
   const up = Math.max(Math.round(frame.height / size), 20);
-  const [column, row] = [placeIn([from, to], across, frame.logarithmic.x), placeIn(ends, up, frame.logarithmic.y)];
+  const isLog = frame.logarithmic.y && ends[0] > 0;
+  const column = placeIn([from, to], across, frame.logarithmic.x);
+  const row = placeIn(isLog ? [Math.log(ends[0]), Math.log(ends[1])] : ends, up, false);
   const counts = new Uint32Array(across * up);
   const points = new Uint32Array(across * up);
   const { x, y, order, start, end } = pointsBetween(columns, from, to, frame.window !== null);
+  const heights = isLog ? logarithmsOf(y) : y;
   for (let index = start; index < end; index++) {
     const place = x[index] as number;
     if (place < from || place > to) continue;
-    const cell = column(place) * up + row(y[index] as number);
+    const cell = column(place) * up + row(heights[index] as number);
     if (counts[cell] === 0) points[cell] = order ? (order[index] as number) : index;
     counts[cell] = (counts[cell] as number) + 1;
   }

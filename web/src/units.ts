@@ -46,6 +46,35 @@ export function spellBelowHeading(value: number, unit: string): string {
   return spell(value, unit);
 }
 
+/** The powers of ten around positive values, at least one apart. */
+export function decadesOf(low: number, high: number): [number, number] {
+  const from = Math.floor(Math.log10(low));
+  return [10 ** from, 10 ** Math.max(Math.ceil(Math.log10(high)), from + 1)];
+}
+
+/** The step in which a value that is known to `error` is written, with at most so many digits. */
+function stepOf(value: number, error: number, digits: number): number {
+  const known = error > 0 ? Math.ceil(Math.log10(error) - 1e-9) : -Infinity;
+  return 10 ** Math.max(known, Math.floor(Math.log10(value)) + 1 - digits, 0);
+}
+
+/** A time in whole steps of what is known of it. */
+export function roundWithin(ns: number, error: number, digits: number): number {
+  if (ns <= 0) return 0;
+  const step = stepOf(ns, error, digits);
+  return Math.round(ns / step) * step;
+}
+
+/** A time with the digits that are known of it, and no more than so many: `81 µs`, `12.4 ms`, `3.20411 s`. */
+export function spellWithin(ns: number, error: number, digits = 3): string {
+  const rounded = roundWithin(ns, error, digits);
+  const { size, name } = TIMES.slice(0, 4).findLast((unit) => unit.size <= rounded) ?? { size: 1, name: " ns" };
+  if (rounded === 0) return `0${name}`;
+  const decimals = Math.max(Math.round(Math.log10(size / stepOf(ns, error, digits))), 0);
+  const text = (rounded / size).toFixed(decimals);
+  return (decimals > 0 ? text : grouped(text)) + name;
+}
+
 /** `1.50 s` as `1.5 s`: the round values of an axis need no trailing zeros. */
 export function spellRound(value: number, unit: string): string {
   const [number = "", ...rest] = spell(value, unit).split(/(?<=[\d.])(?=[^\d.])/);

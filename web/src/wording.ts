@@ -311,3 +311,69 @@ export function titleWords(labels: string[]): string {
 export function reportOf(procedure: string): string {
   return `Report of ${procedure}`;
 }
+
+/** Names around the charts of every I/O. */
+export const SAMPLES = {
+  scatter: "Latency of each I/O",
+  distribution: "Distribution of latencies",
+  time: "time",
+  latency: "latency",
+  op: "operation",
+  share: "share of I/Os that slow or slower",
+  none: "This run recorded no I/Os.",
+  unexpected: "the browser could not draw them",
+} as const;
+
+/** Why recorded I/Os cannot be shown. */
+export const DAMAGE = {
+  header: "their description is damaged",
+  many: "there are more than a browser can hold",
+  packing: "their data is damaged",
+  short: "their data ends too early",
+  long: "there is more data than I/Os",
+  range: "a time or latency in their data is out of range",
+  browser: "this browser cannot unpack them; open the page in a current one",
+} as const;
+
+export function damagedWords(why: string, label: string | null): string {
+  return `The recorded I/Os${label === null ? "" : ` of ${label}`} cannot be shown: ${why}. All else on this page is complete.`;
+}
+
+const COUNT = new Intl.NumberFormat("en");
+
+/** Operations in the plural. */
+const OPS: Record<string, string> = { read: "reads", write: "writes", trim: "trims", flush: "flushes" };
+
+function opsWords(op: string, count: number): string {
+  return `${COUNT.format(count)} ${count === 1 ? op : (OPS[op] ?? `${op} I/Os`)}`;
+}
+
+export function unpackingWords(lines: { count: number }[]): string {
+  return `Unpacking ${COUNT.format(lines.reduce((sum, { count }) => sum + count, 0))} I/Os …`;
+}
+
+/** `600,000 reads: p50 81 µs, p99 210 µs, slowest 12.4 ms at 3.20 s.` */
+export function sampleWords(
+  op: string,
+  kept: number,
+  about: number | null,
+  quantiles: string[],
+  slowest: string,
+  at: string,
+): string {
+  const count = about === null ? opsWords(op, kept) : `${COUNT.format(kept)} of about ${opsWords(op, about)}`;
+  return `${count}: ${[...quantiles, `slowest ${slowest} at ${at}`].join(", ")}.`;
+}
+
+/** `read: p50 81 µs, p99 210 µs, p99.9 900 µs, p99.99 3.4 ms, max 12.4 ms.` */
+export function distributionWords(op: string, quantiles: string[], slowest: string): string {
+  return `${op}: ${[...quantiles, `max ${slowest}`].join(", ")}.`;
+}
+
+export function slowestWords(shown: number, all: number): string {
+  return shown === all ? `All ${COUNT.format(all)} I/Os, the slowest first.` : `The slowest ${shown} of ${COUNT.format(all)} I/Os.`;
+}
+
+export function leftOutWords(keptOf: number): string {
+  return `The slowest 1% of the I/Os are all drawn, of the others one in ${keptOf}. Percentiles and the distribution count them all.`;
+}
