@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 import { expect, test } from "@playwright/test";
@@ -6,12 +6,17 @@ import type { Page } from "@playwright/test";
 
 import type { Labeled, Series } from "../src/Document";
 import { labeled } from "../test/documents";
+import { packed, queue } from "../test/packed";
 import { pageWith } from "./pages";
 
 const POINTS = 1_000_000;
 /** Milliseconds from opening a page of a million points until its chart is drawn; a busy machine is slow with an empty page, too. */
 const PAINT_MAX = 1500;
 const EMPTY_PAGES_MAX = 30;
+/** Bytes of a page with a million recorded I/Os. */
+const PAGE_MAX = 3 * 2 ** 20;
+/** Milliseconds until such a page shows all else. */
+const FIRST_PAINT_MAX = 800;
 /** Frames a second while the chart moves. */
 const FRAMES_MIN = 30;
 
@@ -37,17 +42,17 @@ function million(shape: "line" | "scatter"): Labeled[] {
 }
 
 /** Milliseconds from the start of the navigation to the frame after the chart has its first pixels. */
-async function drawnAfter(page: Page, url: string): Promise<number> {
-  await page.addInitScript(() => {
+async function drawnAfter(page: Page, url: string, title: string): Promise<number> {
+  await page.addInitScript((title) => {
     const look = () => {
-      const canvas = window.document.querySelector("canvas");
+      const canvas = window.document.querySelector<HTMLCanvasElement>(`[role=img][aria-label="${title}"] canvas`);
       const pixels = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data;
       if (pixels?.some((value) => value > 0))
         requestAnimationFrame(() => ((window as unknown as { drawnAt: number }).drawnAt = performance.now()));
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
-  });
+  }, title);
   await page.goto(url);
   await page.waitForFunction(() => (window as unknown as { drawnAt?: number }).drawnAt !== undefined, null, {
     timeout: 20_000,
@@ -59,6 +64,10 @@ async function drawnAfter(page: Page, url: string): Promise<number> {
 async function emptyAfter(page: Page, path: string): Promise<number> {
   writeFileSync(path, "<!doctype html><title>empty</title><p>empty</p>");
   await page.goto(pathToFileURL(path).href);
+  return firstPaint(page);
+}
+
+async function firstPaint(page: Page): Promise<number> {
   return page.evaluate(
     () =>
       new Promise<number>((resolve) => {
@@ -90,6 +99,27 @@ async function framesDuring(page: Page, move: () => Promise<void>): Promise<numb
   });
 }
 
+/** Frames a second while a chart is zoomed, and while its part is moved. */
+async function framesOf(page: Page, title: string): Promise<{ zooming: number; moving: number }> {
+  const picture = page.getByRole("img", { name: title });
+  await picture.scrollIntoViewIfNeeded();
+  const box = (await picture.boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + 120);
+  await page.keyboard.down("Control");
+  const zooming = await framesDuring(page, async () => {
+    for (let turn = 0; turn < 40; turn++) await page.mouse.wheel(0, turn < 25 ? -100 : 100);
+  });
+  await page.keyboard.up("Control");
+  await page.mouse.down();
+  const moving = await framesDuring(page, async () => {
+    await page.mouse.move(box.x + box.width - 60, box.y + 120, { steps: 60 });
+    await page.mouse.move(box.x + 120, box.y + 120, { steps: 60 });
+  });
+  await page.mouse.up();
+  await expect(page.getByRole("button", { name: "Show all" })).toBeVisible();
+  return { zooming, moving };
+}
+
 // A busy machine proves nothing about time, so this is measured on request.
 test.skip(!process.env["LIKENEW_SPEED"], "measures time; LIKENEW_SPEED=1 npx playwright test speed");
 
@@ -101,21 +131,8 @@ for (const shape of ["line", "scatter"] as const) {
     const other = await context.newPage();
     const empty = await emptyAfter(other, test.info().outputPath("empty.html"));
     await other.close();
-    const drawn = await drawnAfter(page, url);
-    const box = (await page.getByRole("img", { name: "Latencies" }).boundingBox())!;
-    await page.mouse.move(box.x + box.width / 2, box.y + 120);
-    await page.keyboard.down("Control");
-    const zooming = await framesDuring(page, async () => {
-      for (let turn = 0; turn < 40; turn++) await page.mouse.wheel(0, turn < 25 ? -100 : 100);
-    });
-    await page.keyboard.up("Control");
-    await page.mouse.down();
-    const moving = await framesDuring(page, async () => {
-      await page.mouse.move(box.x + box.width - 60, box.y + 120, { steps: 60 });
-      await page.mouse.move(box.x + 120, box.y + 120, { steps: 60 });
-    });
-    await page.mouse.up();
-    await expect(page.getByRole("button", { name: "Show all" })).toBeVisible();
+    const drawn = await drawnAfter(page, url, "Latencies");
+    const { zooming, moving } = await framesOf(page, "Latencies");
     console.log(
       `${shape}: drawn after ${drawn.toFixed(0)} ms, ${(drawn / empty).toFixed(1)} times an empty page (${empty.toFixed(0)} ms); ` +
         `${zooming.toFixed(0)} frames a second while zooming, ${moving.toFixed(0)} while moving`,
@@ -124,3 +141,29 @@ for (const shape of ["line", "scatter"] as const) {
     expect(Math.min(zooming, moving)).toBeGreaterThanOrEqual(FRAMES_MIN);
   });
 }
+
+test("a million recorded I/Os fit a small page, delay nothing and move smoothly", async ({ page, context }) => {
+  test.setTimeout(180_000);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  const path = test.info().outputPath("page.html");
+  const url = pageWith([{ ...labeled("million", "bench-new"), samples: packed(queue(POINTS)) }], path);
+  const { size } = statSync(path);
+  const other = await context.newPage();
+  const empty = await emptyAfter(other, test.info().outputPath("empty.html"));
+  const plain = pageWith([labeled("plain", "bench-new")], test.info().outputPath("plain.html"));
+  await other.goto(plain);
+  const without = await firstPaint(other);
+  await other.close();
+  const drawn = await drawnAfter(page, url, "Latency of each I/O");
+  const paint = await firstPaint(page);
+  const { zooming, moving } = await framesOf(page, "Latency of each I/O");
+  console.log(
+    `recorded I/Os: ${size} bytes; first paint after ${paint.toFixed(0)} ms, without them ${without.toFixed(0)} ms, ` +
+      `an empty page ${empty.toFixed(0)} ms; drawn after ${drawn.toFixed(0)} ms; ` +
+      `${zooming.toFixed(0)} frames a second while zooming, ${moving.toFixed(0)} while moving`,
+  );
+  expect(size).toBeLessThanOrEqual(PAGE_MAX);
+  expect(paint).toBeLessThanOrEqual(Math.max(FIRST_PAINT_MAX, EMPTY_PAGES_MAX * empty));
+  expect(drawn).toBeLessThanOrEqual(Math.max(PAINT_MAX, EMPTY_PAGES_MAX * empty));
+  expect(Math.min(zooming, moving)).toBeGreaterThanOrEqual(FRAMES_MIN);
+});

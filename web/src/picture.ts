@@ -64,6 +64,8 @@ const DOTS_MAX = 60;
 const STRIP_MIN = 60;
 /** More points than this are drawn small and transparent, so that crowds are darker. */
 const CROWD = 500;
+/** More points than this are drawn as one shape. So are fewer of a reduced scatter, which are drawn in each frame. */
+const LARGE = 2000;
 /** A cell that stands for this many points is part of a crowd. */
 const MANY = 8;
 /** Dashes of longer lines would look like noise. */
@@ -384,9 +386,9 @@ function drawn(
       : {
           showSymbol: points.length <= DOTS_MAX,
           symbolSize: 5,
-          lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX ? "solid" : dashOf(lines, index) },
+          lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX && !series.isSmooth ? "solid" : dashOf(lines, index) },
         }),
-    ...(scatter ? { symbolSize: crowded ? 3 : 5, large: points.length > 2000, largeThreshold: 2000 } : {}),
+    ...(scatter ? { symbolSize: crowded ? 3 : 5, large: weights !== undefined || points.length > LARGE, largeThreshold: 0 } : {}),
     ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
     ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),
   };
@@ -416,6 +418,7 @@ function crowdOf({ name, points, weights = [] }: ShownLine, index: number, { x, 
     encode: { x: 0, y: 1 },
     symbolSize: 3,
     large: true,
+    largeThreshold: 0,
     silent: true,
     itemStyle,
     tooltip: { show: false },

@@ -54,6 +54,10 @@ export interface ShownSeries extends Series {
   heights?: [number, number];
   /** How values are written that are known less exactly, or more exactly, than to three digits. */
   spelled?: { x?: (value: number) => string; y?: (value: number) => string };
+  /** Whether its lines have no noise, so that dashes can be told from it. */
+  isSmooth?: boolean;
+  /** Whether it stands below the charts that are side by side. */
+  isWide?: boolean;
   /** What the chart shows, where its points do not say it well. */
   alt?: string;
   /** What a reader must know to read the chart. */
@@ -235,7 +239,7 @@ function widened(range: [number, number] | null, [, value]: [number, number]): [
 }
 
 /** The second map over the first, cell by cell; undefined if they have no cell in common. */
-function ratio(first: Named, other: Named, quotient: string): Series | null {
+function ratio(first: Named, other: Named, quotient: string): ShownSeries | null {
   const cellOf = (series: Series, row: string, x: number) => JSON.stringify([row, series.categories?.[x] ?? x]);
   const cells = first.series.lines.flatMap(({ name, points }) =>
     points.map(([x, value]): [string, number] => [cellOf(first.series, name, x), value]),
@@ -250,5 +254,5 @@ function ratio(first: Named, other: Named, quotient: string): Series | null {
     }),
   }));
   if (lines.every(({ points }) => points.length === 0)) return null;
-  return { ...titled(other, quotient), y: { label: quotient, unit: "×", scale: "log" }, lines, marks: [] };
+  return { ...titled(other, quotient), y: { label: quotient, unit: "×", scale: "log" }, lines, marks: [], isWide: true };
 }

@@ -44,7 +44,7 @@ export function samplePictures(recordings: NamedRecording[], isCompared: boolean
   });
   const alt = curves.map(({ label, series }) => (isCompared ? `${label}: ${series.alt}` : series.alt)).join(" ");
   const distribution = isCompared
-    ? { ...overlay(curves, curves[0] as Named), alt, ends: decadesOf(...heights) }
+    ? { ...overlay(curves, curves[0] as Named), alt, ends: decadesOf(...heights), isWide: true }
     : (curves[0] as Named).series;
   return [
     ...scatters.map((one) => ({
@@ -148,6 +148,8 @@ function distributionSeries(recording: Recording, distributions: Distribution[])
       points: latencies.map((ns, at) => [ns, (atLeast[at] as number) / all]),
     })),
     ends: decadesOf(...rangeOf(distributions)),
+    heights: [Math.min(0.1, ...distributions.map(({ atLeast, all }) => (atLeast.at(-1) ?? all) / all)), 1],
+    isSmooth: true,
     spelled: { x: latency, y: (share) => spell(share, "share") },
     alt: distributions
       .map((one) => distributionWords(one.op, quantilesOf(one, quantiles, latency), latency(one.slowest.latency)))

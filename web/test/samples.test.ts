@@ -4,6 +4,7 @@ import { altOf, seriesTable } from "../src/alt";
 import type { PackedSamples } from "../src/Document";
 import { distributionsOf, quantileOf, slowestOf } from "../src/distribution";
 import { tooltipOf } from "../src/picture";
+import type { Picture } from "../src/pictures";
 import { reduced } from "../src/reduce";
 import { samplePictures } from "../src/samplePictures";
 import { DamagedSamples, recordingOf } from "../src/samples";
@@ -169,7 +170,7 @@ test("words say no more digits than are known", async () => {
 test("the pointer finds the I/O that is drawn, with the digits that are known", async () => {
   const ios = queue(20_000);
   const recording = await recordingOf(packed(ios));
-  const [{ series }] = samplePictures([{ label: "a", recording }], false) as [{ series: never }];
+  const [{ series }] = samplePictures([{ label: "a", recording }], false) as Picture[] as [Picture];
   const [line] = reduced(series, FRAME).lines;
   const drawn = line!.indices!.length - 1;
   const index = line!.indices![drawn]!;
@@ -184,7 +185,7 @@ test("what is drawn of all I/Os has every cell of the screen and the slowest I/O
   const ios = queue(100_000);
   const slow = Math.max(...ios.read.map(({ latency }) => latency));
   const recording = await recordingOf(packed(ios));
-  const [{ series }] = samplePictures([{ label: "a", recording }], false) as [{ series: never }];
+  const [{ series }] = samplePictures([{ label: "a", recording }], false) as Picture[] as [Picture];
   for (const isMoving of [false, true]) {
     const [line] = reduced(series, { ...FRAME, isMoving }).lines;
     expect(line!.weights!.reduce((sum, weight) => sum + weight, 0)).toBeGreaterThanOrEqual(ios.read.length);
@@ -224,5 +225,6 @@ test("documents that are compared have equal axes and one chart of distributions
   expect(pictures[0]!.series.ends).toEqual(pictures[1]!.series.ends);
   expect(pictures[0]!.series.heights).toEqual(pictures[1]!.series.heights);
   expect(pictures[2]!.series.lines.map(({ name, hue }) => [name, hue])).toEqual([["new", 0], ["used", 1]]);
+  expect(pictures.map(({ series }) => series.isWide ?? false)).toEqual([false, false, true]);
   expect(pictures[2]!.series.alt).toMatch(/^new: read: p50 .* used: read: p50 /);
 });
