@@ -130,6 +130,8 @@ test("the table has the slowest hundred I/Os, and the chart is saved", async ({ 
     (text) => Number.parseFloat(text) * (text.endsWith("ms") ? 1000 : 1),
   );
   expect(latencies).toEqual(latencies.toSorted((one, other) => other - one));
+  await cardOf(page, DISTRIBUTION).getByRole("button", { name: "Table" }).click();
+  await expect(cardOf(page, DISTRIBUTION).locator("tbody tr")).toHaveCount(6);
 });
 
 test("I/Os that were left out are told, and damaged ones do not break the page", async ({ page }) => {
@@ -164,9 +166,9 @@ for (const colorScheme of ["light", "dark"] as const) {
     test(`recorded I/Os are in nobody's way and fit ${width} pixels, ${colorScheme}`, async ({ page }) => {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      for (const documents of [[recorded("one", 20_000, 12)], [recorded("new", 20_000), recorded("used", 20_000)]]) {
+      for (const documents of [[recorded("one", 20_000, 12)], [recorded("new", 20_000), recorded("used", 20_000)], [recorded("bench", 5000), { ...labeled("fill", "fill-used"), samples: packed(queue(5000)) }]]) {
         await open(page, documents);
-        await expect(cardOf(page, DISTRIBUTION).getByRole("img")).toBeVisible();
+        await expect(page.getByRole("img", { name: DISTRIBUTION }).first()).toBeVisible();
         for (const table of [false, true]) {
           if (table)
             for (const button of await page.getByRole("button", { name: "Table", exact: true }).all()) await button.click();

@@ -190,7 +190,7 @@ function agree(one: Series, other: Series): boolean {
   );
 }
 
-export function titled({ series }: Named, of: string): ShownSeries {
+function titled({ series }: Named, of: string): ShownSeries {
   return { ...series, title: `${series.title} · ${of}` };
 }
 

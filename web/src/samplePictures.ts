@@ -2,11 +2,12 @@
 
 import { distributionsOf, quantileOf, slowestOf } from "./distribution";
 import type { Distribution } from "./distribution";
-import { colored, overlay, titled } from "./pictures";
+import { colored, overlay } from "./pictures";
 import type { Named, Picture, ShownSeries } from "./pictures";
 import { pointsOf } from "./reduce";
 import type { Recording } from "./samples";
-import type { Heading, Table } from "./Table";
+import { MISSING } from "./Table";
+import type { Cell, Heading, Table } from "./Table";
 import { decadesOf, roundWithin, spell, spellWithin } from "./units";
 import { distributionWords, leftOutWords, SAMPLES, sampleWords, slowestWords } from "./wording";
 
@@ -21,13 +22,22 @@ const ROWS = 100;
 const START_DIGITS = 6;
 const QUANTILES: [string, number][] = [
   ["p50", 0.5],
+  ["p90", 0.9],
   ["p99", 0.99],
   ["p99.9", 0.999],
   ["p99.99", 0.9999],
 ];
 
+/** Where the charts of some recordings stand. */
+export interface Setting {
+  /** Whether there are other documents in the group. */
+  isCompared: boolean;
+  /** The name of the group, if there are other groups. */
+  group: string | null;
+}
+
 /** The latencies over time of each document, side by side because one would hide the other; then all distributions. */
-export function samplePictures(recordings: NamedRecording[], isCompared: boolean): Picture[] {
+export function samplePictures(recordings: NamedRecording[], { isCompared, group }: Setting): Picture[] {
   const drawn = recordings
     .map(({ label, recording }) => ({ label, recording, distributions: distributionsOf(recording) }))
     .filter(({ distributions }) => distributions.length > 0);
@@ -38,21 +48,39 @@ export function samplePictures(recordings: NamedRecording[], isCompared: boolean
   });
   const ends: [number, number] = [0, Math.max(...scatters.map(({ series }) => series.ends?.[1] ?? 0))];
   const heights = rangeOf(drawn.flatMap(({ distributions }) => distributions));
-  const together = isCompared ? { ends, heights, link: "samples" } : {};
+  const together = isCompared ? { ends, heights, link: `samples ${group}` } : {};
+  const titleOf = (series: ShownSeries, label: string | null) => {
+    const of = [group, label].filter((name) => name !== null).join(", ");
+    return of === "" ? series.title : `${series.title} · ${of}`;
+  };
   const curves = drawn.map(({ label, recording, distributions }): Named => {
     return { label, series: distributionSeries(recording, distributions) };
   });
   const alt = curves.map(({ label, series }) => (isCompared ? `${label}: ${series.alt}` : series.alt)).join(" ");
-  const distribution = isCompared
-    ? { ...overlay(curves, curves[0] as Named), alt, ends: decadesOf(...heights), isWide: true }
-    : (curves[0] as Named).series;
+  const named = drawn.flatMap(({ label, recording, distributions }) =>
+    distributions.map((distribution): Column => {
+      return { name: isCompared ? `${label} ${distribution.op}` : distribution.op, recording, distribution };
+    }),
+  );
+  const distribution: ShownSeries = {
+    ...(isCompared ? overlay(curves, curves[0] as Named) : (curves[0] as Named).series),
+    ends: decadesOf(...heights),
+    heights: [Math.min(0.1, ...named.map(({ distribution }) => leastShare(distribution))), 1],
+    alt,
+    isWide: isCompared,
+    table: { words: SAMPLES.percentiles, rows: () => percentileTable(named) },
+  };
   return [
     ...scatters.map((one) => ({
       key: "samples",
-      series: colored({ ...(isCompared ? titled(one, one.label) : one.series), ...together }),
+      series: colored({ ...one.series, ...together, title: titleOf(one.series, isCompared ? one.label : null) }),
       range: null,
     })),
-    { key: "sample_distribution", series: colored(distribution), range: null },
+    {
+      key: "sample_distribution",
+      series: colored({ ...distribution, title: titleOf(distribution, null) }),
+      range: null,
+    },
   ];
 }
 
@@ -135,9 +163,40 @@ function slowestTable(recording: Recording, latency: (ns: number) => string, sta
   return { title: SAMPLES.scatter, headings, rows };
 }
 
+/** The share of the slowest I/Os of one latency. */
+function leastShare({ atLeast, all }: Distribution): number {
+  return (atLeast.at(-1) ?? all) / all;
+}
+
+interface Column {
+  name: string;
+  recording: Recording;
+  distribution: Distribution;
+}
+
+function percentileTable(columns: Column[]): Table {
+  const headings: Heading[] = [
+    { text: SAMPLES.percentile, of: null, key: "percentile", beside: [], number: false, group: 0 },
+    ...columns.map(({ name }, at): Heading => {
+      return { text: name, of: null, key: `${name} latency_ns`, beside: [], number: true, group: at + 1 };
+    }),
+  ];
+  const cellOf = (recording: Recording, ns: number | null): Cell => {
+    if (ns === null) return MISSING;
+    const error = errorOf(recording, ns);
+    return { text: spellWithin(ns, error), value: roundWithin(ns, error, 15) };
+  };
+  const rows = QUANTILES.map(([name, share]) => [
+    { text: name, value: name },
+    ...columns.map(({ recording, distribution }) => cellOf(recording, quantileOf(distribution, share))),
+  ]);
+  const slowest = columns.map(({ recording, distribution }) => cellOf(recording, distribution.slowest.latency));
+  return { title: SAMPLES.distribution, headings, rows: [...rows, [{ text: SAMPLES.max, value: SAMPLES.max }, ...slowest]] };
+}
+
 function distributionSeries(recording: Recording, distributions: Distribution[]): ShownSeries {
   const latency = (ns: number) => spellWithin(ns, errorOf(recording, ns));
-  const quantiles = QUANTILES.map(([name]) => name);
+  const quantiles = ["p50", "p99", "p99.9", "p99.99"];
   return {
     title: SAMPLES.distribution,
     shape: "line",
@@ -147,8 +206,6 @@ function distributionSeries(recording: Recording, distributions: Distribution[])
       name: op,
       points: latencies.map((ns, at) => [ns, (atLeast[at] as number) / all]),
     })),
-    ends: decadesOf(...rangeOf(distributions)),
-    heights: [Math.min(0.1, ...distributions.map(({ atLeast, all }) => (atLeast.at(-1) ?? all) / all)), 1],
     isSmooth: true,
     spelled: { x: latency, y: (share) => spell(share, "share") },
     alt: distributions

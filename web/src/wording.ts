@@ -320,6 +320,9 @@ export const SAMPLES = {
   latency: "latency",
   op: "operation",
   share: "share of I/Os that slow or slower",
+  percentile: "percentile",
+  percentiles: "The latency that this share of the I/Os does not exceed.",
+  max: "max",
   none: "This run recorded no I/Os.",
   unexpected: "the browser could not draw them",
 } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ShownSeries } from "../src/pictures";
-import { endsOf, POINTS_MAX, reduced } from "../src/reduce";
+import { endsOf, pointsOf, POINTS_MAX, reduced } from "../src/reduce";
 
 const FRAME = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
 
@@ -83,4 +83,17 @@ test("few points are all drawn, and no points have no ends", () => {
   expect(reduced(series, FRAME)).toBe(series);
   expect(endsOf(series, "x")).toEqual([0, 99]);
   expect(endsOf(seriesOf("line", []), "x")).toBeNull();
+});
+
+test("typed arrays are reduced like pairs, and few of them become pairs", () => {
+  for (const shape of ["line", "scatter"] as const) {
+    const pairs = noise(100_000, [17, 50_001]);
+    const coordinates = { x: Float64Array.from(pairs, ([x]) => x), y: Float64Array.from(pairs, ([, y]) => y) };
+    const typed = { ...seriesOf(shape, []), lines: [{ name: "read", ...pointsOf(coordinates) }] };
+    for (const window of [null, [49_000, 51_000] as [number, number]]) {
+      const frame = { ...FRAME, window, logarithmic: { x: false, y: true } };
+      expect(reduced(typed, frame).lines).toEqual(reduced(seriesOf(shape, pairs), frame).lines);
+    }
+  }
+  expect(pointsOf({ x: Float64Array.of(1, 2), y: Float64Array.of(3, 4) })).toEqual({ points: [[1, 3], [2, 4]] });
 });

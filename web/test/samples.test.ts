@@ -14,6 +14,7 @@ import { DAMAGE } from "../src/wording";
 import { bytesOf, codeOf, deflated, packed, queue } from "./packed";
 import type { Io } from "./packed";
 
+const ALONE = { isCompared: false, group: null };
 const FRAME = { window: null, width: 1100, height: 236, logarithmic: { x: false, y: true } };
 
 /** Reads of 100 µs each millisecond, and one of 12.3 ms. */
@@ -49,20 +50,21 @@ test("a start hours after the one before keeps its digits", async () => {
 
 test("operations without I/Os, and a run without any, are no error", async () => {
   const one = await recordingOf(packed({ read: [], write: plain(3) }));
-  const pictures = samplePictures([{ label: "a", recording: one }], false);
+  const pictures = samplePictures([{ label: "a", recording: one }], ALONE);
   expect(pictures.map(({ series }) => series.lines.map(({ name }) => name))).toEqual([["write"], ["write"]]);
   expect(pictures[0]!.series.lines[0]!.hue).toBe(1);
   const none = await recordingOf(packed({ read: [], write: [] }));
-  expect(samplePictures([{ label: "a", recording: none }], false)).toEqual([]);
+  expect(samplePictures([{ label: "a", recording: none }], ALONE)).toEqual([]);
 });
 
 test("one I/O has a place, a latency and words", async () => {
   const recording = await recordingOf(packed({ read: [{ start: 0, latency: 81_000 }] }));
-  const [scatter, distribution] = samplePictures([{ label: "a", recording }], false);
+  const [scatter, distribution] = samplePictures([{ label: "a", recording }], ALONE);
   const [low, high] = scatter!.series.ends!;
   expect(high).toBeGreaterThan(low);
   expect(altOf(scatter!.series)).toBe("1 read: p50 81 µs, slowest 81 µs at 0 ns.");
   expect(altOf(distribution!.series)).toBe("read: p50 81 µs, max 81 µs.");
+  expect(distribution!.series.heights).toEqual([0.1, 1]);
   expect(distribution!.series.lines[0]!.points.map(([, share]) => share)).toEqual([1]);
 });
 
@@ -141,7 +143,7 @@ test("I/Os that were left out count in the distribution", async () => {
   expect(part!.all / ios.length).toBeCloseTo(1, 2);
   for (const share of [0.5, 0.99, 0.999, 0.9999])
     expect(quantileOf(part!, share)! / quantileOf(all!, share)!).toBeCloseTo(1, 1);
-  const [picture] = samplePictures([{ label: "a", recording: thinned }], false);
+  const [picture] = samplePictures([{ label: "a", recording: thinned }], ALONE);
   expect(picture!.series.remark).toBe(
     "The slowest 1% of the I/Os are all drawn, of the others one in 12. Percentiles and the distribution count them all.",
   );
@@ -157,7 +159,7 @@ test("words say no more digits than are known", async () => {
   expect(spellWithin(0, 2384)).toBe("0 ns");
   expect(spellWithin(5_000.4e9, 2384)).toBe("5,000 s");
   const recording = await recordingOf(packed({ read: plain(1000), write: plain(200) }));
-  const [scatter, distribution] = samplePictures([{ label: "a", recording }], false).map(({ series }) => series);
+  const [scatter, distribution] = samplePictures([{ label: "a", recording }], ALONE).map(({ series }) => series);
   expect(scatter!.alt).toBe(
     "1,000 reads: p50 100 µs, p99 100 µs, slowest 12.3 ms at 999 ms. " +
       "200 writes: p50 100 µs, p99 100 µs, slowest 12.3 ms at 199 ms.",
@@ -170,7 +172,7 @@ test("words say no more digits than are known", async () => {
 test("the pointer finds the I/O that is drawn, with the digits that are known", async () => {
   const ios = queue(20_000);
   const recording = await recordingOf(packed(ios));
-  const [{ series }] = samplePictures([{ label: "a", recording }], false) as Picture[] as [Picture];
+  const [{ series }] = samplePictures([{ label: "a", recording }], ALONE) as Picture[] as [Picture];
   const [line] = reduced(series, FRAME).lines;
   const drawn = line!.indices!.length - 1;
   const index = line!.indices![drawn]!;
@@ -185,7 +187,7 @@ test("what is drawn of all I/Os has every cell of the screen and the slowest I/O
   const ios = queue(100_000);
   const slow = Math.max(...ios.read.map(({ latency }) => latency));
   const recording = await recordingOf(packed(ios));
-  const [{ series }] = samplePictures([{ label: "a", recording }], false) as Picture[] as [Picture];
+  const [{ series }] = samplePictures([{ label: "a", recording }], ALONE) as Picture[] as [Picture];
   for (const isMoving of [false, true]) {
     const [line] = reduced(series, { ...FRAME, isMoving }).lines;
     expect(line!.weights!.reduce((sum, weight) => sum + weight, 0)).toBeGreaterThanOrEqual(ios.read.length);
@@ -207,7 +209,7 @@ test("the table has the slowest I/Os of all operations, also where many are equa
   const equal = await recordingOf(packed({ read: plain(5000), write: plain(5000) }));
   expect(slowestOf(equal, 100)).toHaveLength(100);
   expect(slowestOf(equal, 100).slice(0, 3).map(({ start }) => Math.round(start / 1e6))).toEqual([4999, 4999, 0]);
-  const [picture] = samplePictures([{ label: "a", recording: equal }], false);
+  const [picture] = samplePictures([{ label: "a", recording: equal }], ALONE);
   expect(picture!.series.table!.words).toBe("The slowest 100 of 10,000 I/Os.");
   const table = seriesTable(picture!.series);
   expect(table.rows[0]!.map(({ text }) => text)).toEqual(["4.99900 s", "read", "12.3 ms"]);
@@ -216,7 +218,7 @@ test("the table has the slowest I/Os of all operations, also where many are equa
 
 test("documents that are compared have equal axes and one chart of distributions", async () => {
   const [one, two] = [await recordingOf(packed({ read: plain(100) })), await recordingOf(packed({ read: plain(9000) }))];
-  const pictures = samplePictures([{ label: "new", recording: one }, { label: "used", recording: two }], true);
+  const pictures = samplePictures([{ label: "new", recording: one }, { label: "used", recording: two }], { isCompared: true, group: null });
   expect(pictures.map(({ series }) => series.title)).toEqual([
     "Latency of each I/O · new",
     "Latency of each I/O · used",
@@ -226,5 +228,27 @@ test("documents that are compared have equal axes and one chart of distributions
   expect(pictures[0]!.series.heights).toEqual(pictures[1]!.series.heights);
   expect(pictures[2]!.series.lines.map(({ name, hue }) => [name, hue])).toEqual([["new", 0], ["used", 1]]);
   expect(pictures.map(({ series }) => series.isWide ?? false)).toEqual([false, false, true]);
+  const table = seriesTable(pictures[2]!.series);
+  expect(table.headings.map(({ text }) => text)).toEqual(["percentile", "new read", "used read"]);
+  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual([
+    ["p50", "100 µs", "100 µs"],
+    ["p90", "100 µs", "100 µs"],
+    ["p99", "100 µs", "100 µs"],
+    ["p99.9", "–", "100 µs"],
+    ["p99.99", "–", "–"],
+    ["max", "12.3 ms", "12.3 ms"],
+  ]);
   expect(pictures[2]!.series.alt).toMatch(/^new: read: p50 .* used: read: p50 /);
+});
+
+test("two groups have charts of different names that zoom apart", async () => {
+  const recording = await recordingOf(packed({ read: plain(100) }));
+  const both = [{ label: "a", recording }, { label: "b", recording }];
+  const of = (group: string) => samplePictures(both, { isCompared: true, group }).map(({ series }) => series);
+  expect(of("fill").map(({ title }) => title)).toEqual([
+    "Latency of each I/O · fill, a",
+    "Latency of each I/O · fill, b",
+    "Distribution of latencies · fill",
+  ]);
+  expect(of("fill")[0]!.link).not.toBe(of("bench")[0]!.link);
 });
