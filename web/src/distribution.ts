@@ -1,4 +1,4 @@
-/** How the latencies of recorded I/Os are distributed. Where some were left out, those that stand for them count for all. */
+/** How the latencies of recorded I/Os are distributed. Where some were left out, those beside them count for more. */
 
 import { CODES } from "./samples";
 import type { Recorded, Recording } from "./samples";
@@ -22,7 +22,8 @@ export interface Distribution {
 export function distributionsOf({ lines, step, keptOf }: Recording): Distribution[] {
   const counted = lines.map((line) => ({ line, counts: countsOf(line.codes) }));
   const counts = new Float64Array(CODES);
-  for (const { counts: own } of counted) own.forEach((count, code) => (counts[code] = (counts[code] as number) + count));
+  for (const { counts: own } of counted)
+    for (let code = 0; code < CODES; code++) counts[code] = (counts[code] as number) + (own[code] as number);
   const weights = weightsOf(counts, keptOf);
   return counted
     .filter(({ line }) => line.codes.length > 0)

@@ -617,7 +617,8 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
 
 /** Where on the x axis a point is, and what else is known of all points there. */
 export function placeWords({ categories, x, notes, spelled }: ShownSeries, at: number): string[] {
-  const place = categories?.[at] ?? (x.unit === DATE ? spell(at, DATE) : `${x.label} ${spelled?.x?.(at) ?? spell(at, x.unit)}`);
+  const spelledAt = spelled?.x?.(at) ?? spell(at, x.unit);
+  const place = categories?.[at] ?? (x.unit === DATE ? spelledAt : `${x.label} ${spelledAt}`);
   const note = notes?.get(at);
   return note === undefined ? [place] : [place, note];
 }

@@ -186,12 +186,13 @@ function percentileTable(columns: Column[]): Table {
     const error = errorOf(recording, ns);
     return { text: spellWithin(ns, error), value: roundWithin(ns, error, 15) };
   };
-  const rows = QUANTILES.map(([name, share]) => [
+  const rows: Cell[][] = QUANTILES.map(([name, share]) => [
     { text: name, value: name },
     ...columns.map(({ recording, distribution }) => cellOf(recording, quantileOf(distribution, share))),
   ]);
   const slowest = columns.map(({ recording, distribution }) => cellOf(recording, distribution.slowest.latency));
-  return { title: SAMPLES.distribution, headings, rows: [...rows, [{ text: SAMPLES.max, value: SAMPLES.max }, ...slowest]] };
+  rows.push([{ text: SAMPLES.max, value: SAMPLES.max }, ...slowest]);
+  return { title: SAMPLES.distribution, headings, rows };
 }
 
 function distributionSeries(recording: Recording, distributions: Distribution[]): ShownSeries {

@@ -1,4 +1,4 @@
-/** Unpacks every I/O of a run. Whatever does not fit exactly is refused, since half of a run would look like a whole one. */
+/** Unpacks every I/O of a run. Whatever does not fit exactly is refused: half of a run would look like a whole one. */
 
 import type { PackedSamples } from "./Document";
 import { DAMAGE } from "./wording";

@@ -339,7 +339,8 @@ export const DAMAGE = {
 } as const;
 
 export function damagedWords(why: string, label: string | null): string {
-  return `The recorded I/Os${label === null ? "" : ` of ${label}`} cannot be shown: ${why}. All else on this page is complete.`;
+  const whose = label === null ? "" : ` of ${label}`;
+  return `The recorded I/Os${whose} cannot be shown: ${why}. All else on this page is complete.`;
 }
 
 const COUNT = new Intl.NumberFormat("en");
@@ -374,9 +375,11 @@ export function distributionWords(op: string, quantiles: string[], slowest: stri
 }
 
 export function slowestWords(shown: number, all: number): string {
-  return shown === all ? `All ${COUNT.format(all)} I/Os, the slowest first.` : `The slowest ${shown} of ${COUNT.format(all)} I/Os.`;
+  const count = COUNT.format(all);
+  return shown === all ? `All ${count} I/Os, the slowest first.` : `The slowest ${shown} of ${count} I/Os.`;
 }
 
 export function leftOutWords(keptOf: number): string {
-  return `The slowest 1% of the I/Os are all drawn, of the others one in ${keptOf}. Percentiles and the distribution count them all.`;
+  const drawn = `All of the slowest 1% of the I/Os are drawn, and one in ${keptOf} of the others.`;
+  return `${drawn} Percentiles and the distribution count those left out, too.`;
 }
