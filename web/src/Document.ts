@@ -151,11 +151,11 @@ export interface Document {
 
 /** Every I/O of a run, packed as `samples.ts` reads it. */
 export interface PackedSamples {
-  lines: { op: string; count: number }[];
+  lines: { op: string; count: number; slow_from: number }[];
   time_unit_ns: number;
   /** The ratio of a latency code to the one before. */
   latency_step: number;
-  /** Of the I/Os below the slowest 1%, one in so many is here; of the others all are. */
+  /** Of the I/Os of a line whose code is below its `slow_from`, one in so many is here; of the others all are. */
   kept_of: number;
   /** Base64 of a raw deflate stream. */
   data: string;

@@ -3,9 +3,6 @@
 import { CODES } from "./samples";
 import type { Recorded, Recording } from "./samples";
 
-/** The share of the I/Os, the slowest ones, of which none is left out. */
-const SLOWEST = 0.01;
-
 /** The I/Os of one operation by their latencies. */
 export interface Distribution {
   op: string;
@@ -20,14 +17,7 @@ export interface Distribution {
 
 /** The distribution of each operation that has I/Os. */
 export function distributionsOf({ lines, step, keptOf }: Recording): Distribution[] {
-  const counted = lines.map((line) => ({ line, counts: countsOf(line.codes) }));
-  const counts = new Float64Array(CODES);
-  for (const { counts: own } of counted)
-    for (let code = 0; code < CODES; code++) counts[code] = (counts[code] as number) + (own[code] as number);
-  const weights = weightsOf(counts, keptOf);
-  return counted
-    .filter(({ line }) => line.codes.length > 0)
-    .map(({ line, counts }) => distributionOf(line, counts, weights, step));
+  return lines.filter(({ codes }) => codes.length > 0).map((line) => distributionOf(line, step, keptOf));
 }
 
 function countsOf(codes: Uint16Array): Uint32Array {
@@ -36,21 +26,8 @@ function countsOf(codes: Uint16Array): Uint32Array {
   return counts;
 }
 
-/** How many I/Os one of each code stands for. The slowest ones of all operations together are complete. */
-function weightsOf(counts: Float64Array, keptOf: number): Float64Array {
-  const kept = counts.reduce((sum, count) => sum + count, 0);
-  let complete = (SLOWEST * kept) / (SLOWEST + (1 - SLOWEST) / keptOf);
-  const weights = new Float64Array(CODES);
-  for (let code = CODES - 1; code >= 0; code--) {
-    const count = counts[code] as number;
-    const own = Math.min(count, complete);
-    if (count > 0) weights[code] = (own + (count - own) * keptOf) / count;
-    complete -= own;
-  }
-  return weights;
-}
-
-function distributionOf(line: Recorded, counts: Uint32Array, weights: Float64Array, step: number): Distribution {
+function distributionOf(line: Recorded, step: number, keptOf: number): Distribution {
+  const counts = countsOf(line.codes);
   const [latencies, atLeast]: [number[], number[]] = [[], []];
   let all = 0;
   let highest = 0;
@@ -58,7 +35,7 @@ function distributionOf(line: Recorded, counts: Uint32Array, weights: Float64Arr
     const count = counts[code] as number;
     if (count === 0) continue;
     if (latencies.length === 0) highest = code;
-    all += count * (weights[code] as number);
+    all += code < line.slowFrom ? count * keptOf : count;
     latencies.push(step ** code);
     atLeast.push(all);
   }

@@ -6,6 +6,8 @@ import { DAMAGE } from "./wording";
 /** The I/Os of one operation, in order of their starts. */
 export interface Recorded {
   op: string;
+  /** From this code on, none is left out. */
+  slowFrom: number;
   /** Nanoseconds from the beginning of the run. */
   starts: Float64Array;
   codes: Uint16Array;
@@ -53,7 +55,7 @@ export async function recordingOf(packed: PackedSamples): Promise<Recording> {
       latencies[at] = latencyOf[code] as number;
     }
     place = end;
-    return { op: line.op, starts, codes, latencies };
+    return { op: line.op, slowFrom: line.slow_from, starts, codes, latencies };
   });
   if (place !== bytes.length) throw new DamagedSamples(DAMAGE.long);
   return { lines: recorded, timeUnit, step, keptOf };
@@ -66,7 +68,7 @@ function checked(packed: PackedSamples): PackedSamples {
   const isWhole =
     Array.isArray(lines) &&
     lines.length <= LINES_MAX &&
-    lines.every((line) => typeof line?.op === "string" && line.op !== "" && isCount(line.count)) &&
+    lines.every((line) => typeof line?.op === "string" && line.op !== "" && isCount(line.count) && isCount(line.slow_from)) &&
     new Set(lines.map(({ op }) => op)).size === lines.length &&
     Number.isFinite(time_unit_ns) &&
     time_unit_ns > 0 &&

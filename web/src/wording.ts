@@ -380,6 +380,6 @@ export function slowestWords(shown: number, all: number): string {
 }
 
 export function leftOutWords(keptOf: number): string {
-  const drawn = `All of the slowest 1% of the I/Os are drawn, and one in ${keptOf} of the others.`;
+  const drawn = `All of the slowest 1% of each operation are drawn, and one in ${keptOf} of the others.`;
   return `${drawn} Percentiles and the distribution count those left out, too.`;
 }

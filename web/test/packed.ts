@@ -37,9 +37,10 @@ export function bytesOf(lines: Io[][], { unit = TIME_UNIT_NS, step = STEP } = {}
 
 export const deflated = (bytes: number[]) => deflateRawSync(Uint8Array.from(bytes), { level: 9 }).toString("base64");
 
-export function packed(lines: Record<string, Io[]>, keptOf = 1): PackedSamples {
+/** From `slow` nanoseconds on, no I/O is left out. */
+export function packed(lines: Record<string, Io[]>, keptOf = 1, slow = 1): PackedSamples {
   return {
-    lines: Object.entries(lines).map(([op, ios]) => ({ op, count: ios.length })),
+    lines: Object.entries(lines).map(([op, ios]) => ({ op, count: ios.length, slow_from: codeOf(slow) })),
     time_unit_ns: TIME_UNIT_NS,
     latency_step: STEP,
     kept_of: keptOf,

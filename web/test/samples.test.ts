@@ -81,10 +81,10 @@ test("damaged data is refused with its reason", async () => {
   expect(await refusal(data(bytes.slice(0, -1)))).toBe(DAMAGE.short);
   expect(await refusal(data(bytes.slice(0, 20)))).toBe(DAMAGE.short);
   expect(await refusal(data([...bytes, 0]))).toBe(DAMAGE.long);
-  expect(await refusal({ ...block, lines: [{ op: "read", count: 499 }] })).not.toBe("unpacked");
-  expect(await refusal({ ...block, lines: [{ op: "read", count: 501 }] })).not.toBe("unpacked");
+  expect(await refusal({ ...block, lines: [{ op: "read", count: 499, slow_from: 0 }] })).not.toBe("unpacked");
+  expect(await refusal({ ...block, lines: [{ op: "read", count: 501, slow_from: 0 }] })).not.toBe("unpacked");
   // A varint that never ends, a start beyond 64 bits, and a latency beyond them.
-  const single = { ...block, lines: [{ op: "read", count: 1 }] };
+  const single = { ...block, lines: [{ op: "read", count: 1, slow_from: 0 }] };
   expect(await refusal({ ...single, data: deflated(Array.from({ length: 10 }, () => 255)) })).toBe(DAMAGE.range);
   expect(await refusal({ ...single, time_unit_ns: 1e19, data: deflated([2, 0, 0]) })).toBe(DAMAGE.range);
   expect(await refusal({ ...single, data: deflated([0, 255, 255]) })).toBe(DAMAGE.range);
@@ -96,11 +96,11 @@ test("a damaged description is refused", async () => {
   const block = packed({ read: plain(3) });
   const damaged: Partial<Record<keyof PackedSamples, unknown>>[] = [
     { lines: [{ op: "read", count: -1 }] },
-    { lines: [{ op: "read", count: 1.5 }] },
-    { lines: [{ op: "", count: 3 }] },
+    { lines: [{ op: "read", count: 1.5, slow_from: 0 }] },
+    { lines: [{ op: "", count: 3, slow_from: 0 }] },
     { lines: [null] },
     { lines: "read" },
-    { lines: [{ op: "read", count: 1 }, { op: "read", count: 2 }] },
+    { lines: [{ op: "read", count: 1, slow_from: 0 }, { op: "read", count: 2, slow_from: 0 }] },
     { time_unit_ns: 0 },
     { time_unit_ns: "2384" },
     { latency_step: 1 },
@@ -112,7 +112,7 @@ test("a damaged description is refused", async () => {
   for (const change of damaged)
     expect(await refusal({ ...block, ...change } as PackedSamples), JSON.stringify(change)).toBe(DAMAGE.header);
   expect(await refusal(undefined as unknown as PackedSamples)).toBe(DAMAGE.header);
-  expect(await refusal({ ...block, lines: [{ op: "read", count: 1e9 }] })).toBe(DAMAGE.many);
+  expect(await refusal({ ...block, lines: [{ op: "read", count: 1e9, slow_from: 0 }] })).toBe(DAMAGE.many);
 });
 
 test("percentiles and shares are those of the sorted latencies", async () => {
@@ -136,8 +136,8 @@ test("I/Os that were left out count in the distribution", async () => {
   const ios = queue(200_000).read;
   const whole = await recordingOf(packed({ read: ios }));
   const slow = ios.toSorted((one, other) => other.latency - one.latency)[Math.floor(ios.length / 100)]!.latency;
-  const kept = ios.filter(({ latency }, at) => latency >= slow || at % 12 === 0);
-  const thinned = await recordingOf(packed({ read: kept }, 12));
+  const kept = ios.filter(({ latency }, at) => codeOf(latency) >= codeOf(slow) || at % 12 === 0);
+  const thinned = await recordingOf(packed({ read: kept }, 12, slow));
   const [[all], [part]] = [distributionsOf(whole), distributionsOf(thinned)];
   expect(part!.kept).toBe(kept.length);
   expect(part!.all / ios.length).toBeCloseTo(1, 2);
@@ -145,7 +145,7 @@ test("I/Os that were left out count in the distribution", async () => {
     expect(quantileOf(part!, share)! / quantileOf(all!, share)!).toBeCloseTo(1, 1);
   const [picture] = samplePictures([{ label: "a", recording: thinned }], ALONE);
   expect(picture!.series.remark).toBe(
-    "All of the slowest 1% of the I/Os are drawn, and one in 12 of the others. " +
+    "All of the slowest 1% of each operation are drawn, and one in 12 of the others. " +
       "Percentiles and the distribution count those left out, too.",
   );
   expect(picture!.series.alt).toMatch(/^[\d,]+ of about 1[12]\d,\d00 reads: p50 8\d µs,/);

@@ -41,7 +41,7 @@ pub struct EmbeddedSamples {
     lines: Vec<OpLine>,
     time_unit_ns: f64,
     latency_step: f64,
-    /// Of all but the slowest 1% of each operation, one in so many is here.
+    /// Of the I/Os below `slow_from` of their line, one in so many is here.
     kept_of: u64,
     data: String,
 }
@@ -51,6 +51,8 @@ pub struct EmbeddedSamples {
 struct OpLine {
     op: &'static str,
     count: usize,
+    /// The code from which on none is left out.
+    slow_from: u16,
 }
 
 impl EmbeddedSamples {
@@ -165,7 +167,7 @@ impl Selection {
             }
             line.ios.sort_by_key(|(time, _)| *time);
             encoder.write_all(&line.block()).expect("memory takes what is written");
-            lines.push(OpLine { op: op.name(), count: line.ios.len() });
+            lines.push(OpLine { op: op.name(), count: line.ios.len(), slow_from: line.slow_from });
         }
         let deflated = encoder.finish().expect("memory takes what is written");
         EmbeddedSamples {
