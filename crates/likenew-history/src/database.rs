@@ -9,7 +9,7 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{Connection as _, Executor as _, SqlStr};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::error::HistoryError;
+use crate::error::{HistoryError, is_full};
 use crate::location::Location;
 use crate::wording;
 
@@ -125,6 +125,9 @@ async fn migrate(location: &Location, connection: &mut AnyConnection) -> Result<
 }
 
 fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
+    if is_full(error) {
+        return HistoryError::Full;
+    }
     let advice = match location {
         Location::File(_) => wording::CHECK_FILE,
         Location::Server(_) => wording::CHECK_SERVER,
@@ -135,4 +138,26 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
         other => other.to_string(),
     };
     HistoryError::Unopened { location: location.to_string(), reason, advice }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_drive_is_called_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        for number in 0..500 {
+            let run = runs.join(format!("2026-01-01T00-00-{number:03}-check"));
+            std::fs::create_dir_all(&run).unwrap();
+            std::fs::write(run.join("plan.toml"), "nonsense").unwrap();
+        }
+        let mut history = History::open(&Location::beside(&runs), Archive::new(&runs), "here").unwrap();
+        // No page more than its tables have.
+        let limit = history.connection.execute("PRAGMA max_page_count = 1");
+        history.runtime.block_on(limit).unwrap();
+        let error = history.update().unwrap_err();
+        assert!(matches!(error, HistoryError::Full), "{error}");
+    }
 }

@@ -25,6 +25,11 @@ pub enum HistoryError {
         "the history {0} was made by a newer version of Likenew; use that version, or name another file with --history"
     )]
     Newer(String),
+    /// There is no room for the database.
+    #[error(
+        "could not write the history: the drive that holds it is full; free some space there, or name another file with --history"
+    )]
+    Full,
     /// A query failed.
     #[error(
         "the history could not be {action}: {source}; likenew history --rebuild makes it again from the run folders"
@@ -48,6 +53,15 @@ pub enum HistoryError {
 
 impl HistoryError {
     pub(crate) fn query(action: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
-        move |source| Self::Query { action, source }
+        move |source| if is_full(&source) { Self::Full } else { Self::Query { action, source } }
     }
+}
+
+/// What SQLite and PostgreSQL say on a full drive.
+const FULL_CODES: [&str; 2] = ["13", "53100"];
+
+/// Whether a database has no room.
+pub(crate) fn is_full(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| FULL_CODES.contains(&&*code))
 }
