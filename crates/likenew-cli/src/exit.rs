@@ -87,7 +87,15 @@ impl Failure {
         match self {
             Self::Usage(text) => wording::error(text),
             Self::Refused(text) => wording::refusal(text),
-            Self::Other(error) => wording::error(with_causes(error)),
+            Self::Other(_) => wording::error(self.causes()),
+        }
+    }
+
+    /// What happened, with its causes.
+    pub(crate) fn causes(&self) -> String {
+        match self {
+            Self::Usage(text) | Self::Refused(text) => text.clone(),
+            Self::Other(error) => with_causes(error),
         }
     }
 }

@@ -39,6 +39,21 @@ pub(crate) fn listen_quietly() -> anyhow::Result<()> {
     listen()
 }
 
+/// Signals belong to the program in which this one runs.
+pub(crate) fn leave_signals_alone() {
+    LISTENING.store(true, Ordering::Relaxed);
+}
+
+/// Asks to stop, as Ctrl-C does.
+pub(crate) fn request() {
+    STOP_REQUESTED.store(true, Ordering::Relaxed);
+}
+
+/// Forgets that the user asked to stop.
+pub(crate) fn forget() {
+    STOP_REQUESTED.store(false, Ordering::Relaxed);
+}
+
 /// Whether the user asked to stop.
 pub(crate) fn is_requested() -> bool {
     STOP_REQUESTED.load(Ordering::Relaxed)

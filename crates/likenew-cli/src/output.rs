@@ -15,7 +15,7 @@ use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::Failure;
 use crate::ranking::ranking;
 use crate::side_by_side::{Member, SideBySide};
-use crate::wording;
+use crate::{embedding, invocation, wording};
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
@@ -71,7 +71,7 @@ const COMMAND_WIDTH_MAX: usize = 68;
 
 /// The command line, with details.
 pub(crate) fn same_command() -> String {
-    let words = std::env::args().skip(1).map(|word| shell_quote(&word)).collect::<Vec<_>>().join(" ");
+    let words = invocation::words().iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
     let command = wording::with_details(&format!("likenew {words}"));
     if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
 }
@@ -146,6 +146,9 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// To standard output; a closed reader, such as `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    if embedding::keep_output(text) {
+        return Ok(());
+    }
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

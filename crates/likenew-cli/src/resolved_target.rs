@@ -20,7 +20,7 @@ use crate::exit::Failure;
 use crate::folder_fixes::FolderFixes;
 use crate::refreshing::DeviceRefresh;
 use crate::whole_device::{Permission, WholeDevice};
-use crate::{prompt, refreshing, wording};
+use crate::{embedding, prompt, refreshing, wording};
 
 /// A real target, and the drives below it.
 pub(crate) struct TargetFacts {
@@ -441,6 +441,9 @@ fn engine(name: EngineName) -> likenew_real::engine::Engine {
 
 /// Reads the file of a simulated drive, or one that was saved.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    if let Some(file) = embedding::drive_file(path) {
+        return Ok(file);
+    }
     let is_saved = path.extension().is_some_and(|extension| extension == "snapshot");
     Ok(input::read(path, if is_saved { input::SNAPSHOT } else { input::DRIVE })?)
 }

@@ -150,8 +150,6 @@ pub(crate) fn example_target(command: &str) -> String {
 
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 
-pub(crate) const NO_OWN_PATH: &str = "could not find the program's own file, which it starts for each run";
-
 /// Where the page is, and how to end.
 pub(crate) fn serving(url: &str) -> String {
     format!(

@@ -20,14 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The program and its archive.
 #[derive(Debug)]
 pub(crate) struct Program {
-    path: PathBuf,
+    /// The words that start it.
+    words: Vec<OsString>,
     archive: PathBuf,
     turns: Semaphore,
 }
 
 impl Program {
-    pub(crate) fn new(path: PathBuf, archive: PathBuf) -> Self {
-        Self { path, archive, turns: Semaphore::new(AT_ONCE) }
+    pub(crate) fn new(words: Vec<OsString>, archive: PathBuf) -> Self {
+        Self { words, archive, turns: Semaphore::new(AT_ONCE) }
     }
 
     pub(crate) fn archive(&self) -> &std::path::Path {
@@ -36,8 +37,10 @@ impl Program {
 
     /// A command with these words, without input and in a process group of its own, so that Ctrl-C reaches the server alone.
     pub(crate) fn command(&self, words: &[OsString]) -> Command {
-        let mut command = Command::new(&self.path);
+        let (program, first) = self.words.split_first().expect("a program has a name");
+        let mut command = Command::new(program);
         command
+            .args(first)
             .args(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

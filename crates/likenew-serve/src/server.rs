@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,8 +52,8 @@ pub struct Settings {
     pub secret: Option<Secret>,
     /// Further names of this machine by which browsers may call it.
     pub names: Vec<String>,
-    /// The `likenew` program.
-    pub program: PathBuf,
+    /// The words that start the `likenew` program.
+    pub program: Vec<OsString>,
     /// The kept runs.
     pub runs: KeptRuns,
     /// The page.
@@ -191,7 +191,7 @@ mod tests {
 
     fn settings(listen: SocketAddr, secret: Option<Secret>) -> Settings {
         let (names, grammar) = (Vec::new(), Grammar { commands: Vec::new() });
-        let (program, archive, page) = (PathBuf::from("likenew"), PathBuf::from("runs"), String::new());
+        let (program, archive, page) = (vec!["likenew".into()], PathBuf::from("runs"), String::new());
         let runs = KeptRuns { location: Location::beside(&archive), archive, machine: String::new() };
         Settings { listen, secret, names, program, runs, page, grammar }
     }

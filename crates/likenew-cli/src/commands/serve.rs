@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::{Arg, ArgAction, Command};
 use likenew_serve::{CommandGrammar, Grammar, OptionGrammar, OptionKind, Secret, Server, Settings};
 
 use crate::arguments::{self, Serve};
 use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
-use crate::{interrupt, output, run_history, wording};
+use crate::{interrupt, invocation, output, run_history, wording};
 
 /// Commands that a page may start: each measures one target.
 const COMMANDS: [&str; 16] = [
@@ -45,7 +44,7 @@ pub(crate) fn run(command: &Serve) -> Result<Exit, Failure> {
         listen: command.listen,
         secret: secret.map_err(refused)?,
         names: command.name.clone(),
-        program: std::env::current_exe().context(wording::NO_OWN_PATH)?,
+        program: invocation::program(),
         runs: run_history::kept_runs(&command.place, archive_root(command.archive.as_deref())?)?,
         page: likenew_report::html::live_page(),
         grammar: grammar(&arguments::command()),
