@@ -1,7 +1,6 @@
 //! The columns of a file of samples, and how a sample is spread over them.
 //!
-//! `outcome` holds the bytes that were moved, or the negated error number, as io_uring's completions do: a
-//! value equal to `length` is a complete I/O.
+//! `outcome` is [`Sample::signed_outcome`].
 
 use likenew_core::io::{Op, Outcome};
 use likenew_core::sample::Sample;
@@ -50,12 +49,7 @@ impl From<&Row> for Values {
             segment: row.segment as i32,
             stream: i32::from(sample.stream),
             op: sample.op,
-            outcome: match sample.outcome {
-                Outcome::Done => i64::from(sample.length),
-                Outcome::Short(bytes) => i64::from(bytes),
-                // Error numbers are positive. One that is not is still an error and not a number of bytes.
-                Outcome::Error(errno) => -i64::from(errno.unsigned_abs().max(1)),
-            },
+            outcome: sample.signed_outcome(),
             offset: sample.offset as i64,
             length: sample.length as i32,
             due_ns: sample.due.0 as i64,

@@ -161,9 +161,17 @@ mod tests {
     fn failures_have_a_kind_and_a_sentence() {
         let failed = |words: &[&str]| run(words).unwrap_err();
         let unknown = failed(&["benhc", "sim:tiny-flash"]);
-        assert_eq!((unknown.kind, unknown.message.contains("bench")), (FailureKind::Usage, true), "{unknown:?}");
+        assert_eq!(
+            (unknown.kind, unknown.message.contains("bench")),
+            (FailureKind::Usage, true),
+            "{unknown:?}"
+        );
         assert_eq!(failed(&["bench"]).kind, FailureKind::Usage);
         let other = failed(&["bench", "sim:tiny-flsh", "--plan"]);
-        assert_eq!((other.kind, other.message.contains("tiny-flash")), (FailureKind::Usage, true), "{other:?}");
+        assert_eq!(
+            (other.kind, other.message.contains("tiny-flash")),
+            (FailureKind::Usage, true),
+            "{other:?}"
+        );
     }
 }

@@ -1,7 +1,6 @@
 //! How a command can end, as scripts see it.
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 use likenew_archive::ArchiveError;
 use likenew_core::input::InputError;
@@ -37,10 +36,6 @@ impl Exit {
             (Self::Interrupted, _) | (_, Self::Fine) => self,
             _ => later,
         }
-    }
-
-    pub(crate) fn code(self) -> ExitCode {
-        ExitCode::from(self as u8)
     }
 }
 

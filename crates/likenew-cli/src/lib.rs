@@ -27,6 +27,7 @@ mod measure;
 mod nested_run;
 mod output;
 mod plan_file;
+mod plan_grammar;
 mod progress;
 mod progress_event;
 mod prompt;
@@ -49,7 +50,6 @@ mod whole_device;
 mod wording;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use likenew_real::scratch::{UnremovedScratch, unremoved_directories};
 
@@ -57,23 +57,24 @@ use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 
 pub use crate::embedding::{CommandFailure, FailureKind, Interruption, run_command};
+pub use crate::plan_grammar::plan_grammar;
 
 /// Runs the program with this command line, whose first word is its name. `program` starts it again as a child, which
 /// the served page does.
-pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> ExitCode {
+pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     invocation::set(&command_line, program);
     if command_line.len() == 1 {
         return output::print(wording::help::START)
-            .map_or_else(|failure| failure.exit().code(), |()| Exit::Fine.code());
+            .map_or_else(|failure| failure.exit() as u8, |()| Exit::Fine as u8);
     }
     let typed = arguments::parse(command_line).unwrap_or_else(|error| refuse(&error));
     let ended = run(typed);
     report_unremoved();
     match ended {
-        Ok(exit) => exit.code(),
+        Ok(exit) => exit as u8,
         Err(failure) => {
             anstream::eprintln!("{}", failure.message());
-            failure.exit().code()
+            failure.exit() as u8
         }
     }
 }

@@ -4,5 +4,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let program = std::env::current_exe().map_or_else(|_| "likenew".into(), Into::into);
-    likenew_cli::main(std::env::args_os().collect(), vec![program])
+    ExitCode::from(likenew_cli::main(std::env::args_os().collect(), vec![program]))
 }

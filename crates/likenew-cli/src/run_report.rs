@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use likenew_archive::{DriveSignature, sample_files};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
-use likenew_core::io::Op;
-use likenew_core::probe::{Observation, ProbeResult};
-use likenew_core::procedure::{Evidence, PastStep};
-use likenew_core::units::Nanos;
+use likenew_core::probe::ProbeResult;
+use likenew_core::procedure::Evidence;
 use likenew_report::document::Document;
+use likenew_report::run_document::of_run;
 
 use crate::arguments::Output;
 use crate::exit::Failure;
 use crate::factsheet::Factsheet;
+use crate::output;
 use crate::side_by_side::{Member, SideBySide};
-use crate::{output, wording};
 
 /// Evidence, what a procedure concluded from it, and what measured it.
 pub(crate) struct RunReport {
@@ -76,29 +75,6 @@ impl RunReport {
 
     fn document(self) -> Document {
         let Self { evidence, findings, instrument, folder: _ } = self;
-        let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
-        let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
-        let written = written + evidence.observations.iter().map(Observation::bytes_written).sum::<u64>();
-        let elapsed = elapsed(&evidence);
-        let breaks = evidence.segments.iter().filter(|segment| segment.after_interruption).count();
-        let breaks = breaks
-            + evidence.observations.iter().filter(|observation| observation.after_interruption).count();
-        let Evidence { plan, mut identity, .. } = evidence;
-        if breaks > 0 {
-            identity.caveats.push(wording::interrupted_parts(breaks));
-        }
-        Document::new(plan, identity, findings, instrument, written, elapsed)
-    }
-}
-
-/// From the beginning of the first step to the end of the last.
-fn elapsed(evidence: &Evidence) -> Nanos {
-    let span = |step: PastStep<'_>| match step {
-        PastStep::Segment(segment) => (segment.started_at, segment.ended_at),
-        PastStep::Observation(observation) => (observation.started_at, observation.ended_at),
-    };
-    match (evidence.history().next(), evidence.history().last()) {
-        (Some(first), Some(last)) => span(last).1.since(span(first).0),
-        _ => Nanos::ZERO,
+        of_run(evidence, findings, instrument)
     }
 }

@@ -483,11 +483,6 @@ pub(crate) fn ended_early(error: impl Display) -> String {
 pub(crate) const HUNG: &str =
     "The drive does not answer; this program ends when the drive answers or is unplugged.";
 
-pub(crate) fn interrupted_parts(breaks: usize) -> String {
-    let times = if breaks == 1 { "once".to_owned() } else { format!("{breaks} times") };
-    format!("The run was interrupted and resumed {times}; the drive was idle or in use in between.")
-}
-
 pub(crate) fn run_is_complete(path: impl Display) -> String {
     format!("{path} is complete, so there is nothing to resume; likenew judge {path} evaluates it again")
 }

@@ -36,4 +36,15 @@ impl Sample {
     pub fn bytes(&self) -> u64 {
         u64::from(self.outcome.bytes(self.length))
     }
+
+    /// The outcome as one number, as in io_uring's completions: bytes moved, or the negated error number. It equals
+    /// `length` for a complete I/O.
+    pub fn signed_outcome(&self) -> i64 {
+        match self.outcome {
+            Outcome::Done => i64::from(self.length),
+            Outcome::Short(bytes) => i64::from(bytes),
+            // Error numbers are positive. One that is not is still an error and not a number of bytes.
+            Outcome::Error(errno) => -i64::from(errno.unsigned_abs().max(1)),
+        }
+    }
 }

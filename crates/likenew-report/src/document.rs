@@ -49,7 +49,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// From the findings of a run and their evidence.
+    /// From findings, and what is to know of their run; [`crate::run_document`] takes that from evidence.
     pub fn new(
         plan: Plan,
         target: Identity,

@@ -13,6 +13,7 @@ mod grid;
 pub mod html;
 pub mod labeled_document;
 mod overview_cell;
+pub mod run_document;
 mod scale;
 pub mod terminal;
 mod unit;

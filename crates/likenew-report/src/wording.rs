@@ -16,6 +16,12 @@ use crate::unit::{Unit, clean};
 /// The served page, for a browser without scripts.
 pub(crate) const NEEDS_SCRIPTS: &str = "This page needs JavaScript; likenew report shows the same runs.";
 
+/// A caveat of a run that was resumed.
+pub(crate) fn interrupted_parts(breaks: usize) -> String {
+    let times = if breaks == 1 { "once".to_owned() } else { format!("{breaks} times") };
+    format!("The run was interrupted and resumed {times}; the drive was idle or in use in between.")
+}
+
 /// The mark of an answer, which tells its standing without color; measurements have none.
 pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     match standing {

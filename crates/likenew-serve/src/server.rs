@@ -1,8 +1,8 @@
 //! Listens, and bounds what one caller can take of the server.
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,157 @@
+//! Columns in Arrow's memory format, handed over without a copy by the Arrow PyCapsule interface.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int8Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, NullArray, RecordBatch,
+    RecordBatchIterator, StringArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use likenew_core::findings::Row;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use serde_json::Value;
+
+/// Columns of equal length. Every library that takes Arrow's C stream takes it: `pyarrow.table(t)`,
+/// `polars.DataFrame(t)`, `pandas.DataFrame.from_arrow(t)`, a query of DuckDB.
+#[pyclass(frozen, module = "likenew")]
+pub(crate) struct Table {
+    batch: RecordBatch,
+}
+
+impl Table {
+    /// From columns with their names; one that holds nulls may.
+    pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
+        let fields = columns
+            .iter()
+            .map(|(name, values)| Field::new(*name, values.data_type().clone(), values.is_nullable()));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let values = columns.into_iter().map(|(_, values)| values).collect();
+        let batch = RecordBatch::try_new(schema, values).expect("columns are equally long");
+        Self { batch }
+    }
+
+    /// From the rows of a table of findings. A column of numbers, words or truths is of that type; any other is JSON.
+    pub(crate) fn from_rows(rows: &[Row]) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for row in rows {
+            names.extend(
+                row.keys().map(String::as_str).filter(|key| !names.contains(key)).collect::<Vec<_>>(),
+            );
+        }
+        Self::new(names.iter().map(|name| (*name, column(rows, name))).collect())
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Names of the columns, from left to right.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.column_names().join(", ");
+        format!("<likenew.Table: {} rows of {columns}>", self.batch.num_rows())
+    }
+
+    /// One column as a list.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let column = self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        list(py, column)
+    }
+
+    /// All columns as lists by name.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for (field, column) in self.batch.schema().fields().iter().zip(self.batch.columns()) {
+            columns.set_item(field.name(), list(py, column)?)?;
+        }
+        Ok(columns)
+    }
+
+    /// All rows as dicts.
+    fn to_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let rows: Vec<Bound<'py, PyDict>> = (0..self.batch.num_rows()).map(|_| PyDict::new(py)).collect();
+        for (field, column) in self.batch.schema().fields().iter().zip(self.batch.columns()) {
+            for (row, value) in rows.iter().zip(list(py, column)?.try_iter()?) {
+                row.set_item(field.name(), value?)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The schema, for the Arrow PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref());
+        let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The columns, for the Arrow PyCapsule interface; they come in their own types, whatever is asked for.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+    }
+}
+
+/// Words of which there are few, each kept once.
+pub(crate) fn words<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(values.collect::<DictionaryArray<Int8Type>>())
+}
+
+fn column(rows: &[Row], name: &str) -> ArrayRef {
+    let values: Vec<Option<&Value>> =
+        rows.iter().map(|row| row.get(name).filter(|value| !value.is_null())).collect();
+    let are_all = |is: fn(&Value) -> bool| values.iter().flatten().all(|value| is(value));
+    if values.iter().all(Option::is_none) {
+        Arc::new(NullArray::new(rows.len()))
+    } else if are_all(Value::is_i64) {
+        Arc::new(values.iter().map(|value| value.and_then(Value::as_i64)).collect::<Int64Array>())
+    } else if are_all(Value::is_number) {
+        Arc::new(values.iter().map(|value| value.and_then(Value::as_f64)).collect::<Float64Array>())
+    } else if are_all(Value::is_boolean) {
+        Arc::new(values.iter().map(|value| value.and_then(Value::as_bool)).collect::<BooleanArray>())
+    } else if are_all(Value::is_string) {
+        Arc::new(values.iter().map(|value| value.and_then(Value::as_str)).collect::<StringArray>())
+    } else {
+        Arc::new(values.iter().map(|value| value.map(ToString::to_string)).collect::<StringArray>())
+    }
+}
+
+fn list<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    let list = match column.data_type() {
+        DataType::Null => {
+            PyList::new(py, std::iter::repeat_n((), column.len()).map(|()| py.None()).collect::<Vec<_>>())?
+        }
+        DataType::UInt32 => PyList::new(py, column.as_primitive::<UInt32Type>().iter())?,
+        DataType::UInt64 => PyList::new(py, column.as_primitive::<UInt64Type>().iter())?,
+        DataType::Int64 => PyList::new(py, column.as_primitive::<Int64Type>().iter())?,
+        DataType::Float64 => PyList::new(py, column.as_primitive::<Float64Type>().iter())?,
+        DataType::Boolean => PyList::new(py, column.as_boolean().iter().collect::<Vec<_>>())?,
+        DataType::Utf8 => PyList::new(py, column.as_string::<i32>().iter().collect::<Vec<_>>())?,
+        DataType::Dictionary(..) => {
+            let words = column.as_dictionary::<Int8Type>();
+            let words = words.downcast_dict::<StringArray>().expect("words are text");
+            PyList::new(py, words.into_iter().collect::<Vec<_>>())?
+        }
+        other => unreachable!("no column is {other}"),
+    };
+    Ok(list.into_any())
+}

@@ -1,0 +1,56 @@
+//! Simulated drives as files: the catalog, values, other values.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use likenew_sim::generator::generate;
+use likenew_sim::model::Model;
+use likenew_sim::{Spec, SpecName};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::simulation::read_file;
+use crate::wording;
+
+/// Names of the simulated drives that come with the package.
+#[pyfunction]
+pub(crate) fn catalog() -> Vec<&'static str> {
+    likenew_sim::catalog().iter().map(|entry| entry.name).collect()
+}
+
+/// The file of a drive, as `sim:` names it: of the catalog, generated, or a file.
+#[pyfunction]
+pub(crate) fn drive_file(name: &str) -> PyResult<String> {
+    let spec = Spec::parse(&format!("sim:{name}")).map_err(errors::usage)?;
+    match &spec.drive {
+        SpecName::Catalog(name) => {
+            let entry = likenew_sim::catalog().iter().find(|entry| entry.name == name);
+            Ok(entry.expect("a name that was read is in the catalog").text.to_owned())
+        }
+        SpecName::Generated(seed) => Ok(generate(*seed).file),
+        SpecName::File(path) => {
+            let bytes = read_file(path, &HashMap::new());
+            let text = bytes.map_err(|error| errors::unfinished(wording::unreadable_drive(name, error)))?;
+            String::from_utf8(text).map_err(|error| errors::usage(wording::unreadable_drive(name, error)))
+        }
+        SpecName::Snapshot(_) => Err(errors::usage(wording::saved_drive(name))),
+    }
+}
+
+/// The parameters in a drive's file: key, value as the file spells it, source, and whether it is assumed. The file is read as
+/// strictly as the program reads it.
+#[pyfunction]
+pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, String, String, bool)>> {
+    let model = Model::parse(name, text).map_err(errors::usage)?;
+    let entry = |entry: &likenew_sim::SourceEntry| {
+        (entry.key.clone(), entry.value.clone(), entry.source.clone(), entry.is_assumed())
+    };
+    Ok(model.sources.iter().map(entry).collect())
+}
+
+/// Whether a drive with this target can be opened.
+#[pyfunction]
+pub(crate) fn check_target(target: &str, drives: HashMap<PathBuf, String>) -> PyResult<()> {
+    let spec = Spec::parse(target).map_err(errors::usage)?;
+    spec.explain(|path| read_file(path, &drives)).map(drop).map_err(errors::usage)
+}

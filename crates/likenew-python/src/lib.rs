@@ -1,0 +1,31 @@
+//! The native module of the Python package: runs plans on simulated drives, reads kept runs, hands columns over in Arrow's
+//! memory format, and holds the whole `likenew` program.
+//!
+//! No Python code runs between two I/Os: a run is one call, which lets other Python threads run meanwhile, and Ctrl-C stops
+//! it as it stops the program. Real drives are never opened here; the package starts the program for them.
+
+mod columns;
+mod drives;
+mod errors;
+mod interruptible;
+mod program;
+mod run;
+mod run_columns;
+mod simulation;
+mod wording;
+
+#[pyo3::pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use super::columns::Table;
+    #[pymodule_export]
+    use super::drives::{catalog, check_target, drive_file, drive_parameters};
+    #[pymodule_export]
+    use super::errors::{LikenewError, RefusedError, UnfinishedError, UsageError};
+    #[pymodule_export]
+    use super::program::{command_grammar, main, run_command};
+    #[pymodule_export]
+    use super::run::{Run, load};
+    #[pymodule_export]
+    use super::simulation::{plan_toml, simulate};
+}

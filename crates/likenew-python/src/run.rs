@@ -1,0 +1,132 @@
+//! A run that is over: what it found, and what it measured.
+
+use std::path::{Path, PathBuf};
+
+use likenew_archive::Record;
+use likenew_core::findings::Findings;
+use likenew_core::instrument::Instrument;
+use likenew_core::procedure::Evidence;
+use likenew_core::sample::Sample;
+use likenew_core::segment::Segment;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_report::document::Document;
+use likenew_report::html;
+use likenew_report::labeled_document::label_all;
+use likenew_report::run_document::of_run;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::columns::Table;
+use crate::errors;
+use crate::run_columns::{self, WindowAxis};
+use crate::wording;
+
+/// A run that is over. The package's class `Run` wraps it.
+#[pyclass(frozen, module = "likenew._native")]
+pub(crate) struct Run {
+    document: Document,
+    segments: Vec<Segment>,
+    samples: Option<Vec<(u32, Sample)>>,
+    folder: Option<PathBuf>,
+    is_interrupted: bool,
+}
+
+impl Run {
+    /// From what a run leaves behind.
+    pub(crate) fn new(
+        evidence: Evidence,
+        findings: Findings,
+        instrument: Instrument,
+        folder: Option<PathBuf>,
+        samples: Option<Vec<(u32, Sample)>>,
+    ) -> Self {
+        let is_interrupted = findings.is_interrupted;
+        let segments = evidence.segments.clone();
+        let document = of_run(evidence, findings, instrument);
+        Self { document, segments, samples, folder, is_interrupted }
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// The document that `likenew --json` writes.
+    fn document(&self) -> PyResult<String> {
+        self.document.to_json().map_err(errors::unfinished)
+    }
+
+    /// The page that `likenew --html` writes.
+    fn html(&self) -> PyResult<String> {
+        html::page(&label_all(vec![self.document.clone()])).map_err(errors::unfinished)
+    }
+
+    /// The folder of the run, if it is kept.
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        self.folder.clone()
+    }
+
+    /// Whether it was stopped before its end.
+    #[getter]
+    fn is_interrupted(&self) -> bool {
+        self.is_interrupted
+    }
+
+    /// Names of the tables.
+    fn table_names(&self) -> Vec<String> {
+        self.document.tables.keys().cloned().collect()
+    }
+
+    /// A table of the findings.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let rows = self.document.tables.get(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(Table::from_rows(rows))
+    }
+
+    /// One row for each operation of each workload.
+    fn segments(&self) -> Table {
+        run_columns::segments(&self.segments)
+    }
+
+    /// One row for each window along `"time"` or `"bytes"` of each workload.
+    fn windows(&self, along: &str) -> PyResult<Table> {
+        let axis = match along {
+            "time" => WindowAxis::Time,
+            "bytes" => WindowAxis::Bytes,
+            other => {
+                return Err(PyValueError::new_err(wording::other_axis(other)));
+            }
+        };
+        Ok(run_columns::windows(&self.segments, axis))
+    }
+
+    /// One row for each I/O; none where they were not kept.
+    fn samples(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        if let Some(samples) = &self.samples {
+            return Ok(Some(run_columns::samples(samples)));
+        }
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let kept = py.detach(|| run_columns::kept_samples(folder)).map_err(errors::unfinished)?;
+        Ok((!kept.is_empty()).then(|| run_columns::samples(&kept)))
+    }
+}
+
+/// Reads a kept run. One that was killed before it was judged is judged now, in memory.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Run> {
+    py.detach(|| open(&folder))
+}
+
+fn open(folder: &Path) -> PyResult<Run> {
+    let mut record = Record::open(folder).map_err(errors::unfinished)?;
+    let findings = record.findings.take();
+    let (folder, instrument) = (record.path.clone(), record.header.machine.instrument.clone());
+    let evidence = record.take_evidence();
+    let findings = match findings {
+        Some(findings) => findings,
+        None => {
+            let procedure = from_plan(&evidence.plan).map_err(errors::usage)?;
+            Findings { is_interrupted: true, ..judge(&*procedure, &evidence) }
+        }
+    };
+    Ok(Run::new(evidence, findings, instrument, Some(folder), None))
+}

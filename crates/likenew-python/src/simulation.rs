@@ -1,0 +1,178 @@
+//! Plans on simulated drives, in this process.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use likenew_archive::{Archive, Machine, Run as KeptRun};
+use likenew_core::drive::Drive as _;
+use likenew_core::input;
+use likenew_core::instrument::Instrument;
+use likenew_core::plan::Plan;
+use likenew_core::probe::Observation;
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::sample::Sample;
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
+use likenew_sim::Spec;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::interruptible::interruptible;
+use crate::run::Run;
+
+/// Runs a plan, as JSON, on the simulated drive that it names. `drives` are files of drives by name, read in place of the
+/// file system's. With `samples` every I/O is kept in memory; with `archive` the run is kept as a folder there, too.
+#[pyfunction]
+#[pyo3(signature = (plan, drives=HashMap::new(), samples=false, archive=None))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    plan: &str,
+    drives: HashMap<PathBuf, String>,
+    samples: bool,
+    archive: Option<PathBuf>,
+) -> PyResult<Run> {
+    let plan: Plan = serde_json::from_str(plan).map_err(errors::usage)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let observer = RunFollower {
+        samples: samples.then(Default::default),
+        stop: Arc::clone(&stop),
+        archive: None,
+        segments: 0,
+    };
+    interruptible(py, || stop.store(true, Ordering::Relaxed), move || run(plan, &drives, observer, archive))?
+}
+
+/// A plan, given as JSON, as the TOML that the program reads.
+#[pyfunction]
+pub(crate) fn plan_toml(plan: &str) -> PyResult<String> {
+    let plan: Plan = serde_json::from_str(plan).map_err(errors::usage)?;
+    toml::to_string(&plan).map_err(errors::usage)
+}
+
+fn run(
+    plan: Plan,
+    drives: &HashMap<PathBuf, String>,
+    mut observer: RunFollower,
+    archive: Option<PathBuf>,
+) -> PyResult<Run> {
+    let procedure = from_plan(&plan).map_err(errors::usage)?;
+    let target = plan.target.as_deref().unwrap_or_default();
+    let spec = Spec::parse(target).map_err(errors::usage)?;
+    let mut drive = spec.open(|path| read_file(path, drives)).map_err(errors::usage)?;
+    let instrument = Instrument {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        clock: Clock::Virtual,
+        engine: drive.identity().engine,
+        calibration: None,
+    };
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    if let Some(root) = archive {
+        let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
+        let date = likenew_real::clock::wall_date();
+        let machine = Machine::new(date, identity, geometry, instrument.clone());
+        observer.archive =
+            Some(Archive::new(root).create(&evidence.plan, &machine).map_err(errors::unfinished)?);
+    }
+    let end = run_procedure(&mut drive, &*procedure, &mut evidence, &mut observer).map_err(failure)?;
+    if let End::LabError(error) = &end {
+        return Err(errors::unfinished(error));
+    }
+    let mut findings = judge(&*procedure, &evidence);
+    findings.is_interrupted = !matches!(end, End::Complete);
+    let folder = observer.archive.as_ref().map(|run| run.path().to_owned());
+    if let Some(run) = &observer.archive {
+        run.conclude(&findings).map_err(errors::unfinished)?;
+    }
+    let samples = observer.samples.map(|samples| std::mem::take(&mut *lock(&samples)));
+    Ok(Run::new(evidence, findings, instrument, folder, samples))
+}
+
+/// The file of a drive: one from memory, or the file system's.
+pub(crate) fn read_file(path: &Path, drives: &HashMap<PathBuf, String>) -> io::Result<Vec<u8>> {
+    if let Some(text) = drives.get(path) {
+        return Ok(text.clone().into_bytes());
+    }
+    let is_saved = path.extension().is_some_and(|extension| extension == "snapshot");
+    Ok(input::read(path, if is_saved { input::SNAPSHOT } else { input::DRIVE })?)
+}
+
+fn failure(error: RunnerError) -> PyErr {
+    match error {
+        RunnerError::Store(_) => errors::unfinished(error),
+        RunnerError::Plan(_) | RunnerError::Run(_) => errors::usage(error),
+    }
+}
+
+type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
+
+fn lock(samples: &Samples) -> std::sync::MutexGuard<'_, Vec<(u32, Sample)>> {
+    samples.lock().expect("nobody panics while it is held")
+}
+
+/// Keeps what a run measures, and stops it when Python says so.
+struct RunFollower {
+    samples: Option<Samples>,
+    stop: Arc<AtomicBool>,
+    archive: Option<KeptRun>,
+    segments: u32,
+}
+
+impl Observer for RunFollower {
+    fn stop_requested(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        let samples = self.samples.clone();
+        Box::new(LaneRecorder { samples, segment: self.segments, stop: Arc::clone(&self.stop) })
+    }
+
+    fn on_end(&mut self, segment: &Segment) -> Result<(), String> {
+        self.segments += 1;
+        let run = self.archive.as_mut();
+        run.map_or(Ok(()), |run| run.push(segment)).map_err(|error| error.to_string())
+    }
+
+    fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
+        let run = self.archive.as_mut();
+        run.map_or(Ok(()), |run| run.push_observation(observation)).map_err(|error| error.to_string())
+    }
+}
+
+/// Keeps the samples of a lane, and stops it.
+struct LaneRecorder {
+    samples: Option<Samples>,
+    segment: u32,
+    stop: Arc<AtomicBool>,
+}
+
+impl LaneRecorder {
+    fn flow(&self) -> ControlFlow<Stop> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(Stop::Interrupted),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Recorder for LaneRecorder {
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
+        if let Some(kept) = &self.samples {
+            lock(kept).extend(samples.iter().map(|sample| (self.segment, *sample)));
+        }
+        self.flow()
+    }
+
+    fn idle(&mut self, _now: Nanos) -> ControlFlow<Stop> {
+        self.flow()
+    }
+}

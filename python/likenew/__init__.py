@@ -1,0 +1,89 @@
+"""Measures drives, simulates drives, and says why a drive is slow.
+
+A plan says what to do, `run` does it, and a `Run` holds what was found and what was measured:
+
+>>> import likenew
+>>> drive = likenew.SimulatedDrive("tiny-flash", state="used")
+>>> run = likenew.run(likenew.Bench(drive, passes=2))
+>>> [row["test"] for row in run.tables["results"].to_rows()][:2]
+['SEQ1M Q8T1', 'SEQ1M Q1T1']
+
+Tables go to pandas, Polars, PyArrow and DuckDB without a copy. Real drives are measured by the same program, with the same
+consent for what it may overwrite; see the documentation of `run`.
+"""
+
+from ._native import LikenewError, RefusedError, Table, UnfinishedError, UsageError
+from .drive import Parameter, SimulatedDrive, catalog
+from .plan import Plan
+from .plans import (
+    Age,
+    Apps,
+    Bench,
+    Cache,
+    Check,
+    Data,
+    Endure,
+    Fill,
+    Model,
+    Recondition,
+    Replay,
+    Surface,
+    Sweep,
+    Trim,
+    Verify,
+    Workloads,
+    Xray,
+)
+from .run import Action, Answer, Cause, Estimate, Run, diagnose, fit, load, run, xray
+from .workload import Random, Rate, Sequential, Stream, Strided, Workload, Zipf
+
+LikenewError.__doc__ = "Anything that went wrong; the other exceptions are of this family."
+UsageError.__doc__ = "An argument, a plan or a drive's file makes no sense."
+RefusedError.__doc__ = "A safety check refused."
+UnfinishedError.__doc__ = "A run could not finish, or a file could not be read or written."
+
+__all__ = [
+    "Action",
+    "Age",
+    "Answer",
+    "Apps",
+    "Bench",
+    "Cache",
+    "Cause",
+    "Check",
+    "Data",
+    "Endure",
+    "Estimate",
+    "Fill",
+    "LikenewError",
+    "Model",
+    "Parameter",
+    "Plan",
+    "Random",
+    "Rate",
+    "Recondition",
+    "RefusedError",
+    "Replay",
+    "Run",
+    "Sequential",
+    "SimulatedDrive",
+    "Stream",
+    "Strided",
+    "Surface",
+    "Sweep",
+    "Table",
+    "Trim",
+    "UnfinishedError",
+    "UsageError",
+    "Verify",
+    "Workload",
+    "Workloads",
+    "Xray",
+    "Zipf",
+    "catalog",
+    "diagnose",
+    "fit",
+    "load",
+    "run",
+    "xray",
+]

@@ -1,0 +1,497 @@
+"""Many drives at once, on a Dask cluster: studies of simulated drives, and measurements of the drives of many hosts.
+
+Needs `pip install likenew[fleet]`. Dask schedules, retries and moves data; each task runs a plan in this package, outside of the
+interpreter's lock. Results are folders of Parquet files, which DuckDB, Polars and Spark read as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from distributed import Client, LocalCluster, as_completed
+from scipy import stats
+
+from . import _native
+from ._native import LikenewError, UsageError
+from .drive import SimulatedDrive, Value
+from .plan import AnyPlan
+from .plans import Check, Workloads
+from .run import Run, run
+from .workload import Workload
+
+StudyProgress = Callable[[int, int], None]
+"""Takes how many drives are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A parameter drawn between two ends, in equal shares of their distance, or of their ratio with `log`."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def at(self, position: float) -> float:
+        """The value at a position in 0..1."""
+        if self.log:
+            return float(self.low * (self.high / self.low) ** position)
+        return self.low + (self.high - self.low) * position
+
+
+@dataclass(frozen=True)
+class Case:
+    """One drive of a study, and what makes it differ from the others."""
+
+    drive: SimulatedDrive
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    plan: AnyPlan | Workloads | None = None
+    """Its own plan, in place of the study's."""
+
+
+def draw(base: SimulatedDrive, parameters: Mapping[str, Between | Sequence[Value]], count: int, *, seed: int = 0) -> list[Case]:
+    """Drives with drawn parameters, spread evenly over their ranges (a Latin hypercube).
+
+    A key with a dot is a parameter of the drive's file, such as `nand.program_ns`; any other is a setting of its state, such as
+    `fill`. Values of a list are drawn with equal chances. Whole numbers stay whole.
+
+    >>> cases = draw(SimulatedDrive("tiny-flash"), {"nand.program_ns": Between(4e5, 2e6, log=True), "fill": [0.5, 1]}, 4)
+    >>> sorted(case.parameters["fill"] for case in cases)
+    [0.5, 0.5, 1, 1]
+    """
+    known = base.parameters
+    positions = stats.qmc.LatinHypercube(max(len(parameters), 1), rng=seed).random(count)
+    cases = []
+    for row in positions:
+        values: dict[str, Value] = {}
+        for (key, choice), position in zip(parameters.items(), row):
+            if isinstance(choice, Between):
+                value = choice.at(float(position))
+                is_whole = key in known and isinstance(known[key].value, int)
+                values[key] = round(value) if is_whole else value
+            else:
+                values[key] = choice[int(position * len(choice))]
+        settings: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
+        cases.append(Case(base.replace({k: v for k, v in values.items() if "." in k}, **settings), values))
+    return cases
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of a study: a folder with a folder of Parquet files for each table.
+
+    `drives` has a row for each drive: its number, parameters, the summary of its run, or its error. The tables of the runs have
+    the column `drive` to join them by.
+    """
+
+    folder: Path
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+
+    def table(self, name: str) -> pa.Table:
+        """A table of all drives."""
+        parts = [pq.read_table(path) for path in sorted((self.folder / name).glob("*.parquet"))]
+        return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(None)
+
+    def files(self, name: str) -> str:
+        """The pattern of a table's files, for DuckDB, Polars and Spark."""
+        return str(self.folder / name / "*.parquet")
+
+
+def study(
+    cases: Iterable[Case | SimulatedDrive],
+    plan: AnyPlan | Workloads,
+    output: str | PathLike[str],
+    *,
+    client: Client | None = None,
+    tables: Sequence[str] | None = None,
+    batch: int | None = None,
+    retries: int = 3,
+    progress: StudyProgress | None = None,
+) -> Study:
+    """Carries out the same plan on many simulated drives.
+
+    `plan` is of any of them. A `Plan` is the same for all; of a class such as `Bench`, each drive gets its own defaults. Without a
+    `client`, a cluster of a process for each core is started and ended. With one, all workers have to reach the folder `output`.
+
+    Drives are measured in batches, one task each. A batch whose files are complete is not measured again, so that a study that
+    was interrupted, or lost its cluster, continues when it is called again. A batch whose worker dies is measured by another
+    one. A drive that cannot be measured has its error in the table `drives` and costs none of the others. `tables` limits which
+    tables of the runs are kept; `segments` is what was measured.
+    """
+    numbered = [case if isinstance(case, Case) else Case(case) for case in cases]
+    folder = Path(output).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _client(client) as cluster:
+        schema = _drive_schema(numbered)
+        size = batch or _batch_size(len(numbered), sum(cluster.nthreads().values()))
+        batches = [
+            _Batch(
+                start,
+                numbered[start : start + size],
+                plan,
+                str(folder),
+                tuple(tables) if tables is not None else None,
+                schema,
+            )
+            for start in range(0, len(numbered), size)
+        ]
+        futures = cluster.map(_carry_out, batches, retries=retries, pure=False)
+        done = 0
+        for future, count in as_completed(futures, with_results=True):
+            done += count
+            future.release()
+            if progress is not None:
+                progress(done, len(numbered))
+    _remove_others(folder, batches)
+    return Study(folder)
+
+
+BATCHES_PER_THREAD = 16
+"""So that the last batches end at about the same time. Chosen: 3% of a study is idle time at most."""
+
+BATCH_MAX = 200
+"""Drives of a batch at most. Chosen: a worker that dies costs no more than their time."""
+
+
+def _batch_size(count: int, threads: int) -> int:
+    return max(1, min(BATCH_MAX, count // max(1, threads * BATCHES_PER_THREAD)))
+
+
+@contextmanager
+def _client(client: Client | None) -> Iterator[Client]:
+    if client is not None:
+        yield client
+        return
+    with (
+        LocalCluster(n_workers=os.cpu_count(), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as own,
+    ):
+        yield own
+
+
+def _drive_schema(cases: Sequence[Case]) -> pa.Schema:
+    """The columns of the table of drives: the same for all batches, whatever values a batch has."""
+    kinds: dict[str, set[type]] = {}
+    for case in cases:
+        for key, value in case.parameters.items():
+            kinds.setdefault(key, set()).add(type(value))
+    parameters = [(key, _column_type(found)) for key, found in kinds.items()]
+    found = [("summary", pa.string()), ("found_problem", pa.bool_()), ("error", pa.string())]
+    return pa.schema([("drive", pa.int64()), ("target", pa.string()), *parameters, *found])
+
+
+def _column_type(kinds: set[type]) -> pa.DataType:
+    if kinds == {int}:
+        return pa.int64()
+    if kinds <= {int, float}:
+        return pa.float64()
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {str}:
+        return pa.string()
+    raise UsageError("the values of a parameter are all numbers, all words, or all on and off")
+
+
+@dataclass(frozen=True)
+class _Batch:
+    start: int
+    cases: list[Case]
+    plan: AnyPlan | Workloads
+    folder: str
+    tables: tuple[str, ...] | None
+    schema: pa.Schema
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Tells a batch from another one that has the same place in another study."""
+        cases = [(case.drive.target, case.drive.files, dict(case.parameters), case.plan) for case in self.cases]
+        return hashlib.sha256(repr((self.start, cases, self.plan, self.tables)).encode()).hexdigest().encode()
+
+    def path(self, table: str) -> Path:
+        return Path(self.folder, table, f"part-{self.start:08}.parquet")
+
+
+FINGERPRINT = b"likenew.batch"
+
+
+def _carry_out(batch: _Batch) -> int:
+    """Measures the drives of a batch and writes their tables; that of the drives comes last, which completes the batch."""
+    fingerprint = batch.fingerprint
+    complete = batch.path("drives")
+    if complete.exists() and _fingerprint_of(complete) == fingerprint:
+        return len(batch.cases)
+    drives: list[dict[str, Any]] = []
+    found: dict[str, list[pa.Table]] = {}
+    for number, case in enumerate(batch.cases, batch.start):
+        row: dict[str, Any] = {"drive": number, "target": case.drive.target, **case.parameters}
+        try:
+            plan = batch.plan if case.plan is None else case.plan
+            ended = run(plan.on(case.drive))
+        except LikenewError as error:
+            drives.append({**row, "summary": None, "found_problem": None, "error": str(error)})
+            continue
+        drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem, "error": None})
+        for name, table in _tables(ended, batch.tables):
+            found.setdefault(name, []).append(_with_number(table, number))
+    for name, parts in found.items():
+        _write(pa.concat_tables(parts, promote_options="permissive"), batch.path(name), fingerprint)
+    _write(pa.Table.from_pylist(drives, schema=batch.schema), complete, fingerprint)
+    return len(batch.cases)
+
+
+def _fingerprint_of(path: Path) -> bytes | None:
+    try:
+        return (pq.read_schema(path).metadata or {}).get(FINGERPRINT)
+    except pa.ArrowInvalid:
+        # It was cut off by something else than this package, which writes whole files.
+        return None
+
+
+def _remove_others(folder: Path, batches: Sequence[_Batch]) -> None:
+    """Removes the files of another study that had the same folder."""
+    own = {batch.fingerprint for batch in batches}
+    for path in folder.glob("*/part-*.parquet"):
+        if _fingerprint_of(path) not in own:
+            path.unlink()
+    for table in folder.iterdir():
+        if table.is_dir() and not any(table.iterdir()):
+            table.rmdir()
+
+
+def _tables(ended: Run, names: tuple[str, ...] | None) -> Iterator[tuple[str, pa.Table]]:
+    for name in names if names is not None else (*ended.tables, "segments"):
+        if name == "segments":
+            yield name, pa.table(ended.segments)
+        elif name in ended.tables:
+            yield name, pa.table(ended.tables[name])
+
+
+def _with_number(table: pa.Table, number: int) -> pa.Table:
+    return table.add_column(0, "drive", pa.array([number] * len(table), pa.int64()))
+
+
+def _write(table: pa.Table, path: Path, fingerprint: bytes) -> None:
+    """Writes a file whole or not at all, also where two workers write it at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = table.replace_schema_metadata({FINGERPRINT: fingerprint})
+    part = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
+    pq.write_table(table, part, compression="zstd")
+    part.replace(path)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of a cluster."""
+
+    name: str
+    worker: str
+    """The address of the worker that measures its drives."""
+    clock_offset_ns: int
+    """How far its clock is ahead of this one."""
+    clock_error_ns: int
+    """Half the shortest round trip: the offset is known as well as this."""
+
+
+ROUND_TRIPS = 16
+"""Of these the shortest tells the offset of a clock (Cristian's algorithm, 1989)."""
+
+
+def clock_offset(client: Client, worker: str) -> tuple[int, int]:
+    """How far a worker's clock is ahead of this one, and how well that is known, in nanoseconds."""
+    best: tuple[int, int] | None = None
+    for _ in range(ROUND_TRIPS):
+        sent = time.time_ns()
+        there = client.submit(time.time_ns, workers=[worker], allow_other_workers=False, pure=False).result()
+        error = (time.time_ns() - sent) // 2
+        if best is None or error < best[1]:
+            best = (there - sent - error, error)
+    assert best is not None
+    return best
+
+
+def find_hosts(client: Client, *, each_worker: bool = False) -> list[Host]:
+    """The hosts of a cluster, by their names, each with one worker; with `each_worker`, every worker is a host of its own."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    names = client.run(socket.gethostname)
+    chosen: dict[str, str] = {}
+    for address in sorted(workers):
+        name = f"{names[address]}:{workers[address]['name']}" if each_worker else names[address]
+        chosen.setdefault(name, address)
+    return [Host(name, address, *clock_offset(client, address)) for name, address in chosen.items()]
+
+
+def measure_hosts(
+    output: str | PathLike[str],
+    *,
+    client: Client,
+    command: Callable[[str], AnyPlan | Workloads] = Check,
+    targets: Sequence[str] | None = None,
+    archive: str | PathLike[str] | None = None,
+    retries: int = 1,
+    each_worker: bool = False,
+) -> Study:
+    """Measures the drives of every host of a cluster, each by a worker there.
+
+    `command` makes a plan for a target: a check with reads only, if nothing else is said. `targets` are the same on every host; without
+    them, a host measures all of its drives. Nothing is overwritten: a plan that has to write to a device is refused. Hosts keep
+    their runs in `archive`, or where the command line keeps runs; the folder `output` is on this machine.
+
+    The table `hosts` has the offset of each host's clock, and `drives` a row for each drive with its summary or its error.
+    """
+    folder = Path(output).absolute()
+    hosts = find_hosts(client, each_worker=each_worker)
+    key = str(time.time_ns()).encode()
+    futures = {
+        client.submit(
+            _measure_host,
+            command,
+            targets,
+            archive,
+            workers=[host.worker],
+            allow_other_workers=False,
+            retries=retries,
+            pure=False,
+        ): host
+        for host in hosts
+    }
+    for future in as_completed(futures):
+        host = futures[future]
+        try:
+            drives, found = future.result()
+        except Exception as error:  # Whatever a host died of, the others have results.
+            drives, found = [{"target": None, "summary": None, "found_problem": None, "error": str(error)}], {}
+        name = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in host.name)
+        for table, rows in {**found, "drives": pa.Table.from_pylist(drives)}.items():
+            rows = rows.add_column(0, "host", pa.array([host.name] * len(rows), pa.string()))
+            _write(rows, folder / table / f"host-{name}.parquet", key)
+    _write(pa.Table.from_pylist([vars(host) for host in hosts]), folder / "hosts" / "hosts.parquet", key)
+    return Study(folder)
+
+
+def _measure_host(
+    command: Callable[[str], AnyPlan | Workloads], targets: Sequence[str] | None, archive: str | PathLike[str] | None
+) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
+    drives: list[dict[str, Any]] = []
+    found: dict[str, list[pa.Table]] = {}
+    for target in own_drives() if targets is None else targets:
+        row = {"target": target, "summary": None, "found_problem": None, "error": None, "started_ns": time.time_ns()}
+        try:
+            ended = run(command(target), archive=archive)
+        except LikenewError as error:
+            drives.append({**row, "error": str(error)})
+            continue
+        drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem})
+        for name, table in _tables(ended, None):
+            found.setdefault(name, []).append(table.add_column(0, "target", pa.array([target] * len(table), pa.string())))
+    return drives, {name: pa.concat_tables(parts, promote_options="permissive") for name, parts in found.items()}
+
+
+def own_drives() -> list[str]:
+    """The drives of this machine, as `likenew drives` lists them."""
+    listed = json.loads(_native.run_command(["drives", "--json=-"]))
+    return [drive["path"] for drive in listed["real"] if drive["is_drive"]]
+
+
+@dataclass(frozen=True)
+class Spare:
+    """What a share of spare space gives: means over seeds with their intervals at 95%."""
+
+    share: float
+    """Of the drive, left unpartitioned and trimmed."""
+    write_amplification: float
+    write_amplification_high: float
+    bytes_per_s: float
+    bytes_per_s_low: float
+    latency_ns_p99: float
+
+
+def spare_space(
+    drive: SimulatedDrive,
+    workloads: Workloads,
+    shares: Sequence[float],
+    output: str | PathLike[str],
+    *,
+    seeds: int = 5,
+    client: Client | None = None,
+) -> list[Spare]:
+    """How much of a drive to leave unpartitioned for a workload: what each share of spare space gives.
+
+    The last of the workloads is measured; those before it bring the drive into its state. Regions that are `"whole"` become what is
+    left of the drive. Each share runs with as many seeds, whose scatter makes the intervals.
+    """
+    cases = [
+        Case(
+            drive.replace(fill=round(1 - share, 6)),
+            {"share": share, "seed": seed},
+            Workloads(drive, [_leave_out(workload, share) for workload in workloads.workloads], seed=seed),
+        )
+        for share in shares
+        for seed in range(seeds)
+    ]
+    result = study(cases, workloads, output, client=client, tables=("segments",))
+    segments = result.table("segments").to_pylist()
+    measured: dict[float, list[dict[str, float]]] = {share: [] for share in shares}
+    for row in result.table("drives").to_pylist():
+        if row["error"] is not None:
+            raise LikenewError(row["error"])
+        measured[row["share"]].append(_last_writes([one for one in segments if one["drive"] == row["drive"]]))
+    return [_spare(share, rows) for share, rows in measured.items()]
+
+
+def _leave_out(workload: Workload, share: float) -> Workload:
+    """The workload on what is left of a drive."""
+    left = f"0%..{100 * (1 - share):g}%"
+    streams = [
+        replace(stream, pattern=replace(stream.pattern, region=left)) if stream.pattern.region == "whole" else stream
+        for stream in workload.streams
+    ]
+    return replace(workload, streams=streams)
+
+
+def _last_writes(segments: list[dict[str, Any]]) -> dict[str, float]:
+    """The writes of the last workload that wrote. The counters of the flash are sums over the run."""
+    writes = [row for row in segments if row["op"] == "write"]
+    if not writes:
+        raise UsageError("the workloads write nothing, so spare space changes nothing")
+    last = writes[-1]
+    before = [row for row in segments if row["segment"] < last["segment"]]
+    start = before[-1] if before else {"host_bytes_written": 0, "flash_bytes_programmed": 0}
+    host = last["host_bytes_written"] - start["host_bytes_written"]
+    flash = last["flash_bytes_programmed"] - start["flash_bytes_programmed"]
+    return {
+        "write_amplification": flash / host,
+        "bytes_per_s": last["bytes_per_s"],
+        "latency_ns_p99": last["latency_ns_p99"],
+    }
+
+
+def _spare(share: float, rows: list[dict[str, float]]) -> Spare:
+    amplification = _interval([row["write_amplification"] for row in rows])
+    speed = _interval([row["bytes_per_s"] for row in rows])
+    latency = _interval([row["latency_ns_p99"] for row in rows])
+    return Spare(share, amplification[1], amplification[2], speed[1], speed[0], latency[1])
+
+
+def _interval(values: list[float]) -> tuple[float, float, float]:
+    """Lower end, mean and upper end at 95%, by Student's t; without bounds of one value."""
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return -math.inf, mean, math.inf
+    reach = float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
+    return mean - reach, mean, mean + reach

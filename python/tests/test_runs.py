@@ -1,0 +1,179 @@
+"""Runs: what was found and what was measured."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import likenew
+from likenew import SimulatedDrive, Workloads
+from likenew.workload import Random, Stream, Workload
+
+DRIVE = SimulatedDrive("tiny-flash")
+READS = Workloads(DRIVE, [Workload("reads", [Stream("read", "4k", Random(), depth=4)], ops=2000)])
+
+
+def test_equal_plans_give_equal_documents() -> None:
+    plan = likenew.Bench(SimulatedDrive("tiny-flash", state="used"), passes=2, time=0.5).plan()
+    assert likenew.run(plan).document == likenew.run(plan).document
+    command = [sys.executable, "-m", "likenew", "bench", plan.target, "--passes=2", "--time=500ms", "--no-archive", "--json=-"]
+    program = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert likenew.run(plan)._native.document() == program.stdout, "as the program writes it"
+
+
+def test_samples_are_every_io_and_agree_with_the_segments() -> None:
+    run = likenew.run(READS, samples=True)
+    assert run.samples is not None
+    samples = pl.DataFrame(run.samples)
+    (segment,) = run.segments.to_rows()
+    assert len(samples) == segment["ios"] == 2000
+    assert samples["outcome"].to_list() == samples["length"].to_list() == [4096] * 2000
+    latency = samples["done_ns"] - samples["due_ns"]
+    assert latency.mean() == pytest.approx(segment["latency_ns_mean"]) and latency.max() == pytest.approx(
+        segment["latency_ns_max"], rel=1e-3
+    )
+    assert likenew.run(READS).samples is None
+
+
+def test_tables_go_to_every_library_without_a_copy() -> None:
+    run = likenew.run(likenew.Bench(DRIVE, passes=2, time=0.2), samples=True)
+    results, samples = run.tables["results"], run.samples
+    assert samples is not None
+    rows = results.to_rows()
+    assert pa.table(results).to_pylist() == rows == pl.DataFrame(results).to_dicts()
+    assert pd.DataFrame.from_arrow(results)["bytes_per_s"].tolist() == results["bytes_per_s"]
+    connection = duckdb.connect()
+    connection.register("ios", pa.table(samples))
+    assert connection.sql("select count(*), max(done_ns) from ios").fetchall() == [(len(samples), max(samples["done_ns"]))]
+    # Two exports show the same memory.
+    address = [pa.table(samples)["done_ns"].chunk(0).buffers()[1].address for _ in range(2)]
+    assert address[0] == address[1]
+
+
+def test_windows_add_up_to_the_segments() -> None:
+    run = likenew.run(likenew.Bench(DRIVE, passes=1, time=0.5))
+    for along in ("time", "bytes"):
+        windows = pl.DataFrame(run.windows(along))
+        assert windows["bytes"].sum() == sum(run.segments["bytes"])
+    with pytest.raises(ValueError, match="time"):
+        run.windows("depth")  # type: ignore[arg-type]
+
+
+def test_a_diagnosis_names_the_cause_and_what_fixes_it() -> None:
+    run = likenew.diagnose(SimulatedDrive("tiny-flash", state="used"))
+    assert run.found_problem and run.causes[0].name == "scattered_data" and run.causes[0].probability > 0.9
+    cause = run.causes[0].answer
+    assert cause is not None and cause.actions[0].loses == "nothing"
+    assert not likenew.diagnose(DRIVE).found_problem
+
+
+def test_the_inside_of_a_drive_is_found() -> None:
+    assert likenew.xray(DRIVE).answers[0].standing in ("info", "good")
+    fit = likenew.fit(SimulatedDrive("disk-2tb"), op="read")
+    assert "fit" in fit.tables and len(fit.tables["fit"]) >= 1
+
+
+def test_a_kept_run_reads_back(tmp_path: Path) -> None:
+    run = likenew.run(READS, archive=tmp_path)
+    assert run.folder is not None and run.folder.parent == tmp_path
+    again = likenew.load(run.folder)
+    assert again.document == run.document and again.segments.to_rows() == run.segments.to_rows()
+    (run.folder / "findings.json").unlink()
+    judged = likenew.load(run.folder)
+    assert judged.is_interrupted and judged.summary == run.summary
+    (run.folder / "segments.jsonl").write_text("nonsense\n")
+    with pytest.raises(likenew.UnfinishedError, match=r"segments\.jsonl"):
+        likenew.load(run.folder)
+
+
+def test_a_folder_is_measured_with_files_that_are_deleted(tmp_path: Path) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    events: list[str] = []
+    run = likenew.run(
+        likenew.Bench(folder, span="16MiB", passes=1, time=0.1),
+        archive=tmp_path / "runs",
+        samples=True,
+        progress=lambda event: events.extend(event),
+    )
+    assert run.document["instrument"]["clock"] == "wall" and list(folder.iterdir()) == []
+    assert run.samples is not None and len(run.samples) == sum(run.segments["ios"])
+    assert "run" in events and "step" in events
+
+
+def test_nothing_is_overwritten_without_consent(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.write_bytes(b"only copy" * 10_000_000)
+    before = photos.stat().st_mtime_ns
+    with pytest.raises(likenew.RefusedError):
+        likenew.run(likenew.Bench(photos, op="write", span="16MiB").plan())
+    with pytest.raises(likenew.LikenewError, match="read-only"):
+        likenew.run(likenew.Plan("bench", str(photos), options={"ops": ["write"], "span": "16MiB"}), archive=tmp_path / "runs")
+    assert photos.stat().st_mtime_ns == before and photos.read_bytes() == b"only copy" * 10_000_000
+    with pytest.raises(likenew.UsageError, match="consent"):
+        likenew.run(READS, consent="X")
+
+
+ENDLESS = """
+import likenew, sys
+from likenew.workload import Stream, Random, Workload
+plan = likenew.Workloads("sim:tiny-flash", [Workload("long", [Stream("write", "4k", Random())], elapsed="10h")])
+print("begun", flush=True)
+likenew.run(plan, archive=sys.argv[1])
+"""
+
+
+def test_ctrl_c_stops_a_run_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == "begun\n"
+    while not list(tmp_path.glob("*/machine.json")):
+        time.sleep(0.01)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said and "panicked" not in said
+    (folder,) = tmp_path.iterdir()
+    run = likenew.load(folder)
+    assert run.is_interrupted and sum(run.segments["ios"]) > 0
+
+
+def test_other_threads_run_meanwhile() -> None:
+    counted, is_over = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not is_over.wait(0.001):
+            counted += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    started = time.monotonic()
+    likenew.run(Workloads(DRIVE, [Workload("writes", [Stream("write", "4k", Random())], ops=200_000)]))
+    elapsed = time.monotonic() - started
+    is_over.set()
+    counter.join()
+    # With the lock held there would be none; a busy machine gives fewer than one a millisecond.
+    assert elapsed < 0.05 or counted > 3
+
+
+def test_runs_of_threads_do_not_mix() -> None:
+    plans = [READS.plan().with_seed(seed) for seed in range(6)]
+    alone = [likenew.run(plan).segments.to_rows() for plan in plans]
+    together: dict[int, object] = {}
+
+    def work(seed: int) -> None:
+        together[seed] = likenew.run(plans[seed]).segments.to_rows()
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    [thread.start() for thread in threads]  # type: ignore[func-returns-value]
+    [thread.join() for thread in threads]  # type: ignore[func-returns-value]
+    assert [together[seed] for seed in range(6)] == alone
