@@ -78,7 +78,7 @@ impl Base {
     }
 
     /// The values of the file when each parameter has moved by a factor, given as its logarithm: every key once.
-    pub(crate) fn values(&self, parameters: &[Parameter], moves: &[f64]) -> Vec<(&'static str, f64)> {
+    pub fn values(&self, parameters: &[Parameter], moves: &[f64]) -> Vec<(&'static str, f64)> {
         let mut values: Vec<(&'static str, f64)> = Vec::new();
         for (parameter, by) in parameters.iter().zip(moves) {
             for key in parameter.keys() {

@@ -150,6 +150,10 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, steps: usize)
             if problem.observer.stop_requested() {
                 return None;
             }
+            if std::env::var_os("LN_DEBUG").is_some() {
+                let costs: Vec<f64> = candidates.iter().zip(&found).map(|(m, r)| r.as_ref().map_or(-1.0, |r| cost(r, m))).collect();
+                eprintln!("step {step} present {present:.2} costs {costs:.2?}\n  moves {moves:.2?}\n  step {:.2?}\n {errors:.3?}", linear.step.as_slice());
+            }
             candidates
                 .into_iter()
                 .zip(found)
