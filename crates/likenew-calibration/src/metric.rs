@@ -1,12 +1,13 @@
 //! What of a segment is compared: its rate, its latencies over their mean, and its rate along its course.
 //!
 //! All of them are compared as logarithms. Latencies are taken over the mean of their segment, so that a pass
-//! that ran slower as a whole counts once, by its rate.
-
-use std::fmt;
+//! that ran slower as a whole counts once, by its rate. In place of the median and the 99th percentile stand the
+//! geometric mean and the mean of the slowest 5%: where latencies have two levels, a quantile jumps from one to the
+//! other when a parameter changes a little, and no derivative tells where to go; a mean moves evenly.
 
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
+use likenew_core::tally::Latencies;
 use likenew_core::windows::Windows;
 use likenew_core::workload::Arrival;
 use serde::Serialize;
@@ -17,23 +18,23 @@ use serde::Serialize;
 pub enum MetricKind {
     /// Bytes a second, or I/Os where no bytes are moved; the mean latency where a rate was set.
     Rate,
-    /// The median latency over the mean.
-    Median,
-    /// The 99th percentile of latency over the mean.
+    /// The geometric mean of latencies over their mean.
+    Typical,
+    /// The mean of the slowest 5% of latencies over the mean of all.
     Tail,
     /// The rate in one part of a segment.
     Part,
 }
 
 impl MetricKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Rate, Self::Median, Self::Tail, Self::Part];
+    pub(crate) const ALL: [Self; 4] = [Self::Rate, Self::Typical, Self::Tail, Self::Part];
 
     /// Error that the search assumes before any is known, as a logarithm. Chosen: passes on real drives differ by a few percent,
-    /// quantiles and parts of a pass by more.
+    /// latencies and parts of a pass by more.
     pub(crate) fn usual_error(self) -> f64 {
         match self {
             Self::Rate => 0.04,
-            Self::Median => 0.08,
+            Self::Typical => 0.08,
             Self::Tail => 0.2,
             Self::Part => 0.15,
         }
@@ -45,7 +46,7 @@ impl MetricKind {
 pub(crate) enum Metric {
     Rate,
     MeanLatency,
-    Median(Op),
+    Typical(Op),
     Tail(Op),
     /// From one position to another, in bytes since the start.
     PartOfBytes(f64, f64),
@@ -53,9 +54,11 @@ pub(crate) enum Metric {
     PartOfTime(f64, f64),
 }
 
-/// Fewest I/Os of which a median and a 99th percentile are taken: five lie beyond the latter.
-const MEDIAN_IOS_MIN: u64 = 30;
-const TAIL_IOS_MIN: u64 = 500;
+/// Fewest I/Os of which each is taken: five lie in the tail.
+const TYPICAL_IOS_MIN: u64 = 30;
+const TAIL_IOS_MIN: u64 = 100;
+/// The slowest of all, as a share.
+const TAIL: f64 = 0.05;
 /// Fewest windows of a segment whose course is compared, and the parts that it is compared in. Chosen: enough to place a write
 /// cliff within a twelfth.
 const WINDOWS_MIN: usize = 8;
@@ -65,7 +68,7 @@ impl Metric {
     pub(crate) fn kind(self) -> MetricKind {
         match self {
             Self::Rate | Self::MeanLatency => MetricKind::Rate,
-            Self::Median(_) => MetricKind::Median,
+            Self::Typical(_) => MetricKind::Typical,
             Self::Tail(_) => MetricKind::Tail,
             Self::PartOfBytes(..) | Self::PartOfTime(..) => MetricKind::Part,
         }
@@ -83,8 +86,8 @@ impl Metric {
         let mut metrics = vec![if paced { Self::MeanLatency } else { Self::Rate }];
         for op in [Op::Read, Op::Write] {
             let ios = measured.ios(op);
-            if ios >= MEDIAN_IOS_MIN {
-                metrics.push(Self::Median(op));
+            if ios >= TYPICAL_IOS_MIN {
+                metrics.push(Self::Typical(op));
             }
             if ios >= TAIL_IOS_MIN {
                 metrics.push(Self::Tail(op));
@@ -102,8 +105,8 @@ impl Metric {
         let value = match self {
             Self::Rate => segment.bytes_per_s().filter(|rate| *rate > 0.0).or_else(|| segment.iops())?,
             Self::MeanLatency => segment.total().latency_ns_mean(),
-            Self::Median(op) => over_mean(segment, op, 0.5)?,
-            Self::Tail(op) => over_mean(segment, op, 0.99)?,
+            Self::Typical(op) => over_mean(segment, op, geometric_mean)?,
+            Self::Tail(op) => over_mean(segment, op, tail_mean)?,
             Self::PartOfBytes(from, to) => {
                 let time = |at| time_at(segment, at);
                 (to - from) / (time(to)? - time(from)?)
@@ -117,24 +120,31 @@ impl Metric {
     }
 }
 
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::Rate => "rate",
-            Self::MeanLatency => "mean",
-            Self::Median(_) => "p50",
-            Self::Tail(_) => "p99",
-            Self::PartOfBytes(..) | Self::PartOfTime(..) => "part",
-        };
-        f.write_str(text)
-    }
-}
-
-/// A quantile of the latency of one operation over the mean of all.
-fn over_mean(segment: &Segment, op: Op, quantile: f64) -> Option<f64> {
+/// One number of the latencies of an operation over the mean of all.
+fn over_mean(segment: &Segment, op: Op, of: fn(&Latencies) -> f64) -> Option<f64> {
     let mean = segment.total().latency_ns_mean();
     let tally = segment.total_of(op);
-    (tally.ios > 0 && mean > 0.0).then(|| tally.latency.quantile(quantile).0 as f64 / mean)
+    (tally.ios > 0 && mean > 0.0).then(|| of(&tally.latency) / mean)
+}
+
+fn geometric_mean(latencies: &Latencies) -> f64 {
+    let logarithms: f64 =
+        latencies.places().iter().map(|(value, count)| (*value as f64).ln() * *count as f64).sum();
+    (logarithms / latencies.count() as f64).exp()
+}
+
+fn tail_mean(latencies: &Latencies) -> f64 {
+    let wanted = (latencies.count() as f64 * TAIL).max(1.0);
+    let (mut left, mut sum) = (wanted, 0.0);
+    for (value, count) in latencies.places().iter().rev() {
+        let taken = (*count as f64).min(left);
+        sum += *value as f64 * taken;
+        left -= taken;
+        if left <= 0.0 {
+            break;
+        }
+    }
+    sum / wanted
 }
 
 /// Equal parts of a segment with enough windows: of its bytes where bytes ended it, else of its time.

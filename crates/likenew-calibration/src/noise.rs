@@ -22,6 +22,13 @@ pub struct Noise {
     pub tests: usize,
 }
 
+impl Noise {
+    /// Of one pass of one test.
+    pub(crate) fn variance(&self) -> f64 {
+        self.passes.powi(2) + self.model.powi(2)
+    }
+}
+
 /// Smallest error. Latencies are kept to three digits, and a simulation of other random addresses differs by as much.
 const ERROR_MIN: f64 = 0.003;
 /// Passes beyond the first of each test that tell what they differ by.
@@ -55,16 +62,18 @@ impl Tests {
         Noise { kind: self.kind, passes: error, model: error, tests: self.groups.len() }
     }
 
-    /// From residuals. `parameters` is how many parameters were fitted to the tests of this kind, as a number that need not be
-    /// whole.
-    pub(crate) fn estimate(&self, residuals: &[f64], parameters: f64) -> Noise {
+    /// From residuals, each with a weight that is small where it is far out. `parameters` is how many parameters were fitted to
+    /// the tests of this kind, as a number that need not be whole.
+    pub(crate) fn estimate(&self, residuals: &[f64], weights: &[f64], parameters: f64) -> Noise {
         let tests = self.groups.len();
         let means: Vec<(f64, f64)> = self
             .groups
             .iter()
             .map(|group| {
-                let sum: f64 = group.iter().map(|row| residuals[*row]).sum();
-                (sum / group.len() as f64, group.len() as f64)
+                let count = group.len() as f64;
+                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
+                let weight = group.iter().map(|row| weights[*row]).sum::<f64>() / count;
+                (mean * weight.sqrt(), count)
             })
             .collect();
         let repeats: usize = self.groups.iter().map(|group| group.len() - 1).sum();
@@ -72,7 +81,10 @@ impl Tests {
             .groups
             .iter()
             .zip(&means)
-            .flat_map(|(group, (mean, _))| group.iter().map(move |row| (residuals[*row] - mean).powi(2)))
+            .flat_map(|(group, (_, count))| {
+                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
+                group.iter().map(move |row| weights[*row] * (residuals[*row] - mean).powi(2))
+            })
             .sum();
         // What was fitted makes the differences smaller than the errors are.
         let left = (tests as f64 - parameters).max(0.2 * tests as f64).max(1.0);

@@ -1,12 +1,20 @@
 //! From the base to the most likely drive: a global search, then least squares.
 //!
 //! The global search is CMA-ES (Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772) under a cost that grows
-//! slowly, so that one test that no candidate does right decides nothing. Least squares begins where it ends: Gauss–Newton steps
-//! with derivatives from differences, each residual divided by its error, and the errors estimated anew after every step. A
-//! weak prior around the base keeps what no run tells where it is, and makes its uncertainty that of the prior.
+//! slowly, so that one test that no candidate does right decides nothing. Least squares begins where it ends. A simulation is
+//! rough: a small change of a parameter lets an I/O miss a turn of the platters, or a die. So no derivative is taken from two
+//! neighbors. Candidates are drawn around the best one, every metric is fitted by a plane over them, and what the plane leaves is
+//! an error of that metric, beside those of measurement and model. Each round moves to the bottom that the planes have and
+//! draws nearer.
+//!
+//! Errors count as those of Student's t distribution, whose far ones weigh little (Lange, Little and Taylor, "Robust statistical
+//! modeling using the t distribution", JASA 84, 1989). A weak prior around the base keeps what no run tells where it is, and
+//! makes its uncertainty that of the prior.
 
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::{DMatrix, DVector as Column};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::noise::{Noise, Tests};
 use crate::problem::Problem;
@@ -16,15 +24,29 @@ pub(crate) const PRIOR_SD: f64 = std::f64::consts::LN_2;
 
 /// The first steps of the global search, as logarithms. Chosen: half of the prior.
 const GLOBAL_STEP: f64 = 0.5 * PRIOR_SD;
-/// The step of a derivative, as a logarithm: at first, and at least and at most. Chosen: larger than the grain of a simulation,
-/// smaller than what bends.
-const STEP_FIRST: f64 = 0.05;
-const STEP_LEAST: f64 = 0.02;
-const STEP_MOST: f64 = 0.12;
-/// Parts of a Gauss–Newton step that are tried, all at once.
-const STEP_PARTS: [f64; 4] = [1.0, 0.5, 0.2, 0.05];
-/// A step that lowers the sum of squares by less than this ends the search: a tenth of a standard deviation.
-const GAIN_LEAST: f64 = 0.01;
+/// How far around the best candidate others are drawn, as logarithms: at first, and at least. Chosen: half of the prior, and
+/// what values rounded to whole numbers still show. It shrinks in each round by this factor, or to twice the standard deviation
+/// of the parameter if that is more.
+const WIDTH_FIRST: f64 = 0.3;
+const WIDTH_LEAST: f64 = 0.04;
+const WIDTH_SHRINKS: f64 = 0.7;
+/// Candidates of a round for each parameter, and at least: pairs on both sides.
+const PAIRS_PER_PARAMETER: f64 = 1.3;
+const PAIRS_LEAST: usize = 8;
+/// A step is no longer than this many widths, where planes still hold.
+const STEP_MOST: f64 = 1.5;
+/// The largest slope that is believed: a rate changes by as much as a time does, at most, and a cliff by a little more.
+const SLOPE_MOST: f64 = 1.5;
+/// A center that is worse than the best candidate by this is left for it. Chosen: several times what a cost is rough by.
+const COST_SLACK: f64 = 10.0;
+/// A step of less than this many standard deviations in every parameter, at the least width, ends the search.
+const STEP_LEAST: f64 = 0.3;
+/// Degrees of freedom of Student's t distribution. Chosen: near the normal one, with room for a test that fits badly.
+const STUDENT: f64 = 5.0;
+/// What such an error tells, as a share of what a normal one of the same scale does.
+const STUDENT_INFORMATION: f64 = (STUDENT + 1.0) / (STUDENT + 3.0);
+/// Rounds in which errors, weights and what was fitted agree.
+const ERROR_ROUNDS: usize = 5;
 /// Square of the change of all metrics, in errors, per unit of a parameter's logarithm below which nothing is said to depend on
 /// it: it could be a hundred times larger or smaller and would change nothing that could be seen.
 const INFLUENCE_LEAST: f64 = 0.25;
@@ -55,15 +77,20 @@ pub(crate) struct Budget {
 impl Budget {
     /// Candidates that such a search simulates, at most.
     pub(crate) fn candidates(&self, parameters: usize) -> usize {
-        self.global + (self.steps + 1) * 2 * parameters + self.steps * STEP_PARTS.len() + 1
+        self.global + self.steps * (2 * pairs(parameters) + 1) + 1
     }
+}
+
+/// Pairs of candidates in a round.
+fn pairs(parameters: usize) -> usize {
+    ((parameters as f64 * PAIRS_PER_PARAMETER).ceil() as usize).max(PAIRS_LEAST)
 }
 
 /// The best moves, if the base can be built and nobody stopped the search.
 pub(crate) fn search(problem: &Problem<'_>, budget: Budget) -> Option<Fit> {
     let tests = Tests::new(&problem.rows);
     let start = global(problem, &tests, budget);
-    polish(problem, &tests, start, budget.steps)
+    polish(problem, &tests, start, budget)
 }
 
 /// A sum of squares that grows slowly where a residual is large, and the prior.
@@ -119,121 +146,205 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
     found.map_or(base, |best| problem.clamp(best.point.as_slice()))
 }
 
-/// Least squares from a start.
-fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, steps: usize) -> Option<Fit> {
-    let mut moves = start;
-    let mut residuals = problem.residuals(&moves)?;
-    let mut widths = vec![STEP_FIRST; moves.len()];
-    let mut noise: Option<Vec<Noise>> = None;
-    for step in 0.. {
-        let slopes = slopes(problem, &moves, &residuals, &widths)?;
-        // Errors depend on how many parameters were fitted, and that on the errors.
-        let mut errors = noise.take().unwrap_or_else(|| tests.iter().map(Tests::usual).collect());
-        let mut linear = Linear::new(tests, &errors, &slopes, &residuals, &moves);
-        for _ in 0..2 {
-            errors = tests.iter().map(|tests| tests.estimate(&residuals, linear.fitted_to(tests))).collect();
-            linear = Linear::new(tests, &errors, &slopes, &residuals, &moves);
-        }
-        let cost = |residuals: &[f64], moves: &[f64]| -> f64 {
-            whiten(tests, &errors, residuals).iter().map(|of| of * of).sum::<f64>() + prior(moves)
-        };
-        let present = cost(&residuals, &moves);
-        let better = if step < steps {
-            let candidates: Vec<Vec<f64>> = STEP_PARTS
-                .iter()
-                .map(|part| {
-                    let moved: Vec<f64> = moves.iter().zip(linear.step.iter()).map(|(by, more)| by + part * more).collect();
-                    problem.clamp(&moved)
-                })
-                .collect();
-            let found = problem.residuals_of_all(&candidates);
-            if problem.observer.stop_requested() {
-                return None;
-            }
-            if std::env::var_os("LN_DEBUG").is_some() {
-                let costs: Vec<f64> = candidates.iter().zip(&found).map(|(m, r)| r.as_ref().map_or(-1.0, |r| cost(r, m))).collect();
-                eprintln!("step {step} present {present:.2} costs {costs:.2?}\n  moves {moves:.2?}\n  step {:.2?}\n {errors:.3?}", linear.step.as_slice());
-            }
-            candidates
-                .into_iter()
-                .zip(found)
-                .filter_map(|(moves, residuals)| residuals.map(|residuals| (cost(&residuals, &moves), moves, residuals)))
-                .min_by(|a, b| a.0.total_cmp(&b.0))
-                .filter(|(cost, ..)| *cost < present - GAIN_LEAST)
-        } else {
-            None
-        };
-        let Some((_, better_moves, better_residuals)) = better else {
-            return Some(linear.fit(moves, errors, tests));
-        };
-        let deviation = |index: usize| linear.covariance[(index, index)].sqrt();
-        widths = (0..better_moves.len()).map(|index| deviation(index).clamp(STEP_LEAST, STEP_MOST)).collect();
-        (moves, residuals, noise) = (better_moves, better_residuals, Some(errors));
-    }
-    unreachable!("the loop returns after its last step")
+/// A candidate that was simulated.
+struct Tried {
+    moves: Vec<f64>,
+    residuals: Vec<f64>,
+    cost: f64,
 }
 
-/// What the metrics change by per unit of each parameter's logarithm: a column for each. Where a neighbor cannot be built, the
-/// other one alone tells it.
-fn slopes(problem: &Problem<'_>, moves: &[f64], residuals: &[f64], widths: &[f64]) -> Option<Vec<Vec<f64>>> {
-    let neighbors: Vec<Vec<f64>> = (0..moves.len())
-        .flat_map(|index| {
-            [-1.0, 1.0].map(|side| {
-                let mut moved = moves.to_vec();
-                moved[index] += side * widths[index];
-                problem.clamp(&moved)
-            })
-        })
-        .collect();
-    let found = problem.residuals_of_all(&neighbors);
-    if problem.observer.stop_requested() {
-        return None;
+/// Least squares from a start.
+fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budget) -> Option<Fit> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(budget.seed);
+    let mut widths = vec![WIDTH_FIRST; start.len()];
+    let mut center = start;
+    let mut tried: Vec<Tried> = Vec::new();
+    for round in 1.. {
+        let mut candidates = neighbors(&center, &widths, &mut random);
+        candidates.iter_mut().for_each(|moves| *moves = problem.clamp(moves));
+        candidates.push(center.clone());
+        let found = problem.residuals_of_all(&candidates);
+        if problem.observer.stop_requested() {
+            return None;
+        }
+        for (moves, residuals) in candidates.into_iter().zip(found) {
+            let Some(residuals) = residuals else { continue };
+            let cost = robust_cost(tests, &residuals, &moves);
+            tried.push(Tried { moves, residuals, cost });
+        }
+        let best = tried.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))?;
+        let here = tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
+        if here > best.cost + COST_SLACK && round < budget.steps {
+            center.clone_from(&best.moves);
+        }
+        let planes = Planes::new(&tried, &center, &widths);
+        let (linear, errors) = Linear::with_errors(tests, &planes, &center);
+        let ahead = linear.step(&center);
+        let deviation = |index: usize| linear.covariance[(index, index)].sqrt();
+        let is_near = (0..center.len()).all(|index| {
+            ahead[index].abs() < STEP_LEAST * deviation(index) && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
+        });
+        let moved = center.iter().zip(ahead.iter()).zip(&widths);
+        let moved: Vec<f64> =
+            moved.map(|((by, more), width)| by + more.clamp(-STEP_MOST * width, STEP_MOST * width)).collect();
+        center = problem.clamp(&moved);
+        if is_near || round >= budget.steps {
+            return Some(linear.fit(center, errors, tests));
+        }
+        for (index, width) in widths.iter_mut().enumerate() {
+            let least = WIDTH_LEAST.max(2.0 * deviation(index)).min(WIDTH_FIRST);
+            *width = (*width * WIDTH_SHRINKS).max(least);
+        }
     }
-    let column = |index: usize| {
-        let end = |side: usize| {
-            let at = 2 * index + side;
-            found[at].as_deref().map_or((residuals, moves[index]), |found| (found, neighbors[at][index]))
-        };
-        let ((low, from), (high, to)) = (end(0), end(1));
-        let width = to - from;
-        // Residuals fall where the simulated value rises.
-        let slope = |(low, high): (&f64, &f64)| if width > 0.0 { (low - high) / width } else { 0.0 };
-        low.iter().zip(high).map(slope).collect()
+    unreachable!("the loop returns after its last round")
+}
+
+/// Candidates around one, in pairs on both sides.
+fn neighbors(center: &[f64], widths: &[f64], random: &mut Xoshiro256PlusPlus) -> Vec<Vec<f64>> {
+    // Two levels with equal variance tell a slope best.
+    let mut pair = || -> [Vec<f64>; 2] {
+        let signs: Vec<f64> = widths
+            .iter()
+            .map(|width| width * random.random_range(0.5..1.2) * if random.random() { 1.0 } else { -1.0 })
+            .collect();
+        [1.0, -1.0].map(|side| center.iter().zip(&signs).map(|(by, sign)| by + side * sign).collect())
     };
-    Some((0..moves.len()).map(column).collect())
+    (0..pairs(center.len())).flat_map(|_| pair()).collect()
+}
+
+/// Every metric as a plane over the parameters, around a center.
+struct Planes {
+    /// Residuals at the center.
+    residuals: Vec<f64>,
+    /// What the simulated values change by per unit of each parameter's logarithm: a column for each.
+    slopes: Vec<Vec<f64>>,
+    /// Variance of what the plane of each metric leaves.
+    roughness: Vec<f64>,
+}
+
+impl Planes {
+    /// From the candidates that were tried, near ones above all.
+    fn new(tried: &[Tried], center: &[f64], widths: &[f64]) -> Self {
+        let parameters = center.len();
+        let away = |tried: &Tried| -> Vec<f64> {
+            tried.moves.iter().zip(center).zip(widths).map(|((by, center), width)| (by - center) / width).collect()
+        };
+        let weight = |away: &[f64]| {
+            let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
+            (-(square - 1.0).max(0.0)).exp()
+        };
+        let places: Vec<(Vec<f64>, f64, &Tried)> = tried
+            .iter()
+            .map(|tried| {
+                let away = away(tried);
+                let weight = weight(&away);
+                (away, weight, tried)
+            })
+            .filter(|(_, weight, _)| *weight > 1e-3)
+            .collect();
+        // In units of the widths.
+        let design = DMatrix::from_fn(places.len(), parameters + 1, |row, column| match column {
+            0 => 1.0,
+            _ => places[row].0[column - 1],
+        });
+        let weighted = DMatrix::from_fn(places.len(), parameters + 1, |row, column| {
+            design[(row, column)] * places[row].1
+        });
+        /// Keeps the inverse finite where candidates lie on the limits.
+        const RIDGE: f64 = 1e-3;
+        let spread = inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
+        let operator = &spread * weighted.transpose();
+        let rows = places.first().map_or(0, |(.., tried)| tried.residuals.len());
+        let values = DMatrix::from_fn(places.len(), rows, |place, row| places[place].2.residuals[row]);
+        let planes = operator * &values;
+        let left = values - design * &planes;
+        let total: f64 = places.iter().map(|(_, weight, _)| weight).sum();
+        let free = (total - parameters as f64 - 1.0).max(1.0);
+        let roughness: Vec<f64> = (0..rows)
+            .map(|row| places.iter().enumerate().map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2)).sum::<f64>() / free)
+            .collect();
+        let slope = |index: usize, row: usize| {
+            // Residuals fall where the simulated value rises.
+            let slope = -planes[(index + 1, row)];
+            // What a slope may be by chance is taken off it, or many rough metrics would tell what none does.
+            let chance = 2.0 * roughness[row] * spread[(index + 1, index + 1)];
+            let kept = if slope == 0.0 { 0.0 } else { (1.0 - chance / (slope * slope)).max(0.0) };
+            (kept * slope / widths[index]).clamp(-SLOPE_MOST, SLOPE_MOST)
+        };
+        Self {
+            residuals: (0..rows).map(|row| planes[(0, row)]).collect(),
+            slopes: (0..parameters).map(|index| (0..rows).map(|row| slope(index, row)).collect()).collect(),
+            roughness,
+        }
+    }
+}
+
+/// What each error counts for: far ones little.
+fn student_weights(whitened: &[f64]) -> Vec<f64> {
+    whitened.iter().map(|of| (STUDENT + 1.0) / (STUDENT + of * of)).collect()
 }
 
 /// The least-squares problem around a candidate.
 struct Linear {
     /// Rows divided by their errors.
     slopes: DMatrix<f64>,
+    residuals: Column<f64>,
+    /// What each row counts for.
+    weights: Column<f64>,
     covariance: DMatrix<f64>,
-    /// From here to the bottom, were everything linear.
-    step: Column<f64>,
 }
 
 impl Linear {
-    fn new(tests: &[Tests], noise: &[Noise], slopes: &[Vec<f64>], residuals: &[f64], moves: &[f64]) -> Self {
+    /// With the errors that the residuals themselves show.
+    fn with_errors(tests: &[Tests], planes: &Planes, center: &[f64]) -> (Self, Vec<Noise>) {
+        let mut errors: Vec<Noise> = tests.iter().map(Tests::usual).collect();
+        let mut linear = Self::new(tests, &errors, planes, center.len());
+        // Errors depend on how many parameters were fitted and on what is far out, and these on the errors.
+        for _ in 0..ERROR_ROUNDS {
+            let rough = rough_factors(tests, &errors, planes);
+            let weights: Vec<f64> =
+                linear.weights.iter().zip(&rough).map(|(weight, factor)| weight * factor * factor).collect();
+            errors = tests.iter().map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of))).collect();
+            linear = Self::new(tests, &errors, planes, center.len());
+        }
+        (linear, errors)
+    }
+
+    fn new(tests: &[Tests], noise: &[Noise], planes: &Planes, parameters: usize) -> Self {
+        let rough = rough_factors(tests, noise, planes);
+        let scaled = |column: &[f64]| {
+            let column: Vec<f64> = column.iter().zip(&rough).map(|(value, factor)| value * factor).collect();
+            whiten(tests, noise, &column)
+        };
         let columns: Vec<Column<f64>> =
-            slopes.iter().map(|column| Column::from_vec(whiten(tests, noise, column))).collect();
+            planes.slopes.iter().map(|column| Column::from_vec(scaled(column))).collect();
         let slopes = if columns.is_empty() {
-            DMatrix::zeros(residuals.len(), 0)
+            DMatrix::zeros(planes.residuals.len(), 0)
         } else {
             DMatrix::from_columns(&columns)
         };
-        let residuals = Column::from_vec(whiten(tests, noise, residuals));
-        let weight = 1.0 / (PRIOR_SD * PRIOR_SD);
-        let precision = slopes.tr_mul(&slopes) + DMatrix::identity(moves.len(), moves.len()) * weight;
-        let covariance = precision.try_inverse().expect("a sum of squares and a prior has an inverse");
-        let gradient = slopes.tr_mul(&residuals) - Column::from_column_slice(moves) * weight;
-        Self { step: &covariance * gradient, slopes, covariance }
+        let residuals = scaled(&planes.residuals);
+        let weights = Column::from_vec(student_weights(&residuals));
+        let information = slopes.tr_mul(&slopes) * STUDENT_INFORMATION;
+        let covariance = inverse(information + prior_precision(parameters));
+        Self { slopes, residuals: Column::from_vec(residuals), weights, covariance }
+    }
+
+    /// From here to the bottom that the planes have.
+    fn step(&self, center: &[f64]) -> Column<f64> {
+        let weighted = DMatrix::from_fn(self.slopes.nrows(), self.slopes.ncols(), |row, column| {
+            self.slopes[(row, column)] * self.weights[row]
+        });
+        let precision = prior_precision(center.len());
+        let gradient = weighted.tr_mul(&self.residuals) - &precision * Column::from_column_slice(center);
+        inverse(weighted.tr_mul(&self.slopes) + precision) * gradient
     }
 
     /// How many parameters were fitted to these tests: the trace of the hat matrix over their rows.
     fn fitted_to(&self, tests: &Tests) -> f64 {
         let leverage = |row: usize| {
             let row = self.slopes.row(row);
-            (row * &self.covariance * row.transpose())[(0, 0)]
+            STUDENT_INFORMATION * (row * &self.covariance * row.transpose())[(0, 0)]
         };
         tests.rows().map(leverage).sum()
     }
@@ -246,4 +357,23 @@ impl Linear {
         let moves = moves.iter().zip(&has_influence).map(|(by, has)| if *has { *by } else { 0.0 }).collect();
         Fit { moves, covariance: self.covariance, has_influence, noise, freedom: count as f64 - fitted }
     }
+}
+
+/// What a row's error and roughness together make it count for, beside its error alone.
+fn rough_factors(tests: &[Tests], noise: &[Noise], planes: &Planes) -> Vec<f64> {
+    let mut factors = vec![1.0; planes.roughness.len()];
+    for (tests, noise) in tests.iter().zip(noise) {
+        for row in tests.rows() {
+            factors[row] = 1.0 / (1.0 + planes.roughness[row] / noise.variance()).sqrt();
+        }
+    }
+    factors
+}
+
+fn prior_precision(parameters: usize) -> DMatrix<f64> {
+    DMatrix::identity(parameters, parameters) / (PRIOR_SD * PRIOR_SD)
+}
+
+fn inverse(matrix: DMatrix<f64>) -> DMatrix<f64> {
+    matrix.try_inverse().expect("a sum of squares and a prior has an inverse")
 }

@@ -34,7 +34,7 @@ pub(super) const DRIVES: [&str; 10] = [
 ];
 
 /// Flash drives are made smaller, with the same share of spare and of pseudo-SLC, so that a run of theirs is simulated often.
-const FLASH_BYTES_MAX: u64 = 16 << 30;
+const FLASH_BYTES_MAX: u64 = 64 << 30;
 
 /// Half of the width of what a parameter is moved by, as a logarithm: a factor of two either way.
 const MOVE_MAX: f64 = std::f64::consts::LN_2;
@@ -118,7 +118,7 @@ impl Twin {
 
     fn sweep(&self) -> SweepOptions {
         SweepOptions {
-            blocks: vec![Block(4 << 10), Block(32 << 10), Block(256 << 10)],
+            blocks: vec![Block(4 << 10), Block(64 << 10)],
             depths: vec![1, 4, 32],
             span: self.span(),
             time: Nanos(self.time().0 / 2),
