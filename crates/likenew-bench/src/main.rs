@@ -1,6 +1,7 @@
 //! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench
 //! NAME` and `cargo xtask reproduce`.
 
+mod calibration;
 mod case_run;
 mod diagnosis;
 mod engine;
@@ -25,6 +26,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask bench", about = "Measure the instrument")]
 enum Bench {
+    /// How well `sim calibrate` finds a drive's parameters: twins of catalog drives with known values
+    Calibration(calibration::Options),
     /// How well `check` finds causes: simulated drives with known causes
     Diagnosis(diagnosis::Options),
     /// Compared with fio, in pairs on the same target: agreement and cost
@@ -51,6 +54,7 @@ enum Bench {
 
 fn main() -> anyhow::Result<()> {
     match Bench::parse() {
+        Bench::Calibration(options) => calibration::run(&options),
         Bench::Diagnosis(options) => diagnosis::run(&options),
         Bench::Engine(options) => engine::run(&options),
         Bench::Insight(options) => insight::run(&options),

@@ -74,7 +74,7 @@ pub(crate) use report::Report;
 pub(crate) use resume::Resume;
 pub(crate) use run::Run;
 pub(crate) use serve::Serve;
-pub(crate) use sim::{Sim, SimAction, SimSave, SimServe, SimShow};
+pub(crate) use sim::{Sim, SimAction, SimCalibrate, SimSave, SimServe, SimShow};
 pub(crate) use surface::Surface;
 pub(crate) use sweep::Sweep;
 pub(crate) use trim::Trim;

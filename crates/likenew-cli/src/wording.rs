@@ -3,6 +3,7 @@
 //! An error says what happened, to what, and what to do, in one to three lines. Procedures and other crates
 //! have their own sentences.
 
+pub(crate) mod calibrate;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod refresh;

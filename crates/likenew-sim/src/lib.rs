@@ -52,7 +52,7 @@ mod wording;
 pub use catalog::{Entry, by_reported_model, catalog};
 pub use error::SimError;
 pub use host_link::LinkParameters;
-pub use parameter_range::{ParameterRange, replace_values};
+pub use parameter_range::{ParameterRange, replace_entries, replace_values};
 pub use section::SourceEntry;
 pub use sim_drive::SimDrive;
 pub use spec::{Spec, SpecName, settings};

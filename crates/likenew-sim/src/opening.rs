@@ -100,17 +100,26 @@ impl Spec {
         values: &[(&str, &str)],
         read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
     ) -> Result<SimDrive, SimError> {
-        let (file, text) = match &self.drive {
-            SpecName::Catalog(name) => (format!("{name}.toml"), entry(name).text.to_owned()),
-            SpecName::Generated(seed) => (format!("generated-{seed}.toml"), generate(*seed).file),
-            SpecName::File(path) => (path.display().to_string(), read_text(path, read_file)?.0),
-            SpecName::Snapshot(_) => {
-                return Err(self.refuse(SettingError::ValueOfSavedDrive));
-            }
-        };
+        let (file, text) = self.text(read_file)?;
         let text = replace_values(&file, &text, values)?;
         let model = Model::parse(&file, &text)?;
         self.new_drive(&model, text)
+    }
+
+    /// The name and the text of the drive's file, which is made for a generated drive.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not as it has to be, or the drive was saved and so is made already.
+    pub fn text(
+        &self,
+        read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
+    ) -> Result<(String, String), SimError> {
+        match &self.drive {
+            SpecName::Catalog(name) => Ok((format!("{name}.toml"), entry(name).text.to_owned())),
+            SpecName::Generated(seed) => Ok((format!("generated-{seed}.toml"), generate(*seed).file)),
+            SpecName::File(path) => Ok((path.display().to_string(), read_text(path, read_file)?.0)),
+            SpecName::Snapshot(_) => Err(self.refuse(SettingError::ValueOfSavedDrive)),
+        }
     }
 
     /// Refuses settings that would have no effect on this drive.

@@ -4,6 +4,7 @@
 //! whoever wants to know how far a prediction follows from what is known: the simulator does no statistics.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
@@ -112,6 +113,25 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 /// # Errors
 /// The text is not TOML, or has no value at a key.
 pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result<String, SimError> {
+    replace_spans(file, text, values, |table, key| Some(entry(table, key)?.1.get("value")?.span()))
+}
+
+/// The text of a drive's file with other entries at some of its keys, such as
+/// `("nand.program_ns", "{ value = 800000, source = \"measured\" }")`: value, range and source are all replaced.
+///
+/// # Errors
+/// The text is not TOML, or has no value at a key.
+pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Result<String, SimError> {
+    replace_spans(file, text, entries, |table, key| Some(entry(table, key)?.0))
+}
+
+/// Replaces what `find` finds at each key.
+fn replace_spans(
+    file: &str,
+    text: &str,
+    values: &[(&str, &str)],
+    find: impl Fn(&DeTable<'_>, &str) -> Option<Range<usize>>,
+) -> Result<String, SimError> {
     let whole = Text { file, text };
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -119,7 +139,7 @@ pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result
     })?;
     let mut spans = Vec::new();
     for (key, value) in values {
-        let span = value_span(table.get_ref(), key)
+        let span = find(table.get_ref(), key)
             .ok_or_else(|| whole.error(0, FileError::NoSuchValue((*key).to_owned())))?;
         spans.push((span, *value));
     }
@@ -136,11 +156,11 @@ pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result
     Ok(replaced + &text[copied..])
 }
 
-/// Where the value of a key such as `nand.program_ns` stands in the text.
-fn value_span(table: &DeTable<'_>, key: &str) -> Option<std::ops::Range<usize>> {
+/// Where the entry of a key such as `nand.program_ns` stands in the text, and what it holds.
+fn entry<'a, 'b>(table: &'b DeTable<'a>, key: &str) -> Option<(Range<usize>, &'b DeTable<'a>)> {
     let (section, name) = key.split_once('.')?;
     let entry = table.get(section)?.get_ref().as_table()?.get(name)?;
-    Some(entry.get_ref().as_table()?.get("value")?.span())
+    Some((entry.span(), entry.get_ref().as_table()?))
 }
 
 #[cfg(test)]
@@ -179,6 +199,17 @@ mod tests {
             let error = replace_values("tiny", tiny(), values).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn a_replaced_entry_takes_its_source_and_range_with_it() {
+        let text = catalog::catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").unwrap().text;
+        let entry = "{ value = 20, source = \"counted\" }";
+        let model = Model::parse("x", &replace_entries("x", text, &[("nand.programs_max", entry)]).unwrap());
+        let model = model.unwrap();
+        let found = model.source("nand.programs_max").unwrap();
+        assert_eq!((found.value.as_str(), found.source.as_str(), &found.range), ("20", "counted", &None));
+        assert!(replace_entries("x", text, &[("nand.nonsense", entry)]).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use likenew_core::units::parse_size;
 
-use super::number;
+use super::{ARCHIVE, number};
 use crate::wording;
 
 #[derive(Debug, Args)]
@@ -23,6 +23,37 @@ pub(crate) enum SimAction {
     Save(SimSave),
     /// Serve a drive as a network block device (NBD) in real time
     Serve(SimServe),
+    /// Fit a simulated drive to kept runs of a real one, and write its file
+    Calibrate(SimCalibrate),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimCalibrate {
+    /// Runs of one drive: folders, or names of kept runs. A sweep, a bench and a fill tell most
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Runs that are predicted and not fitted [default: with three runs or more, the last]
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    pub(crate) held_out: Vec<PathBuf>,
+    /// Simulated drive to begin with, and the state that every run began in, such as 'tlc-nvme-1tb?state=used' [default: the
+    /// catalog's drive of this model, or the one that does the runs best]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) like: Option<String>,
+    /// File of the new drive [default: a name made of the model]
+    #[arg(long, short, value_name = "FILE.toml")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace that file if it exists
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Candidates to try before the local search
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) candidates: u32,
+    /// Write everything as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
+    pub(crate) archive: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
-//! `likenew sim`: simulated drives explained, saved, and served.
+//! `likenew sim`: simulated drives explained, saved, served, and fitted to real ones.
 
+mod calibrate;
 mod image;
 mod serve;
 mod serve_report;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
         SimAction::Show(show) => run_show(show),
         SimAction::Save(save) => run_save(save),
         SimAction::Serve(serve) => serve::run(serve),
+        SimAction::Calibrate(calibrate) => calibrate::run(calibrate),
     }
 }
 

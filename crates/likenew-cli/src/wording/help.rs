@@ -212,7 +212,7 @@ const EXAMPLES: [(&str, [&str; 3]); 31] = [
         [
             "likenew sim show intel-x25-m-80gb",
             "likenew sim serve 'tlc-nvme-1tb?state=used'",
-            "likenew sim save 'intel-x25-m-80gb?state=used' used.snapshot",
+            "likenew sim calibrate RUN RUN RUN --output my-drive.toml",
         ],
     ),
     (

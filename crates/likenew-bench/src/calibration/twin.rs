@@ -1,0 +1,145 @@
+//! A drive with known values, and its runs.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::Context as _;
+use likenew_calibration::{Base, MeasuredRun, Parameter};
+use likenew_core::units::Nanos;
+use likenew_procedures::bench::BenchOptions;
+use likenew_procedures::fill::FillOptions;
+use likenew_procedures::surface::SurfaceOptions;
+use likenew_procedures::sweep::{Block, SweepOptions};
+use likenew_sim::{SimDrive, Spec};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+
+use super::noise::disturb;
+use crate::insight::ask;
+
+/// The drives that twins are drawn around, in turn: flash with and without a pseudo-SLC cache, and disks of each kind that the
+/// catalog has.
+pub(super) const DRIVES: [&str; 10] = [
+    "tiny-flash",
+    "wd6400aaks",
+    "tlc-sata-500gb",
+    "disk-2tb",
+    "intel-x25-m-80gb",
+    "wd-velociraptor",
+    "intel-x25-e-32gb",
+    "seagate-momentus-5400.6",
+    "crucial-m4-128gb",
+    "wd-scorpio-black-500gb",
+];
+
+/// Flash drives are made smaller, with the same share of spare and of pseudo-SLC, so that a run of theirs is simulated often.
+const FLASH_BYTES_MAX: u64 = 64 << 30;
+
+/// Half of the width of what a parameter is moved by, as a logarithm: a factor of two either way.
+const MOVE_MAX: f64 = std::f64::consts::LN_2;
+/// Draws until values go together.
+const TRIES: usize = 200;
+
+/// A drive of the catalog with other values.
+pub(crate) struct Twin {
+    pub(crate) seed: u64,
+    /// The drive that it was drawn around, and with which its calibration begins.
+    pub(crate) base: Base,
+    /// Its own values at the keys of all parameters.
+    pub(crate) truth: Vec<(&'static str, f64)>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Twin {
+    /// The twin of a seed; of any drive, unless one is named.
+    pub(super) fn draw(seed: u64, drive: Option<&str>) -> anyhow::Result<Self> {
+        let name = drive.unwrap_or(DRIVES[(seed % DRIVES.len() as u64) as usize]);
+        let spec = Spec::parse(&format!("sim:{name}?state=new"))?;
+        let (file, text) = spec.text(no_file)?;
+        let base = Base::new(&spec, &file, text)?;
+        let is_large_flash = base.model().source("nand.read_ns").is_some() && base.capacity_bytes() > FLASH_BYTES_MAX;
+        let base = if is_large_flash { base.with_capacity(FLASH_BYTES_MAX)? } else { base };
+        let parameters = Parameter::of(base.model());
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 0..TRIES {
+            let moves: Vec<f64> = parameters.iter().map(|_| random.random_range(-MOVE_MAX..MOVE_MAX)).collect();
+            let truth = base.values(&parameters, &moves);
+            if base.open(&truth).is_ok() {
+                return Ok(Self { seed, base, truth, random });
+            }
+        }
+        anyhow::bail!("no values of {name} go together")
+    }
+
+    fn is_disk(&self) -> bool {
+        self.base.model().source("mechanics.heads").is_some()
+    }
+
+    /// Runs that a calibration is made from, and one that is held out.
+    pub(super) fn measure(&self, noise: f64) -> anyhow::Result<(Vec<MeasuredRun>, Vec<MeasuredRun>)> {
+        let mut random = self.random.clone();
+        let mut run = |procedure: &str, seed: u64, options: toml::Table| {
+            let mut drive = self.open()?;
+            let asked = ask(&mut drive, procedure, seed, options)?;
+            asked.findings?;
+            let mut evidence = asked.evidence;
+            disturb(&mut evidence, noise, &mut random);
+            anyhow::Ok(MeasuredRun { name: procedure.to_owned(), evidence })
+        };
+        let held_out = BenchOptions { time: Nanos(2 * self.time().0), passes: 2, ..self.bench() };
+        let mut runs = vec![
+            run("bench", 1, table(&self.bench())?)?,
+            run("sweep", 2, table(&self.sweep())?)?,
+            run("fill", 3, table(&self.fill())?)?,
+        ];
+        if self.is_disk() {
+            runs.push(run("surface", 5, table(&SurfaceOptions { points: 12, probes: 200, ..SurfaceOptions::default() })?)?);
+        }
+        Ok((runs, vec![run("bench", 4, table(&held_out)?)?]))
+    }
+
+    fn open(&self) -> anyhow::Result<SimDrive> {
+        Ok(self.base.open(&self.truth)?)
+    }
+
+    /// Of one pass. A disk does a hundred I/Os in a second.
+    fn time(&self) -> Nanos {
+        if self.is_disk() { Nanos::from_secs(2) } else { Nanos::from_millis(40) }
+    }
+
+    fn span(&self) -> u64 {
+        if self.is_disk() { 512 << 20 } else { 64 << 20 }
+    }
+
+    fn bench(&self) -> BenchOptions {
+        BenchOptions { span: self.span(), passes: 3, time: self.time(), ..BenchOptions::default() }
+    }
+
+    fn sweep(&self) -> SweepOptions {
+        SweepOptions {
+            blocks: vec![Block(4 << 10), Block(64 << 10)],
+            depths: vec![1, 4, 32],
+            span: self.span(),
+            time: Nanos(self.time().0 / 2),
+            bytes: 4 << 20,
+            passes: 2,
+            ..SweepOptions::default()
+        }
+    }
+
+    /// A long write, over twice as much as the largest pseudo-SLC cache holds.
+    fn fill(&self) -> FillOptions {
+        const FILES: u32 = 32;
+        let span: u64 = if self.base.model().source("slc_cache.kind").is_some() { 2 << 30 } else { 512 << 20 };
+        FillOptions { files: FILES, file_size: span / u64::from(FILES), ..FillOptions::default() }
+    }
+}
+
+fn table(options: &impl Serialize) -> anyhow::Result<toml::Table> {
+    toml::Table::try_from(options).context("options are a table")
+}
+
+fn no_file(_: &Path) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
+}

@@ -1,0 +1,331 @@
+//! The calibration: which runs, which parameters, what was found, and how well it predicts.
+
+use std::sync::atomic::AtomicUsize;
+
+use likenew_sim::SimError;
+use nalgebra::{DVector, RowDVector};
+use rayon::ThreadPoolBuilder;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+use crate::base::Base;
+use crate::combination::{Combination, combinations};
+use crate::file;
+use crate::metric::MetricKind;
+use crate::noise::Noise;
+use crate::parameter::{Parameter, Unit};
+use crate::prediction::{Prediction, predictions};
+use crate::problem::Problem;
+use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, Row};
+use crate::search::{Budget, Fit, PRIOR_SD, base_cost, search};
+
+/// How to calibrate.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Candidates of the global search.
+    pub candidates: usize,
+    /// Steps of least squares after it.
+    pub steps: usize,
+    /// Candidates that are simulated at once.
+    pub threads: usize,
+    /// Of the global search.
+    pub seed: u64,
+    /// How much of each run is simulated.
+    pub effort: Effort,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { candidates: 300, steps: 8, threads: 1, seed: 1, effort: Effort::default() }
+    }
+}
+
+/// Follows a calibration, from any of its threads.
+pub trait Observer: Sync {
+    /// So many candidates of about so many were simulated.
+    fn on_progress(&self, _done: usize, _planned: usize) {}
+
+    /// Whether the user asked to stop.
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody follows.
+impl Observer for () {}
+
+/// Why there is no calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    /// Nothing of the runs can be simulated.
+    #[error("{}", crate::wording::nothing_measured(.0))]
+    NothingMeasured(Vec<String>),
+    /// The base cannot run what was run.
+    #[error("{}", crate::wording::base_does_not_fit(.base, .run))]
+    BaseDoesNotFit {
+        /// The base.
+        base: String,
+        /// A run.
+        run: String,
+    },
+    /// The user stopped it.
+    #[error("{}", crate::wording::STOPPED)]
+    Stopped,
+    /// A drive's file is not as it has to be.
+    #[error(transparent)]
+    Drive(#[from] SimError),
+}
+
+/// How well a value is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Its range is within a tenth of it.
+    Determined,
+    /// Its range is wider, and much narrower than what was known before.
+    Rough,
+    /// It shows only together with others, as in a sum: its value is one of many that would do.
+    Combined,
+    /// Nothing that was measured depends on it: it stays as the base has it.
+    Undetermined,
+}
+
+/// What was found of one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The value of the file.
+    pub key: &'static str,
+    /// For people.
+    pub name: &'static str,
+    /// Of all values here.
+    pub unit: Unit,
+    /// The base's.
+    pub base: f64,
+    /// The calibrated drive's.
+    pub value: f64,
+    /// Its 90% interval.
+    pub low: f64,
+    /// Its 90% interval.
+    pub high: f64,
+    /// How well it is known.
+    pub standing: Standing,
+    /// The command whose runs show it.
+    pub needs: &'static str,
+}
+
+/// A run and what of it was compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunUse {
+    /// The run.
+    pub name: String,
+    /// The procedure.
+    pub procedure: String,
+    /// Segments that were compared.
+    pub segments: usize,
+    /// Numbers that were compared.
+    pub metrics: usize,
+}
+
+/// A calibrated drive.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// The drive that it began with.
+    pub base: String,
+    /// The state that every run began in, as a setting of a target.
+    pub state: String,
+    /// The runs that it was fitted to.
+    pub runs: Vec<RunUse>,
+    /// Every parameter of the drive, found or not.
+    pub estimates: Vec<Estimate>,
+    /// What shows from outside where single parameters do not.
+    pub combinations: Vec<Combination>,
+    /// Runs that it was not fitted to.
+    pub held_out: Vec<Prediction>,
+    /// The runs that it was fitted to, simulated again.
+    pub fitted: Vec<Prediction>,
+    /// Errors of the metrics, as estimated.
+    pub noise: Vec<Noise>,
+    /// Candidates that were simulated.
+    pub candidates: usize,
+    /// The drive's file.
+    #[serde(skip)]
+    pub file: String,
+}
+
+/// The share of intervals that hold the true value.
+pub const CONFIDENCE: f64 = 0.9;
+/// Half of the widest interval of a value that is determined, as a logarithm: a tenth.
+const DETERMINED: f64 = 0.095;
+/// A standard deviation of this share of the prior's still says much more than the prior did.
+const ROUGH: f64 = 0.6;
+/// Fewest degrees of freedom that an interval is made with.
+const FREEDOM_MIN: f64 = 3.0;
+
+/// Fits the parameters of a drive to runs of a real one, and predicts others with it.
+///
+/// # Errors
+/// Nothing of the runs can be simulated on such a drive, or the user stopped it.
+pub fn calibrate(
+    base: &Base,
+    runs: &[MeasuredRun],
+    held_out: &[MeasuredRun],
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Calibration, CalibrationError> {
+    let mut groups = Groups::default();
+    let rehearsals = rehearsals(base, runs, &mut groups, options.effort)?;
+    let parameters = Parameter::of(base.model());
+    let budget = Budget { global: options.candidates, steps: options.steps, seed: options.seed };
+    let pool = pool(options.threads);
+    let problem = Problem {
+        base,
+        rows: rehearsals.iter().flat_map(|rehearsal| rehearsal.rows.iter().copied()).collect(),
+        rehearsals: &rehearsals,
+        observer,
+        pool: &pool,
+        evaluations: AtomicUsize::new(0),
+        planned: budget.candidates(parameters.len()),
+        parameters,
+    };
+    let Some(fit) = search(&problem, budget) else {
+        return Err(if observer.stop_requested() {
+            CalibrationError::Stopped
+        } else {
+            CalibrationError::BaseDoesNotFit { base: base.name.clone(), run: runs[0].name.clone() }
+        });
+    };
+    let estimates = estimates(&problem, &fit);
+    let combinations = combinations(base, &problem.parameters, &fit, quantile(fit.freedom));
+    let values = base.values(&problem.parameters, &fit.moves);
+    let file = file::write(base, &estimates, &values, runs)?;
+    let candidates = problem.evaluations.into_inner();
+    let mut predict = |runs: &[MeasuredRun]| predictions(base, &values, runs, &mut groups, options.effort, observer);
+    let (fitted, held_out) = (predict(runs), predict(held_out));
+    if observer.stop_requested() {
+        return Err(CalibrationError::Stopped);
+    }
+    Ok(Calibration {
+        base: base.name.clone(),
+        state: base.state().to_owned(),
+        runs: rehearsals.iter().map(run_use).collect(),
+        estimates,
+        combinations,
+        held_out,
+        fitted,
+        noise: fit.noise,
+        candidates,
+        file,
+    })
+}
+
+/// The one of several drives that does what was measured best, as it is; none if none can run it.
+///
+/// # Errors
+/// Nothing of the runs can be simulated.
+pub fn closest<'a>(
+    bases: &'a [Base],
+    runs: &[MeasuredRun],
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Option<&'a Base>, CalibrationError> {
+    let pool = pool(options.threads);
+    let mut best: Option<(f64, &Base)> = None;
+    for (index, base) in bases.iter().enumerate() {
+        let rehearsals = rehearsals(base, runs, &mut Groups::default(), options.effort)?;
+        let problem = Problem {
+            base,
+            parameters: Vec::new(),
+            rows: rehearsals.iter().flat_map(|rehearsal| rehearsal.rows.iter().copied()).collect(),
+            rehearsals: &rehearsals,
+            observer,
+            pool: &pool,
+            evaluations: AtomicUsize::new(index),
+            planned: bases.len(),
+        };
+        let cost = base_cost(&problem);
+        if observer.stop_requested() {
+            return Err(CalibrationError::Stopped);
+        }
+        if let Some(cost) = cost.filter(|cost| best.is_none_or(|(least, _)| *cost < least)) {
+            best = Some((cost, base));
+        }
+    }
+    Ok(best.map(|(_, base)| base))
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads.max(1)).build().expect("threads can be started")
+}
+
+fn rehearsals<'a>(
+    base: &Base,
+    runs: &'a [MeasuredRun],
+    groups: &mut Groups,
+    effort: Effort,
+) -> Result<Vec<Rehearsal<'a>>, CalibrationError> {
+    let rotates = base.model().source("mechanics.rotations_per_minute").is_some();
+    let rehearsals: Vec<Rehearsal<'_>> =
+        runs.iter().map(|run| Rehearsal::new(run, groups, rotates, effort)).collect();
+    if rehearsals.iter().all(|rehearsal| rehearsal.rows.is_empty()) {
+        return Err(CalibrationError::NothingMeasured(runs.iter().map(|run| run.name.clone()).collect()));
+    }
+    Ok(rehearsals)
+}
+
+fn run_use(rehearsal: &Rehearsal<'_>) -> RunUse {
+    let rate = |row: &&Row| row.kind() == MetricKind::Rate;
+    RunUse {
+        name: rehearsal.run.name.clone(),
+        procedure: rehearsal.run.evidence.plan.procedure.clone(),
+        segments: rehearsal.rows.iter().filter(rate).count(),
+        metrics: rehearsal.rows.len(),
+    }
+}
+
+/// Standard deviations on each side of a 90% interval.
+fn quantile(freedom: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, freedom.max(FREEDOM_MIN)).expect("its degrees of freedom are positive");
+    student.inverse_cdf(0.5 + CONFIDENCE / 2.0)
+}
+
+fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
+    let quantile = quantile(fit.freedom);
+    let zero = vec![0.0; fit.moves.len()];
+    let base = problem.base.values(&problem.parameters, &zero);
+    let found = problem.base.values(&problem.parameters, &fit.moves);
+    let at = |values: &[(&str, f64)], key| values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
+    let estimate = |(index, parameter): (usize, &Parameter)| {
+        // A value may be moved by another parameter as well.
+        let moved = |by: &Parameter| f64::from(u8::from(by.keys().any(|key| key == parameter.key)));
+        let weights = RowDVector::from_iterator(fit.moves.len(), problem.parameters.iter().map(moved));
+        let deviation = deviation(&weights.transpose(), fit);
+        let value = at(&found, parameter.key).expect("every parameter has a value");
+        let half = quantile * deviation;
+        Estimate {
+            key: parameter.key,
+            name: parameter.name,
+            unit: parameter.unit,
+            base: at(&base, parameter.key).expect("every parameter has a value"),
+            value,
+            low: value * (-half).exp(),
+            high: value * half.exp(),
+            standing: standing(fit.has_influence[index], half, deviation),
+            needs: parameter.needs,
+        }
+    };
+    problem.parameters.iter().enumerate().map(estimate).collect()
+}
+
+fn standing(has_influence: bool, half: f64, deviation: f64) -> Standing {
+    match () {
+        () if !has_influence => Standing::Undetermined,
+        () if half <= DETERMINED => Standing::Determined,
+        () if deviation <= ROUGH * PRIOR_SD => Standing::Rough,
+        () => Standing::Combined,
+    }
+}
+
+/// The standard deviation of a sum of moves with these weights.
+pub(crate) fn deviation(weights: &DVector<f64>, fit: &Fit) -> f64 {
+    (weights.transpose() * &fit.covariance * weights)[(0, 0)].sqrt()
+}

@@ -1,0 +1,69 @@
+//! The calibrated drive as a file of the catalog's form.
+
+use likenew_sim::model::Model;
+use likenew_sim::{SimError, replace_entries};
+
+use crate::base::Base;
+use crate::calibration::{CalibrationError, Estimate, Standing};
+use crate::rehearsal::MeasuredRun;
+use crate::wording;
+
+/// The file of the base with the values that were found. Each says from which runs it is, and its range is its 90% interval;
+/// those that were not found stay as they are.
+pub(crate) fn write(
+    base: &Base,
+    estimates: &[Estimate],
+    values: &[(&'static str, f64)],
+    runs: &[MeasuredRun],
+) -> Result<String, CalibrationError> {
+    let with_ranges = text(base, estimates, values, runs, true)?;
+    // An interval may reach beyond what a file may say.
+    if Model::parse(&base.name, &with_ranges).is_ok() {
+        return Ok(with_ranges);
+    }
+    let text = text(base, estimates, values, runs, false)?;
+    Model::parse(&base.name, &text)?;
+    Ok(text)
+}
+
+fn text(
+    base: &Base,
+    estimates: &[Estimate],
+    values: &[(&'static str, f64)],
+    runs: &[MeasuredRun],
+    ranges: bool,
+) -> Result<String, SimError> {
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    let model = runs.iter().find_map(|run| run.evidence.identity.model.clone()).unwrap_or_else(|| base.model().model.clone());
+    let mut entries = vec![(
+        "identity.model",
+        wording::entry(&wording::quoted(&wording::calibrated_model(&model)), None, &wording::source_of_model(&names)),
+    )];
+    for (key, value) in values {
+        let estimate = estimates.iter().find(|estimate| estimate.key == *key);
+        let (range, source) = match estimate {
+            Some(estimate) if estimate.standing == Standing::Undetermined && estimate.value == estimate.base => continue,
+            Some(estimate) => {
+                let (low, high) = (estimate.low.floor(), estimate.high.ceil());
+                let range = (ranges && estimate.standing != Standing::Combined).then_some((low, high));
+                (range, wording::source(estimate, &names, &base.name))
+            }
+            None => {
+                if likenew_sim_value(base, key) == Some(*value) {
+                    continue;
+                }
+                (None, wording::source_of_companion(&names))
+            }
+        };
+        entries.push((*key, wording::entry(&value.to_string(), range, &source)));
+    }
+    let entries: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.as_str())).collect();
+    let text = replace_entries(&base.name, base.text(), &entries)?;
+    // The first comment is about the base.
+    let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);
+    Ok(format!("{}\nkind = {body}", wording::heading(&model, &base.name)))
+}
+
+fn likenew_sim_value(base: &Base, key: &str) -> Option<f64> {
+    crate::parameter::value_of(base.model(), key)
+}

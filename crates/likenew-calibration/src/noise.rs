@@ -1,0 +1,135 @@
+//! How far measured and simulated metrics differ by chance, estimated from their differences.
+//!
+//! A difference has two parts: what passes of one test differ by, and what the simulation gets wrong of the
+//! test, which all of its passes share. Both are estimated for each kind of metric; residuals are divided by
+//! them so that what is left is of size one and independent.
+
+use serde::Serialize;
+
+use crate::metric::MetricKind;
+use crate::rehearsal::Row;
+
+/// Errors of one kind of metric, as logarithms: 0.02 is 2%.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Noise {
+    /// The kind.
+    pub kind: MetricKind,
+    /// What passes of one test differ by.
+    pub passes: f64,
+    /// What the simulation of a test is wrong by.
+    pub model: f64,
+    /// Tests that tell it.
+    pub tests: usize,
+}
+
+impl Noise {
+    /// Of one pass of one test.
+    pub(crate) fn variance(&self) -> f64 {
+        self.passes.powi(2) + self.model.powi(2)
+    }
+}
+
+/// Smallest error. Latencies are kept to three digits, and a simulation of other random addresses differs by as much.
+const ERROR_MIN: f64 = 0.003;
+/// Passes beyond the first of each test that tell what they differ by.
+const REPEATS_MIN: usize = 4;
+
+/// The tests of one kind: the rows of each.
+pub(crate) struct Tests {
+    kind: MetricKind,
+    groups: Vec<Vec<usize>>,
+}
+
+impl Tests {
+    /// All tests of all rows, by kind.
+    pub(crate) fn new(rows: &[Row]) -> Vec<Self> {
+        let of = |kind: MetricKind| {
+            let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+            for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.kind() == kind) {
+                match groups.iter_mut().find(|(group, _)| *group == row.group) {
+                    Some((_, members)) => members.push(index),
+                    None => groups.push((row.group, vec![index])),
+                }
+            }
+            Self { kind, groups: groups.into_iter().map(|(_, members)| members).collect() }
+        };
+        MetricKind::ALL.into_iter().map(of).filter(|tests| !tests.groups.is_empty()).collect()
+    }
+
+    /// Before any error is known.
+    pub(crate) fn usual(&self) -> Noise {
+        let error = self.kind.usual_error();
+        Noise { kind: self.kind, passes: error, model: error, tests: self.groups.len() }
+    }
+
+    /// From residuals, each with a weight that is small where it is far out. `parameters` is how many parameters were fitted to
+    /// the tests of this kind, as a number that need not be whole.
+    pub(crate) fn estimate(&self, residuals: &[f64], weights: &[f64], parameters: f64) -> Noise {
+        let tests = self.groups.len();
+        let means: Vec<(f64, f64)> = self
+            .groups
+            .iter()
+            .map(|group| {
+                let count = group.len() as f64;
+                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
+                let weight = group.iter().map(|row| weights[*row]).sum::<f64>() / count;
+                (mean * weight.sqrt(), count)
+            })
+            .collect();
+        let repeats: usize = self.groups.iter().map(|group| group.len() - 1).sum();
+        let squares: f64 = self
+            .groups
+            .iter()
+            .zip(&means)
+            .flat_map(|(group, (_, count))| {
+                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
+                group.iter().map(move |row| weights[*row] * (residuals[*row] - mean).powi(2))
+            })
+            .sum();
+        // What was fitted makes the differences smaller than the errors are.
+        let left = (tests as f64 - parameters).max(0.2 * tests as f64).max(1.0);
+        let growth = tests as f64 / left;
+        let passes = (repeats >= REPEATS_MIN).then(|| (squares / repeats as f64).sqrt().max(ERROR_MIN));
+        let model = match passes {
+            Some(passes) => between(&means, passes, growth),
+            None => (growth * means.iter().map(|(mean, _)| mean * mean).sum::<f64>() / tests as f64).sqrt(),
+        };
+        let (passes, model) = (passes.unwrap_or(ERROR_MIN), model.max(ERROR_MIN / 2.0));
+        Noise { kind: self.kind, passes, model, tests }
+    }
+
+    /// Divides a column of numbers by the errors, so that what is left is independent.
+    pub(crate) fn whiten(&self, noise: &Noise, column: &mut [f64]) {
+        for group in &self.groups {
+            let count = group.len() as f64;
+            let mean = group.iter().map(|row| column[*row]).sum::<f64>() / count;
+            let of_mean = (noise.passes.powi(2) + count * noise.model.powi(2)).sqrt();
+            for row in group {
+                column[*row] = (column[*row] - mean) / noise.passes + mean / of_mean;
+            }
+        }
+    }
+
+    /// The rows of all of its tests.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+        self.groups.iter().flatten().copied()
+    }
+}
+
+/// What tests differ by beyond what their passes do: the most likely of many, each mean squared being as much larger as what was
+/// fitted has made it smaller.
+fn between(means: &[(f64, f64)], passes: f64, growth: f64) -> f64 {
+    /// Tried from nothing to 100%, in steps of a tenth.
+    const STEPS: i32 = 75;
+    let cost = |model: f64| -> f64 {
+        means
+            .iter()
+            .map(|(mean, count)| {
+                let variance = model * model + passes * passes / count;
+                variance.ln() + growth * mean * mean / variance
+            })
+            .sum()
+    };
+    let tried = std::iter::once(0.0).chain((0..=STEPS).map(|step| ERROR_MIN / 4.0 * 1.1f64.powi(step)));
+    tried.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).expect("some are tried")
+}

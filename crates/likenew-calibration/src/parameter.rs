@@ -1,0 +1,247 @@
+//! What can be calibrated: the values of a drive's file that decide its speed, each with how far it may move.
+//!
+//! A parameter is a factor on one or several values of the file: where only a product shows from outside, one
+//! of its factors is listed and the others stay. The bandwidth of all dies, for instance, is the number of
+//! dies over the time of a program; the number of dies stays, and the time of a program stands for the rest.
+
+use likenew_core::units::Nanos;
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
+use likenew_sim::model::Model;
+use serde::Serialize;
+
+/// How a value is written for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Bytes a second.
+    Rate,
+    /// Bytes.
+    Bytes,
+    /// I/Os a second.
+    Iops,
+    /// Turns a minute.
+    Rpm,
+    /// A number of things.
+    Count,
+    /// Hundredths.
+    Percent,
+}
+
+impl Unit {
+    /// A value in this unit, as people read it.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Time => Latency(value).to_string(),
+            Self::Rate => Rate(value).to_string(),
+            Self::Bytes => Size(value.round() as u64).to_string(),
+            Self::Iops => Iops(value).to_string(),
+            Self::Rpm => format!("{} rpm", Number(value)),
+            Self::Count => Number(value).to_string(),
+            Self::Percent => Share(value / 100.0).to_string(),
+        }
+    }
+}
+
+/// A value that may be calibrated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// The value of the file that is reported.
+    pub key: &'static str,
+    /// Others that move by the same factor.
+    pub with: &'static [&'static str],
+    /// What it is, for people.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// The smallest and largest value that is tried.
+    pub limits: (f64, f64),
+    /// What a run has to do so that it shows, as a command without its target.
+    pub needs: &'static str,
+}
+
+const MICROSECOND: f64 = Nanos::from_micros(1).0 as f64;
+const MILLISECOND: f64 = Nanos::from_millis(1).0 as f64;
+const MB: f64 = 1e6;
+const KIB: f64 = 1024.0;
+const GIB: f64 = KIB * KIB * KIB;
+
+const BENCH: &str = "likenew bench";
+const SWEEP: &str = "likenew sweep";
+const FILL: &str = "likenew fill";
+const ENDURE: &str = "likenew endure";
+const SURFACE: &str = "likenew surface";
+
+const fn parameter(
+    key: &'static str,
+    name: &'static str,
+    unit: Unit,
+    limits: (f64, f64),
+    needs: &'static str,
+) -> Parameter {
+    Parameter { key, with: &[], name, unit, limits, needs }
+}
+
+/// All of them. The limits are what drives of 2000 to 2025 have, with a margin.
+pub const PARAMETERS: &[Parameter] = &[
+    parameter("link.bytes_per_s", "link rate", Unit::Rate, (10.0 * MB, 20_000.0 * MB), SWEEP),
+    // Flash
+    parameter(
+        "firmware.read_command_ns",
+        "read command",
+        Unit::Time,
+        (0.3 * MICROSECOND, 5.0 * MILLISECOND),
+        SWEEP,
+    ),
+    parameter(
+        "firmware.write_command_ns",
+        "write command",
+        Unit::Time,
+        (0.3 * MICROSECOND, 5.0 * MILLISECOND),
+        SWEEP,
+    ),
+    parameter("firmware.buffer_bytes", "write buffer", Unit::Bytes, (4.0 * KIB, 4.0 * GIB), ENDURE),
+    parameter("nand.read_ns", "flash read", Unit::Time, (5.0 * MICROSECOND, MILLISECOND), BENCH),
+    parameter("nand.program_ns", "flash program", Unit::Time, (50.0 * MICROSECOND, 20.0 * MILLISECOND), FILL),
+    parameter("nand.erase_ns", "flash erase", Unit::Time, (0.3 * MILLISECOND, 50.0 * MILLISECOND), ENDURE),
+    parameter("nand.channel_bytes_per_s", "channel rate", Unit::Rate, (5.0 * MB, 5_000.0 * MB), SWEEP),
+    parameter("slc_cache.read_ns", "SLC read", Unit::Time, (5.0 * MICROSECOND, MILLISECOND), FILL),
+    parameter(
+        "slc_cache.program_ns",
+        "SLC program",
+        Unit::Time,
+        (20.0 * MICROSECOND, 10.0 * MILLISECOND),
+        BENCH,
+    ),
+    parameter(
+        "slc_cache.static_blocks_per_die",
+        "SLC blocks per die",
+        Unit::Count,
+        (1.0, 100_000.0),
+        FILL,
+    ),
+    parameter("slc_cache.dynamic_percent_max", "SLC share", Unit::Percent, (1.0, 100.0), FILL),
+    // Disks
+    parameter("firmware.command_ns", "command", Unit::Time, (5.0 * MICROSECOND, 5.0 * MILLISECOND), SWEEP),
+    parameter("mechanics.rotations_per_minute", "rotation", Unit::Rpm, (3000.0, 20_000.0), BENCH),
+    Parameter {
+        with: &["mechanics.inner_bytes_per_s"],
+        ..parameter(
+            "mechanics.outer_bytes_per_s",
+            "outer rate",
+            Unit::Rate,
+            (10.0 * MB, 400.0 * MB),
+            BENCH,
+        )
+    },
+    parameter("mechanics.inner_bytes_per_s", "inner rate", Unit::Rate, (5.0 * MB, 400.0 * MB), SURFACE),
+    Parameter {
+        with: &[
+            "mechanics.track_seek_ns",
+            "mechanics.full_seek_ns",
+            "mechanics.write_track_seek_ns",
+            "mechanics.write_average_seek_ns",
+            "mechanics.write_full_seek_ns",
+        ],
+        ..parameter(
+            "mechanics.average_seek_ns",
+            "average seek",
+            Unit::Time,
+            (2.0 * MILLISECOND, 40.0 * MILLISECOND),
+            SURFACE,
+        )
+    },
+    Parameter {
+        with: &["mechanics.write_track_seek_ns", "mechanics.write_full_seek_ns"],
+        ..parameter(
+            "mechanics.write_average_seek_ns",
+            "write seek",
+            Unit::Time,
+            (2.0 * MILLISECOND, 40.0 * MILLISECOND),
+            BENCH,
+        )
+    },
+    parameter(
+        "mechanics.head_switch_ns",
+        "head switch",
+        Unit::Time,
+        (0.1 * MILLISECOND, 5.0 * MILLISECOND),
+        BENCH,
+    ),
+    Parameter {
+        with: &["cache.memory_bytes"],
+        ..parameter("cache.write_cache_bytes", "write cache", Unit::Bytes, (64.0 * KIB, 4.0 * GIB), FILL)
+    },
+    // Network volumes
+    parameter("credits.burst_iops", "burst IOPS", Unit::Iops, (10.0, 1e6), BENCH),
+    parameter("credits.credits_max", "burst credits", Unit::Count, (100.0, 1e10), ENDURE),
+    parameter("credits.iops_per_gib", "IOPS per GiB", Unit::Iops, (1.0, 1e6), ENDURE),
+    parameter("throughput.small_bytes_per_s", "throughput", Unit::Rate, (MB, 20_000.0 * MB), BENCH),
+    parameter("throughput.large_bytes_per_s", "throughput", Unit::Rate, (MB, 20_000.0 * MB), BENCH),
+    Parameter {
+        with: &["store.latency_ns_p99"],
+        ..parameter(
+            "store.latency_ns_median",
+            "median latency",
+            Unit::Time,
+            (10.0 * MICROSECOND, 100.0 * MILLISECOND),
+            BENCH,
+        )
+    },
+    parameter(
+        "store.latency_ns_p99",
+        "p99 latency",
+        Unit::Time,
+        (10.0 * MICROSECOND, 1000.0 * MILLISECOND),
+        BENCH,
+    ),
+];
+
+impl Parameter {
+    /// All values of the file that it moves.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.key).chain(self.with.iter().copied())
+    }
+
+    /// Those that a drive has, and that are more than nothing on it.
+    pub fn of(model: &Model) -> Vec<Self> {
+        let has = |parameter: &&Self| value_of(model, parameter.key).is_some_and(|value| value > 0.0);
+        PARAMETERS.iter().filter(has).copied().collect()
+    }
+}
+
+/// The number at a key of a drive's file.
+pub(crate) fn value_of(model: &Model, key: &str) -> Option<f64> {
+    model.source(key)?.value.replace('_', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_sim::catalog;
+
+    #[test]
+    fn every_drive_of_the_catalog_lies_within_the_limits() {
+        for entry in catalog() {
+            let parameters = Parameter::of(&entry.model);
+            assert!(parameters.len() >= 6, "{}", entry.name);
+            for parameter in parameters {
+                let value = value_of(&entry.model, parameter.key).unwrap();
+                let (low, high) = parameter.limits;
+                assert!((low..=high).contains(&value), "{}: {} = {value}", entry.name, parameter.key);
+                for key in parameter.keys() {
+                    assert!(value_of(&entry.model, key).is_some(), "{}: no {key}", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_belongs_to_some_drive() {
+        for parameter in PARAMETERS {
+            let found = catalog().iter().any(|entry| value_of(&entry.model, parameter.key).is_some());
+            assert!(found, "{}", parameter.key);
+        }
+    }
+}

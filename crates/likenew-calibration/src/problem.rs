@@ -1,0 +1,65 @@
+//! The differences between what was measured and what a candidate does.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::base::Base;
+use crate::calibration::Observer;
+use crate::parameter::{Parameter, value_of};
+use crate::rehearsal::{Rehearsal, Row};
+
+/// A search for the moves of parameters after which a candidate does what was measured.
+pub(crate) struct Problem<'a> {
+    pub(crate) base: &'a Base,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) rehearsals: &'a [Rehearsal<'a>],
+    /// The rows of all rehearsals, one after the other.
+    pub(crate) rows: Vec<Row>,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) pool: &'a ThreadPool,
+    /// Candidates that were simulated.
+    pub(crate) evaluations: AtomicUsize,
+    /// How many there will be, about.
+    pub(crate) planned: usize,
+}
+
+/// The difference that stands for a metric that the candidate does not get to: a factor of e.
+const MISSING: f64 = 1.0;
+
+impl Problem<'_> {
+    /// How far each parameter may move, as logarithms.
+    pub(crate) fn limits(&self) -> Vec<(f64, f64)> {
+        let limit = |parameter: &Parameter| {
+            let base = value_of(self.base.model(), parameter.key).expect("the drive has its parameters");
+            ((parameter.limits.0 / base).ln().min(0.0), (parameter.limits.1 / base).ln().max(0.0))
+        };
+        self.parameters.iter().map(limit).collect()
+    }
+
+    /// Moves within the limits.
+    pub(crate) fn clamp(&self, moves: &[f64]) -> Vec<f64> {
+        moves.iter().zip(self.limits()).map(|(by, (low, high))| by.clamp(low, high)).collect()
+    }
+
+    /// Measured minus simulated, as logarithms, by row. None if there can be no such drive, or the user stopped.
+    pub(crate) fn residuals(&self, moves: &[f64]) -> Option<Vec<f64>> {
+        let values = self.base.values(&self.parameters, moves);
+        let stop = || self.observer.stop_requested();
+        let mut residuals = Vec::with_capacity(self.rows.len());
+        for rehearsal in self.rehearsals {
+            let simulated = rehearsal.simulate(self.base, &values, &stop)?;
+            let difference = |(row, simulated): (&Row, Option<f64>)| simulated.map_or(MISSING, |s| row.measured - s);
+            residuals.extend(rehearsal.rows.iter().zip(simulated).map(difference));
+        }
+        let done = self.evaluations.fetch_add(1, Ordering::Relaxed) + 1;
+        self.observer.on_progress(done, self.planned.max(done));
+        Some(residuals)
+    }
+
+    /// The same for several candidates at once.
+    pub(crate) fn residuals_of_all(&self, candidates: &[Vec<f64>]) -> Vec<Option<Vec<f64>>> {
+        self.pool.install(|| candidates.par_iter().map(|moves| self.residuals(moves)).collect())
+    }
+}

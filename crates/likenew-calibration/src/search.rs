@@ -1,0 +1,379 @@
+//! From the base to the most likely drive: a global search, then least squares.
+//!
+//! The global search is CMA-ES (Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772) under a cost that grows
+//! slowly, so that one test that no candidate does right decides nothing. Least squares begins where it ends. A simulation is
+//! rough: a small change of a parameter lets an I/O miss a turn of the platters, or a die. So no derivative is taken from two
+//! neighbors. Candidates are drawn around the best one, every metric is fitted by a plane over them, and what the plane leaves is
+//! an error of that metric, beside those of measurement and model. Each round moves to the bottom that the planes have and
+//! draws nearer.
+//!
+//! Errors count as those of Student's t distribution, whose far ones weigh little (Lange, Little and Taylor, "Robust statistical
+//! modeling using the t distribution", JASA 84, 1989). A weak prior around the base keeps what no run tells where it is, and
+//! makes its uncertainty that of the prior.
+
+use cmaes::{CMAESOptions, DVector};
+use nalgebra::{DMatrix, DVector as Column};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::noise::{Noise, Tests};
+use crate::problem::Problem;
+
+/// Standard deviation of the prior of each parameter, as a logarithm: drives of a kind differ by a factor of two.
+pub(crate) const PRIOR_SD: f64 = std::f64::consts::LN_2;
+
+/// The first steps of the global search, as logarithms. Chosen: half of the prior.
+const GLOBAL_STEP: f64 = 0.5 * PRIOR_SD;
+/// How far around the best candidate others are drawn, as logarithms: at first, and at least. Chosen: half of the prior, and
+/// what values rounded to whole numbers still show. It shrinks in each round by this factor, or to twice the standard deviation
+/// of the parameter if that is more.
+const WIDTH_FIRST: f64 = 0.3;
+const WIDTH_LEAST: f64 = 0.04;
+const WIDTH_SHRINKS: f64 = 0.7;
+/// Candidates of a round for each parameter, and at least: pairs on both sides.
+const PAIRS_PER_PARAMETER: f64 = 1.3;
+const PAIRS_LEAST: usize = 8;
+/// A step is no longer than this many widths, where planes still hold.
+const STEP_MOST: f64 = 1.5;
+/// The largest slope that is believed: a rate changes by as much as a time does, at most, and a cliff by a little more.
+const SLOPE_MOST: f64 = 1.5;
+/// A center that is worse than the best candidate by this is left for it. Chosen: several times what a cost is rough by.
+const COST_SLACK: f64 = 10.0;
+/// A step of less than this many standard deviations in every parameter, at the least width, ends the search.
+const STEP_LEAST: f64 = 0.3;
+/// Degrees of freedom of Student's t distribution. Chosen: near the normal one, with room for a test that fits badly.
+const STUDENT: f64 = 5.0;
+/// What such an error tells, as a share of what a normal one of the same scale does.
+const STUDENT_INFORMATION: f64 = (STUDENT + 1.0) / (STUDENT + 3.0);
+/// Rounds in which errors, weights and what was fitted agree.
+const ERROR_ROUNDS: usize = 5;
+/// Square of the change of all metrics, in errors, per unit of a parameter's logarithm below which nothing is said to depend on
+/// it: it could be a hundred times larger or smaller and would change nothing that could be seen.
+const INFLUENCE_LEAST: f64 = 0.25;
+
+/// What a search found.
+pub(crate) struct Fit {
+    /// By parameter, as logarithms.
+    pub(crate) moves: Vec<f64>,
+    /// Of the moves.
+    pub(crate) covariance: DMatrix<f64>,
+    /// Whether anything that was measured depends on the parameter.
+    pub(crate) has_influence: Vec<bool>,
+    pub(crate) noise: Vec<Noise>,
+    /// Tests of all kinds less the parameters fitted to them.
+    pub(crate) freedom: f64,
+}
+
+/// How long to search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// Candidates of the global search.
+    pub(crate) global: usize,
+    /// Steps of least squares.
+    pub(crate) steps: usize,
+    pub(crate) seed: u64,
+}
+
+impl Budget {
+    /// Candidates that such a search simulates, at most.
+    pub(crate) fn candidates(&self, parameters: usize) -> usize {
+        self.global + self.steps * (2 * pairs(parameters) + 1) + 1
+    }
+}
+
+/// Pairs of candidates in a round.
+fn pairs(parameters: usize) -> usize {
+    ((parameters as f64 * PAIRS_PER_PARAMETER).ceil() as usize).max(PAIRS_LEAST)
+}
+
+/// The best moves, if the base can be built and nobody stopped the search.
+pub(crate) fn search(problem: &Problem<'_>, budget: Budget) -> Option<Fit> {
+    let tests = Tests::new(&problem.rows);
+    let start = global(problem, &tests, budget);
+    polish(problem, &tests, start, budget)
+}
+
+/// A sum of squares that grows slowly where a residual is large, and the prior.
+fn robust_cost(tests: &[Tests], residuals: &[f64], moves: &[f64]) -> f64 {
+    let noise: Vec<Noise> = tests.iter().map(Tests::usual).collect();
+    let whitened = whiten(tests, &noise, residuals);
+    whitened.iter().map(|residual| (residual * residual).ln_1p()).sum::<f64>() + prior(moves)
+}
+
+/// How well a drive does what was measured: less is better.
+pub(crate) fn base_cost(problem: &Problem<'_>) -> Option<f64> {
+    let moves = vec![0.0; problem.parameters.len()];
+    Some(robust_cost(&Tests::new(&problem.rows), &problem.residuals(&moves)?, &moves))
+}
+
+/// Half of the prior's part of a sum of squares, as the cost of [`robust_cost`] is half of a sum of squares near its bottom.
+fn prior(moves: &[f64]) -> f64 {
+    moves.iter().map(|by| (by / PRIOR_SD).powi(2)).sum()
+}
+
+fn whiten(tests: &[Tests], noise: &[Noise], column: &[f64]) -> Vec<f64> {
+    let mut whitened = column.to_vec();
+    tests.iter().zip(noise).for_each(|(tests, noise)| tests.whiten(noise, &mut whitened));
+    whitened
+}
+
+/// The best candidate of the global search; the base if it makes none.
+fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
+    let base = vec![0.0; problem.parameters.len()];
+    if base.is_empty() || budget.global == 0 {
+        return base;
+    }
+    let cost = |moves: &DVector<f64>| {
+        let inside = problem.clamp(moves.as_slice());
+        // Outside of the limits the cost rises, so that the search stays near.
+        let outside: f64 = moves.iter().zip(&inside).map(|(by, inside)| (by - inside).powi(2)).sum();
+        let residuals = problem.residuals(&inside);
+        residuals.map_or(f64::MAX / 1e9, |found| robust_cost(tests, &found, &inside) + 100.0 * outside)
+    };
+    let options = CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
+    let mut state = options.build(cost).expect("the options fit the number of parameters");
+    // Fewer than a generation's candidates are left out.
+    let found = problem.pool.install(|| {
+        loop {
+            if let Some(end) = state.next_parallel() {
+                return end.overall_best;
+            }
+            if problem.observer.stop_requested() {
+                return state.overall_best_individual().cloned();
+            }
+        }
+    });
+    found.map_or(base, |best| problem.clamp(best.point.as_slice()))
+}
+
+/// A candidate that was simulated.
+struct Tried {
+    moves: Vec<f64>,
+    residuals: Vec<f64>,
+    cost: f64,
+}
+
+/// Least squares from a start.
+fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budget) -> Option<Fit> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(budget.seed);
+    let mut widths = vec![WIDTH_FIRST; start.len()];
+    let mut center = start;
+    let mut tried: Vec<Tried> = Vec::new();
+    for round in 1.. {
+        let mut candidates = neighbors(&center, &widths, &mut random);
+        candidates.iter_mut().for_each(|moves| *moves = problem.clamp(moves));
+        candidates.push(center.clone());
+        let found = problem.residuals_of_all(&candidates);
+        if problem.observer.stop_requested() {
+            return None;
+        }
+        for (moves, residuals) in candidates.into_iter().zip(found) {
+            let Some(residuals) = residuals else { continue };
+            let cost = robust_cost(tests, &residuals, &moves);
+            tried.push(Tried { moves, residuals, cost });
+        }
+        let best = tried.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))?;
+        let here = tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
+        if here > best.cost + COST_SLACK && round < budget.steps {
+            center.clone_from(&best.moves);
+        }
+        let planes = Planes::new(&tried, &center, &widths);
+        let (linear, errors) = Linear::with_errors(tests, &planes, &center);
+        let ahead = linear.step(&center);
+        let deviation = |index: usize| linear.covariance[(index, index)].sqrt();
+        let is_near = (0..center.len()).all(|index| {
+            ahead[index].abs() < STEP_LEAST * deviation(index) && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
+        });
+        let moved = center.iter().zip(ahead.iter()).zip(&widths);
+        let moved: Vec<f64> =
+            moved.map(|((by, more), width)| by + more.clamp(-STEP_MOST * width, STEP_MOST * width)).collect();
+        center = problem.clamp(&moved);
+        if is_near || round >= budget.steps {
+            return Some(linear.fit(center, errors, tests));
+        }
+        for (index, width) in widths.iter_mut().enumerate() {
+            let least = WIDTH_LEAST.max(2.0 * deviation(index)).min(WIDTH_FIRST);
+            *width = (*width * WIDTH_SHRINKS).max(least);
+        }
+    }
+    unreachable!("the loop returns after its last round")
+}
+
+/// Candidates around one, in pairs on both sides.
+fn neighbors(center: &[f64], widths: &[f64], random: &mut Xoshiro256PlusPlus) -> Vec<Vec<f64>> {
+    // Two levels with equal variance tell a slope best.
+    let mut pair = || -> [Vec<f64>; 2] {
+        let signs: Vec<f64> = widths
+            .iter()
+            .map(|width| width * random.random_range(0.5..1.2) * if random.random() { 1.0 } else { -1.0 })
+            .collect();
+        [1.0, -1.0].map(|side| center.iter().zip(&signs).map(|(by, sign)| by + side * sign).collect())
+    };
+    (0..pairs(center.len())).flat_map(|_| pair()).collect()
+}
+
+/// Every metric as a plane over the parameters, around a center.
+struct Planes {
+    /// Residuals at the center.
+    residuals: Vec<f64>,
+    /// What the simulated values change by per unit of each parameter's logarithm: a column for each.
+    slopes: Vec<Vec<f64>>,
+    /// Variance of what the plane of each metric leaves.
+    roughness: Vec<f64>,
+}
+
+impl Planes {
+    /// From the candidates that were tried, near ones above all.
+    fn new(tried: &[Tried], center: &[f64], widths: &[f64]) -> Self {
+        let parameters = center.len();
+        let away = |tried: &Tried| -> Vec<f64> {
+            tried.moves.iter().zip(center).zip(widths).map(|((by, center), width)| (by - center) / width).collect()
+        };
+        let weight = |away: &[f64]| {
+            let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
+            (-(square - 1.0).max(0.0)).exp()
+        };
+        let places: Vec<(Vec<f64>, f64, &Tried)> = tried
+            .iter()
+            .map(|tried| {
+                let away = away(tried);
+                let weight = weight(&away);
+                (away, weight, tried)
+            })
+            .filter(|(_, weight, _)| *weight > 1e-3)
+            .collect();
+        // In units of the widths.
+        let design = DMatrix::from_fn(places.len(), parameters + 1, |row, column| match column {
+            0 => 1.0,
+            _ => places[row].0[column - 1],
+        });
+        let weighted = DMatrix::from_fn(places.len(), parameters + 1, |row, column| {
+            design[(row, column)] * places[row].1
+        });
+        /// Keeps the inverse finite where candidates lie on the limits.
+        const RIDGE: f64 = 1e-3;
+        let spread = inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
+        let operator = &spread * weighted.transpose();
+        let rows = places.first().map_or(0, |(.., tried)| tried.residuals.len());
+        let values = DMatrix::from_fn(places.len(), rows, |place, row| places[place].2.residuals[row]);
+        let planes = operator * &values;
+        let left = values - design * &planes;
+        let total: f64 = places.iter().map(|(_, weight, _)| weight).sum();
+        let free = (total - parameters as f64 - 1.0).max(1.0);
+        let roughness: Vec<f64> = (0..rows)
+            .map(|row| places.iter().enumerate().map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2)).sum::<f64>() / free)
+            .collect();
+        let slope = |index: usize, row: usize| {
+            // Residuals fall where the simulated value rises.
+            let slope = -planes[(index + 1, row)];
+            // What a slope may be by chance is taken off it, or many rough metrics would tell what none does.
+            let chance = 2.0 * roughness[row] * spread[(index + 1, index + 1)];
+            let kept = if slope == 0.0 { 0.0 } else { (1.0 - chance / (slope * slope)).max(0.0) };
+            (kept * slope / widths[index]).clamp(-SLOPE_MOST, SLOPE_MOST)
+        };
+        Self {
+            residuals: (0..rows).map(|row| planes[(0, row)]).collect(),
+            slopes: (0..parameters).map(|index| (0..rows).map(|row| slope(index, row)).collect()).collect(),
+            roughness,
+        }
+    }
+}
+
+/// What each error counts for: far ones little.
+fn student_weights(whitened: &[f64]) -> Vec<f64> {
+    whitened.iter().map(|of| (STUDENT + 1.0) / (STUDENT + of * of)).collect()
+}
+
+/// The least-squares problem around a candidate.
+struct Linear {
+    /// Rows divided by their errors.
+    slopes: DMatrix<f64>,
+    residuals: Column<f64>,
+    /// What each row counts for.
+    weights: Column<f64>,
+    covariance: DMatrix<f64>,
+}
+
+impl Linear {
+    /// With the errors that the residuals themselves show.
+    fn with_errors(tests: &[Tests], planes: &Planes, center: &[f64]) -> (Self, Vec<Noise>) {
+        let mut errors: Vec<Noise> = tests.iter().map(Tests::usual).collect();
+        let mut linear = Self::new(tests, &errors, planes, center.len());
+        // Errors depend on how many parameters were fitted and on what is far out, and these on the errors.
+        for _ in 0..ERROR_ROUNDS {
+            let rough = rough_factors(tests, &errors, planes);
+            let weights: Vec<f64> =
+                linear.weights.iter().zip(&rough).map(|(weight, factor)| weight * factor * factor).collect();
+            errors = tests.iter().map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of))).collect();
+            linear = Self::new(tests, &errors, planes, center.len());
+        }
+        (linear, errors)
+    }
+
+    fn new(tests: &[Tests], noise: &[Noise], planes: &Planes, parameters: usize) -> Self {
+        let rough = rough_factors(tests, noise, planes);
+        let scaled = |column: &[f64]| {
+            let column: Vec<f64> = column.iter().zip(&rough).map(|(value, factor)| value * factor).collect();
+            whiten(tests, noise, &column)
+        };
+        let columns: Vec<Column<f64>> =
+            planes.slopes.iter().map(|column| Column::from_vec(scaled(column))).collect();
+        let slopes = if columns.is_empty() {
+            DMatrix::zeros(planes.residuals.len(), 0)
+        } else {
+            DMatrix::from_columns(&columns)
+        };
+        let residuals = scaled(&planes.residuals);
+        let weights = Column::from_vec(student_weights(&residuals));
+        let information = slopes.tr_mul(&slopes) * STUDENT_INFORMATION;
+        let covariance = inverse(information + prior_precision(parameters));
+        Self { slopes, residuals: Column::from_vec(residuals), weights, covariance }
+    }
+
+    /// From here to the bottom that the planes have.
+    fn step(&self, center: &[f64]) -> Column<f64> {
+        let weighted = DMatrix::from_fn(self.slopes.nrows(), self.slopes.ncols(), |row, column| {
+            self.slopes[(row, column)] * self.weights[row]
+        });
+        let precision = prior_precision(center.len());
+        let gradient = weighted.tr_mul(&self.residuals) - &precision * Column::from_column_slice(center);
+        inverse(weighted.tr_mul(&self.slopes) + precision) * gradient
+    }
+
+    /// How many parameters were fitted to these tests: the trace of the hat matrix over their rows.
+    fn fitted_to(&self, tests: &Tests) -> f64 {
+        let leverage = |row: usize| {
+            let row = self.slopes.row(row);
+            STUDENT_INFORMATION * (row * &self.covariance * row.transpose())[(0, 0)]
+        };
+        tests.rows().map(leverage).sum()
+    }
+
+    fn fit(self, moves: Vec<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
+        let fitted: f64 = tests.iter().map(|tests| self.fitted_to(tests)).sum();
+        let count: usize = noise.iter().map(|noise| noise.tests).sum();
+        let influence = |index: usize| self.slopes.column(index).norm_squared();
+        let has_influence: Vec<bool> = (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
+        let moves = moves.iter().zip(&has_influence).map(|(by, has)| if *has { *by } else { 0.0 }).collect();
+        Fit { moves, covariance: self.covariance, has_influence, noise, freedom: count as f64 - fitted }
+    }
+}
+
+/// What a row's error and roughness together make it count for, beside its error alone.
+fn rough_factors(tests: &[Tests], noise: &[Noise], planes: &Planes) -> Vec<f64> {
+    let mut factors = vec![1.0; planes.roughness.len()];
+    for (tests, noise) in tests.iter().zip(noise) {
+        for row in tests.rows() {
+            factors[row] = 1.0 / (1.0 + planes.roughness[row] / noise.variance()).sqrt();
+        }
+    }
+    factors
+}
+
+fn prior_precision(parameters: usize) -> DMatrix<f64> {
+    DMatrix::identity(parameters, parameters) / (PRIOR_SD * PRIOR_SD)
+}
+
+fn inverse(matrix: DMatrix<f64>) -> DMatrix<f64> {
+    matrix.try_inverse().expect("a sum of squares and a prior has an inverse")
+}
