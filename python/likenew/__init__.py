@@ -13,6 +13,7 @@ consent for what it may overwrite; see the documentation of `run`.
 """
 
 from ._native import LikenewError, RefusedError, Table, UnfinishedError, UsageError
+from .calibration import Calibration, calibrate
 from .drive import Parameter, SimulatedDrive, catalog
 from .plan import Plan
 from .plans import (
@@ -49,6 +50,7 @@ __all__ = [
     "Apps",
     "Bench",
     "Cache",
+    "Calibration",
     "Cause",
     "Check",
     "Data",
@@ -80,6 +82,7 @@ __all__ = [
     "Workloads",
     "Xray",
     "Zipf",
+    "calibrate",
     "catalog",
     "diagnose",
     "fit",

@@ -61,3 +61,10 @@ def test_the_program_ends_with_its_exit_codes() -> None:
 def test_one_family_of_exceptions() -> None:
     for error in (likenew.UsageError, likenew.RefusedError, likenew.UnfinishedError):
         assert issubclass(error, likenew.LikenewError) and error.__doc__
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_readme_runs_as_it_is_shown() -> None:
+    readme = Path(__file__).parents[1] / "README.md"
+    failed, tried = doctest.testfile(str(readme), module_relative=False)
+    assert failed == 0 and tried > 20

@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | ci | messages | guest-kernel | demo | bench NAME | fuzz
+//! All automation of the project: `cargo xtask tidy | ci | messages | python | guest-kernel | demo | bench NAME | fuzz
 //! | cuts | attacks | reproduce`.
 //!
 //! It depends on no crate of the workspace, so that checks begin before the first crate is built.
@@ -10,6 +10,7 @@ mod fuzz;
 mod guest_kernel;
 mod messages;
 mod packages;
+mod python;
 mod tidy;
 mod web;
 
@@ -28,11 +29,13 @@ enum Task {
     Ci,
     /// Write everything that the program says into docs/messages, to be read in one sitting
     Messages,
+    /// Install the Python package into an environment of its own and test it
+    Python,
     /// Fetch the kernel of the guest in which facts are tested; if there is none, say so and continue
     GuestKernel,
     /// Measure a simulated drive, new and used, and write a page
     Demo,
-    /// Measure the instrument: `cargo xtask bench --help` lists what can be measured
+    /// Measure the instrument: `cargo xtask bench --help` lists what can be measured, `python` is the package
     #[command(disable_help_flag = true)]
     Bench {
         /// What to measure, and its options
@@ -62,7 +65,9 @@ fn main() -> anyhow::Result<()> {
         Task::Messages => messages::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Demo => demo::run(),
+        Task::Bench { arguments } if arguments == ["python"] => python::bench(),
         Task::Bench { arguments } => bench(&arguments),
+        Task::Python => python::test(),
         Task::Reproduce { arguments } => bench(&[&["reproduce".into()], &arguments[..]].concat()),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Cuts => attacks::cuts(),

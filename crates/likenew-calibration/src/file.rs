@@ -34,15 +34,26 @@ fn text(
     ranges: bool,
 ) -> Result<String, SimError> {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-    let model = runs.iter().find_map(|run| run.evidence.identity.model.clone()).unwrap_or_else(|| base.model().model.clone());
+    let model = runs
+        .iter()
+        .find_map(|run| run.evidence.identity.model.clone())
+        .unwrap_or_else(|| base.model().model.clone());
     let mut entries = vec![(
         "identity.model",
-        wording::entry(&wording::quoted(&wording::calibrated_model(&model)), None, &wording::source_of_model(&names)),
+        wording::entry(
+            &wording::quoted(&wording::calibrated_model(&model)),
+            None,
+            &wording::source_of_model(&names),
+        ),
     )];
     for (key, value) in values {
         let estimate = estimates.iter().find(|estimate| estimate.key == *key);
         let (range, source) = match estimate {
-            Some(estimate) if estimate.standing == Standing::Undetermined && estimate.value == estimate.base => continue,
+            Some(estimate)
+                if estimate.standing == Standing::Undetermined && estimate.value == estimate.base =>
+            {
+                continue;
+            }
             Some(estimate) => {
                 let (low, high) = (estimate.low.floor(), estimate.high.ceil());
                 let range = (ranges && estimate.standing != Standing::Combined).then_some((low, high));

@@ -130,7 +130,8 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
         let residuals = problem.residuals(&inside);
         residuals.map_or(f64::MAX / 1e9, |found| robust_cost(tests, &found, &inside) + 100.0 * outside)
     };
-    let options = CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
+    let options =
+        CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
     let mut state = options.build(cost).expect("the options fit the number of parameters");
     // Fewer than a generation's candidates are left out.
     let found = problem.pool.install(|| {
@@ -173,7 +174,8 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
             tried.push(Tried { moves, residuals, cost });
         }
         let best = tried.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))?;
-        let here = tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
+        let here =
+            tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
         if here > best.cost + COST_SLACK && round < budget.steps {
             center.clone_from(&best.moves);
         }
@@ -182,7 +184,8 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
         let ahead = linear.step(&center);
         let deviation = |index: usize| linear.covariance[(index, index)].sqrt();
         let is_near = (0..center.len()).all(|index| {
-            ahead[index].abs() < STEP_LEAST * deviation(index) && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
+            ahead[index].abs() < STEP_LEAST * deviation(index)
+                && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
         });
         let moved = center.iter().zip(ahead.iter()).zip(&widths);
         let moved: Vec<f64> =
@@ -227,7 +230,13 @@ impl Planes {
     fn new(tried: &[Tried], center: &[f64], widths: &[f64]) -> Self {
         let parameters = center.len();
         let away = |tried: &Tried| -> Vec<f64> {
-            tried.moves.iter().zip(center).zip(widths).map(|((by, center), width)| (by - center) / width).collect()
+            tried
+                .moves
+                .iter()
+                .zip(center)
+                .zip(widths)
+                .map(|((by, center), width)| (by - center) / width)
+                .collect()
         };
         let weight = |away: &[f64]| {
             let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
@@ -252,7 +261,8 @@ impl Planes {
         });
         /// Keeps the inverse finite where candidates lie on the limits.
         const RIDGE: f64 = 1e-3;
-        let spread = inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
+        let spread =
+            inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
         let operator = &spread * weighted.transpose();
         let rows = places.first().map_or(0, |(.., tried)| tried.residuals.len());
         let values = DMatrix::from_fn(places.len(), rows, |place, row| places[place].2.residuals[row]);
@@ -261,7 +271,14 @@ impl Planes {
         let total: f64 = places.iter().map(|(_, weight, _)| weight).sum();
         let free = (total - parameters as f64 - 1.0).max(1.0);
         let roughness: Vec<f64> = (0..rows)
-            .map(|row| places.iter().enumerate().map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2)).sum::<f64>() / free)
+            .map(|row| {
+                places
+                    .iter()
+                    .enumerate()
+                    .map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2))
+                    .sum::<f64>()
+                    / free
+            })
             .collect();
         let slope = |index: usize, row: usize| {
             // Residuals fall where the simulated value rises.
@@ -304,7 +321,10 @@ impl Linear {
             let rough = rough_factors(tests, &errors, planes);
             let weights: Vec<f64> =
                 linear.weights.iter().zip(&rough).map(|(weight, factor)| weight * factor * factor).collect();
-            errors = tests.iter().map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of))).collect();
+            errors = tests
+                .iter()
+                .map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of)))
+                .collect();
             linear = Self::new(tests, &errors, planes, center.len());
         }
         (linear, errors)
@@ -353,7 +373,8 @@ impl Linear {
         let fitted: f64 = tests.iter().map(|tests| self.fitted_to(tests)).sum();
         let count: usize = noise.iter().map(|noise| noise.tests).sum();
         let influence = |index: usize| self.slopes.column(index).norm_squared();
-        let has_influence: Vec<bool> = (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
+        let has_influence: Vec<bool> =
+            (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
         let moves = moves.iter().zip(&has_influence).map(|(by, has)| if *has { *by } else { 0.0 }).collect();
         Fit { moves, covariance: self.covariance, has_influence, noise, freedom: count as f64 - fitted }
     }
