@@ -87,16 +87,25 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// # Errors
 /// Wrong usage: the folder does not exist, or a folder is there.
 pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
-    for path in [&output.json, &output.html].into_iter().flatten().filter(|path| *path != Path::new("-")) {
-        if path.is_dir() {
-            return Err(Failure::Usage(wording::folder_instead_of_file(path)));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Failure::Usage(wording::no_folder_for(path, folder)));
-        }
+    [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))
+}
+
+/// Refuses a file that cannot be written.
+///
+/// # Errors
+/// As for [`check_files`].
+pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
     }
-    Ok(())
+    if path.is_dir() {
+        return Err(Failure::Usage(wording::folder_instead_of_file(path)));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Failure::Usage(wording::no_folder_for(path, folder))),
+        None => Ok(()),
+    }
 }
 
 /// Writes the page of all documents, and these as JSON.
