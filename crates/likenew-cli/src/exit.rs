@@ -39,6 +39,15 @@ impl Exit {
         }
     }
 
+    /// The exit of a command for several targets, whatever their order: an interruption, then a problem that was found, then
+    /// the reasons for which a target was not measured.
+    pub(crate) fn of_targets(self, other: Self) -> Self {
+        const RANKS: [Exit; 6] =
+            [Exit::Fine, Exit::Usage, Exit::Refused, Exit::Unfinished, Exit::Problem, Exit::Interrupted];
+        let rank = |exit| RANKS.iter().position(|ranked| *ranked == exit);
+        if rank(other) > rank(self) { other } else { self }
+    }
+
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(self as u8)
     }
@@ -85,9 +94,16 @@ impl Failure {
     /// As text, with its causes.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Usage(text) => wording::error(text),
             Self::Refused(text) => wording::refusal(text),
-            Self::Other(error) => wording::error(with_causes(error)),
+            _ => wording::error(self.reason()),
+        }
+    }
+
+    /// The same for programs.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Usage(text) | Self::Refused(text) => text.clone(),
+            Self::Other(error) => with_causes(error),
         }
     }
 }

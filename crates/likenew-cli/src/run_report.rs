@@ -14,6 +14,7 @@ use likenew_report::document::Document;
 use crate::arguments::Output;
 use crate::exit::Failure;
 use crate::factsheet::Factsheet;
+use crate::output::FailedTarget;
 use crate::side_by_side::{Member, SideBySide};
 use crate::{output, wording};
 
@@ -28,15 +29,16 @@ pub(crate) struct RunReport {
 
 impl RunReport {
     /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
-    /// sheet, with their `origins` if asked to.
+    /// sheet, with their `origins` if asked to. Of a `list` of targets JSON is a list, with those that failed.
     pub(crate) fn show(
         reports: Vec<Self>,
+        list: Option<&[FailedTarget]>,
         output: &Output,
         details_command: &str,
         origins: bool,
     ) -> Result<(), Failure> {
         let sheet = match &reports[..] {
-            [] => return Ok(()),
+            [] => return list.map_or(Ok(()), |failed| output::write_failed(failed, output)),
             [report] => report.factsheet(output, origins),
             _ => None,
         };
@@ -46,7 +48,7 @@ impl RunReport {
                 output::print(&sheet)?;
                 output::write_beside(&shown, output)
             }
-            None => output::put_with(&shown, output, details_command),
+            None => output::put_with(&shown, list, output, details_command),
         }
     }
 

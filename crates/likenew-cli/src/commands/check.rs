@@ -35,6 +35,8 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     }
     let request = Request {
         prints_plan: command.plan,
+        // How many drives a machine has does not decide what the JSON of all is.
+        is_list: command.all,
         on_failure: OnFailure::LeaveOut,
         is_silent: command.changes,
         ..Request::new(targets, Access::Read, &command.run_arguments)

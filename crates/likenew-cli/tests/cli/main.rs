@@ -6,6 +6,7 @@ mod cache;
 mod causes;
 mod check;
 mod check_baseline;
+mod check_several;
 mod consent;
 mod contrib;
 mod cuts;
