@@ -52,7 +52,7 @@ pub fn family_names() -> Vec<FamilyName> {
                 None => family.name,
             },
             labels: family.labels,
-            help: format!("{}.", family.help),
+            help: family.help,
         })
         .collect()
 }
@@ -103,7 +103,8 @@ fn empty(
     help: impl Into<String>,
     labels: &'static [&'static str],
 ) -> Family {
-    Family { name: format!("{PREFIX}_{name}"), unit, help: help.into(), labels, samples: Vec::new() }
+    let help = wording::sentence(&help.into());
+    Family { name: format!("{PREFIX}_{name}"), unit, help, labels, samples: Vec::new() }
 }
 
 /// A family with one sample at most of each drive.

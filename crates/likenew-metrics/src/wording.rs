@@ -1,4 +1,9 @@
-//! The help texts of all metrics. The encoder ends each with a full stop.
+//! The help texts of all metrics.
+
+/// A help text with its full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    format!("{text}.")
+}
 
 pub(crate) const BUILD_INFO: &str = "The version of Likenew that wrote these metrics";
 pub(crate) const DAMAGED_RUNS: &str = "Kept runs that cannot be read";

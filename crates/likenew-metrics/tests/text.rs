@@ -124,7 +124,9 @@ fn each_family_is_described_once_and_the_text_ends() {
         text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" gauge")).collect();
     assert_eq!(described.len(), described.iter().collect::<BTreeSet<_>>().len());
     for name in &described {
-        assert_eq!(text.matches(&format!("# HELP {name} ")).count(), 1, "{name}");
+        let help = |line: &&str| line.starts_with(&format!("# HELP {name} "));
+        let helps: Vec<&str> = text.lines().filter(help).collect();
+        assert!(matches!(helps[..], [one] if one.ends_with('.')), "{helps:?}");
     }
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     // A family without samples is left out.
