@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{guest_kernel, packages, python, root, web};
+use crate::{contrib, guest_kernel, packages, python, root, web};
 
 /// Everything that must pass before a change may land, in the order in which it fails fastest.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -14,6 +14,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("packages", || packages::install(&sh))?;
     step("guest kernel", guest_kernel::bring_if_possible)?;
     step("fmt", || Ok(cmd!(sh, "cargo fmt --all --check").run()?))?;
+    step("examples", contrib::check)?;
     // The page first: the tests of the report crate then use the page that users get.
     step("page", web::test)?;
     step("clippy", || Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?))?;

@@ -1,16 +1,18 @@
-//! All automation of the project: `cargo xtask tidy | ci | messages | python | guest-kernel | demo | bench NAME | fuzz
+//! All automation of the project: `cargo xtask tidy | ci | messages | python | contrib | guest-kernel | demo | bench NAME | fuzz
 //! | cuts | attacks | reproduce`.
 //!
 //! It depends on no crate of the workspace, so that checks begin before the first crate is built.
 
 mod attacks;
 mod ci;
+mod contrib;
 mod demo;
 mod fuzz;
 mod guest_kernel;
 mod messages;
 mod packages;
 mod python;
+mod python_tools;
 mod tidy;
 mod web;
 
@@ -33,6 +35,8 @@ enum Task {
     Python,
     /// Fetch the kernel of the guest in which facts are tested; if there is none, say so and continue
     GuestKernel,
+    /// Check the examples in contrib/, each with its own tool
+    Contrib,
     /// Measure a simulated drive, new and used, and write a page
     Demo,
     /// Measure the instrument: `cargo xtask bench --help` lists what can be measured, `python` is the package
@@ -64,6 +68,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ci => ci::run(),
         Task::Messages => messages::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
+        Task::Contrib => contrib::check(),
         Task::Demo => demo::run(),
         Task::Bench { arguments } if arguments == ["python"] => python::bench(),
         Task::Bench { arguments } => bench(&arguments),

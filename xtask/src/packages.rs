@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 22] = [
+const PACKAGES: [(&str, &str); 26] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -27,6 +27,10 @@ const PACKAGES: [(&str, &str); 22] = [
     ("kmod", "/usr/sbin/modprobe"),
     ("dmsetup", "/usr/sbin/dmsetup"),
     ("smartmontools", "/usr/sbin/smartctl"),
+    ("systemd", "/usr/bin/systemd-analyze"),
+    ("postgresql", "/usr/lib/postgresql"),
+    ("prometheus", "/usr/bin/prometheus"),
+    ("prometheus-node-exporter", "/usr/bin/prometheus-node-exporter"),
 ];
 
 /// Installs those that are missing.

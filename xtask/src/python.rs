@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{root, target};
+use crate::{python_tools, root};
 
 /// Everything that the tests of the package import, with versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
@@ -28,24 +27,14 @@ pub(crate) fn bench() -> anyhow::Result<()> {
 
 /// Installs what the tests need and the package of this profile, and returns the interpreter.
 fn install(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
-    let folder = target().join("python");
-    let python = folder.join("bin/python");
-    let (wanted, installed) = (sh.read_file(REQUIREMENTS)?, folder.join("requirements.txt"));
-    if !sh.read_file(&installed).is_ok_and(|installed| installed == wanted) {
-        cmd!(sh, "python3 -m venv --clear {folder}")
-            .run()
-            .context("could not make an environment for Python")?;
-        cmd!(sh, "{python} -m pip install --quiet --disable-pip-version-check --no-deps --requirement {REQUIREMENTS}")
-            .run()
-            .with_context(|| format!("could not install {REQUIREMENTS}"))?;
-        // Last, so that an installation that was cut off is made again.
-        sh.write_file(&installed, wanted)?;
-    }
+    let programs = python_tools::install(sh, "python", REQUIREMENTS)?;
+    let python = programs.join("python");
     let profile = format!("build-args=--profile={profile}");
     let options =
         ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--force-reinstall"];
     // maturin is in the environment.
-    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path)))?;
     cmd!(sh, "{python} -m pip install {options...} --config-settings={profile} .").env("PATH", path).run()?;
     Ok(python)
 }

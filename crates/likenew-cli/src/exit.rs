@@ -37,6 +37,15 @@ impl Exit {
             _ => later,
         }
     }
+
+    /// The exit of a command for several targets, whatever their order: an interruption, then a problem that was found, then
+    /// the reasons for which a target was not measured.
+    pub(crate) fn of_targets(self, other: Self) -> Self {
+        const RANKS: [Exit; 6] =
+            [Exit::Fine, Exit::Usage, Exit::Refused, Exit::Unfinished, Exit::Problem, Exit::Interrupted];
+        let rank = |exit| RANKS.iter().position(|ranked| *ranked == exit);
+        if rank(other) > rank(self) { other } else { self }
+    }
 }
 
 /// Why a command could not run.
@@ -80,14 +89,13 @@ impl Failure {
     /// As text, with its causes.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Usage(text) => wording::error(text),
             Self::Refused(text) => wording::refusal(text),
-            Self::Other(_) => wording::error(self.causes()),
+            _ => wording::error(self.reason()),
         }
     }
 
-    /// What happened, with its causes.
-    pub(crate) fn causes(&self) -> String {
+    /// The same for programs.
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::Usage(text) | Self::Refused(text) => text.clone(),
             Self::Other(error) => with_causes(error),

@@ -18,6 +18,7 @@ use crate::access::Access;
 use crate::arguments::{RunArguments, TargetArguments};
 use crate::audit_step;
 use crate::exit::{Exit, Failure};
+use crate::output::FailedTarget;
 use crate::run_report::RunReport;
 use crate::{interrupt, output, progress, wording};
 
@@ -38,6 +39,8 @@ pub(crate) struct Request<'a> {
     pub(crate) prints_plan: bool,
     /// Temporary files of an earlier run stay, because this one writes none.
     pub(crate) keeps_leftovers: bool,
+    /// One target is treated as one of several, which it only happens not to be.
+    pub(crate) is_list: bool,
     /// For a target of several for which no plan can be made.
     pub(crate) on_failure: OnFailure,
     /// What was asked for, in words, if the audit log keeps it.
@@ -61,6 +64,7 @@ impl<'a> Request<'a> {
             run_arguments,
             prints_plan: false,
             keeps_leftovers: false,
+            is_list: false,
             on_failure: OnFailure::End,
             audited: None,
             interrupted: None,
@@ -103,12 +107,13 @@ pub(crate) fn measure(
     output::check_files(&request.run_arguments.output)?;
     progress::set_format(request.run_arguments.progress);
     let is_several = request.targets.len() > 1;
+    request.is_list |= is_several;
     let run_arguments = request.run_arguments;
     let prints = request.prints_plan || run_arguments.export.is_some() || run_arguments.estimate;
     if is_several && prints {
         return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
     }
-    let (mut batch, on_failure) = (Batch::new(is_several), request.on_failure);
+    let (mut batch, on_failure) = (Batch::new(request.is_list), request.on_failure);
     let typed = std::mem::take(&mut request.targets);
     let targets = batch.prepare_each(on_failure, typed, String::as_str, |typed| resolve(&request, &typed))?;
     interrupt::listen()?;
@@ -119,7 +124,7 @@ pub(crate) fn measure(
         return Ok(batch.exit);
     }
     let outcomes = batch.run_each(plans, PlannedRun::typed, |planned| run(&mut request, planned))?;
-    report(&request, outcomes)?;
+    report(&request, outcomes, batch.failed)?;
     Ok(batch.exit)
 }
 
@@ -192,7 +197,13 @@ fn open_and_run(
     })
 }
 
-fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>) -> Result<(), Failure> {
+fn report(
+    request: &Request<'_>,
+    mut outcomes: Vec<Outcome>,
+    mut failed: Vec<FailedTarget>,
+) -> Result<(), Failure> {
+    failed.extend(outcomes.iter().filter_map(Outcome::failed_target));
+    let list = request.is_list.then_some(&failed[..]).filter(|_| !request.is_silent);
     let reports: Vec<RunReport> = outcomes.iter_mut().filter_map(|outcome| outcome.report.take()).collect();
     let run_arguments = request.run_arguments;
     let reports = if request.is_silent { Vec::new() } else { reports };
@@ -200,7 +211,7 @@ fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>) -> Result<(), Failu
         Some(command) => command.clone(),
         None => output::details_command(&run_arguments.archive_arguments, reports.len()),
     };
-    RunReport::show(reports, &run_arguments.output, &details_command, request.origins)?;
+    RunReport::show(reports, list, &run_arguments.output, &details_command, request.origins)?;
     let is_alone = outcomes.len() == 1;
     outcomes.iter().for_each(|outcome| outcome.print_end(is_alone));
     if outcomes.iter().any(|outcome| outcome.hung.is_some()) {

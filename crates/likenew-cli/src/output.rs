@@ -6,13 +6,14 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ColorChoice;
 use likenew_core::shell::shell_quote;
-use likenew_report::document::Document;
+use likenew_report::document::{Document, SCHEMA};
 use likenew_report::html;
 use likenew_report::labeled_document::LabeledDocument;
 use likenew_report::terminal::{Terminal, View, show};
+use serde::Serialize;
 
 use crate::arguments::{ArchiveArguments, Output};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::ranking::ranking;
 use crate::side_by_side::{Member, SideBySide};
 use crate::{embedding, invocation, wording};
@@ -20,22 +21,51 @@ use crate::{embedding, invocation, wording};
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
     let members = documents.into_iter().map(Member::alone);
-    put_with(&SideBySide::new(members.collect()), output, &same_command())
+    put_with(&SideBySide::new(members.collect()), None, output, &same_command())
 }
 
-/// The same where another command shows the details.
+/// A target of several that could not be measured, as JSON lists it beside the documents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct FailedTarget {
+    schema: u32,
+    target: FailedName,
+    error: String,
+    exit_code: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct FailedName {
+    name: String,
+}
+
+impl FailedTarget {
+    pub(crate) fn new(name: String, error: String, exit: Exit) -> Self {
+        Self { schema: SCHEMA, target: FailedName { name }, error, exit_code: exit as u8 }
+    }
+}
+
+/// Writes JSON of targets of which none could be measured.
+pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<(), Failure> {
+    match &output.json {
+        Some(path) => write_to(path, &json(&[], Some(failed))?),
+        None => Ok(()),
+    }
+}
+
+/// The same where another command shows the details. Of a `list` of targets JSON is a list, with those that failed.
 pub(crate) fn put_with(
     documents: &SideBySide,
+    list: Option<&[FailedTarget]>,
     output: &Output,
     details_command: &str,
 ) -> Result<(), Failure> {
-    put_files(documents, &documents.runs(), output)?;
+    put_files(documents, &documents.runs(), list, output)?;
     show_all(documents, output, details_command)
 }
 
 /// Shows how runs differ; only that is written as JSON.
 pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
-    put_files(documents, &documents.comparisons(), output)?;
+    put_files(documents, &documents.comparisons(), None, output)?;
     show_all(documents, output, &same_command())
 }
 
@@ -78,7 +108,7 @@ pub(crate) fn same_command() -> String {
 
 /// Writes documents that were already shown in all other requested forms.
 pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
-    put_files(documents, &documents.runs(), output)?;
+    put_files(documents, &documents.runs(), None, output)?;
     print_page(output)
 }
 
@@ -87,25 +117,39 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// # Errors
 /// Wrong usage: the folder does not exist, or a folder is there.
 pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
-    for path in [&output.json, &output.html].into_iter().flatten().filter(|path| *path != Path::new("-")) {
-        if path.is_dir() {
-            return Err(Failure::Usage(wording::folder_instead_of_file(path)));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Failure::Usage(wording::no_folder_for(path, folder)));
-        }
+    [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))
+}
+
+/// Refuses a file that cannot be written.
+///
+/// # Errors
+/// As for [`check_files`].
+pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
     }
-    Ok(())
+    if path.is_dir() {
+        return Err(Failure::Usage(wording::folder_instead_of_file(path)));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(Failure::Usage(wording::no_folder_for(path, folder))),
+        None => Ok(()),
+    }
 }
 
 /// Writes the page of all documents, and these as JSON.
-fn put_files(documents: &SideBySide, json_documents: &[&Document], output: &Output) -> Result<(), Failure> {
+fn put_files(
+    documents: &SideBySide,
+    json_documents: &[&Document],
+    list: Option<&[FailedTarget]>,
+    output: &Output,
+) -> Result<(), Failure> {
     if let Some(path) = &output.html {
         write_to(path, &page(&documents.shown_with_samples())?)?;
     }
     if let Some(path) = &output.json {
-        write_to(path, &json(json_documents)?)?;
+        write_to(path, &json(json_documents, list)?)?;
     }
     Ok(())
 }
@@ -118,15 +162,17 @@ fn print_page(output: &Output) -> Result<(), Failure> {
     print(&wording::page_written(path))
 }
 
-/// One document as it is; several as a list.
-fn json(documents: &[&Document]) -> Result<String, Failure> {
-    let texts: Vec<String> = documents
+/// One document as it is, unless it is one of a list; several as a list, and then the targets that failed.
+fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String, Failure> {
+    let mut texts: Vec<String> = documents
         .iter()
         .map(|document| document.to_json())
         .collect::<Result<_, _>>()
         .context(wording::JSON_FAILED)?;
+    let failed = list.unwrap_or_default().iter();
+    texts.extend(failed.map(|failed| serde_json::to_string_pretty(failed).expect("these are plain values")));
     Ok(match texts.as_slice() {
-        [one] => one.clone(),
+        [one] if list.is_none() => one.clone(),
         many => format!("[\n{}]\n", many.join(",\n")),
     })
 }

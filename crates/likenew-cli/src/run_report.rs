@@ -13,7 +13,7 @@ use likenew_report::run_document::of_run;
 use crate::arguments::Output;
 use crate::exit::Failure;
 use crate::factsheet::Factsheet;
-use crate::output;
+use crate::output::{self, FailedTarget};
 use crate::side_by_side::{Member, SideBySide};
 
 /// Evidence, what a procedure concluded from it, and what measured it.
@@ -27,15 +27,16 @@ pub(crate) struct RunReport {
 
 impl RunReport {
     /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
-    /// sheet, with their `origins` if asked to.
+    /// sheet, with their `origins` if asked to. Of a `list` of targets JSON is a list, with those that failed.
     pub(crate) fn show(
         reports: Vec<Self>,
+        list: Option<&[FailedTarget]>,
         output: &Output,
         details_command: &str,
         origins: bool,
     ) -> Result<(), Failure> {
         let sheet = match &reports[..] {
-            [] => return Ok(()),
+            [] => return list.map_or(Ok(()), |failed| output::write_failed(failed, output)),
             [report] => report.factsheet(output, origins),
             _ => None,
         };
@@ -45,7 +46,7 @@ impl RunReport {
                 output::print(&sheet)?;
                 output::write_beside(&shown, output)
             }
-            None => output::put_with(&shown, output, details_command),
+            None => output::put_with(&shown, list, output, details_command),
         }
     }
 

@@ -11,10 +11,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{HistoryError, is_full};
 use crate::location::Location;
+use crate::retry::{cause, has_ended, is_busy, pauses};
 use crate::wording;
 
 /// The tables, in the order in which they changed. A version that was released is never edited.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(1, "runs", include_str!("../migrations/1_runs.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "runs", include_str!("../migrations/1_runs.sql")),
+    (2, "failed ios", include_str!("../migrations/2_failed_ios.sql")),
+];
 
 /// How SQLite waits for other programs, keeps them from waiting for readers, and how safely it writes: after a power cut the last
 /// runs may be missing, and are indexed again.
@@ -49,6 +53,11 @@ pub struct History {
     pub(crate) archive: Archive,
     /// What the database calls the archive.
     pub(crate) name: String,
+    /// This machine.
+    machine: String,
+    location: Location,
+    /// The location, as the database's client takes it.
+    address: String,
 }
 
 impl History {
@@ -69,13 +78,50 @@ impl History {
         }
         let runtime = Builder::new_current_thread().enable_all().build().map_err(HistoryError::Runtime)?;
         let address = location.address()?;
-        let connection = runtime.block_on(connect(location, &address))?;
-        Ok(Self { runtime, connection, archive, name })
+        let connection = runtime.block_on(connect_at_last(location, &address));
+        let connection = connection.map_err(|error| unopened(location, &error))?;
+        let (machine, location) = (machine.to_owned(), location.clone());
+        Ok(Self { runtime, connection, archive, name, machine, location, address })
     }
 
     /// What [`crate::DriveRow::archive`] is of the drives whose runs are in the archive that this was opened with.
     pub fn archive_name(&self) -> &str {
         &self.name
+    }
+
+    /// The machine whose runs are in an archive of this name, as [`crate::DriveRow::archive`] has it.
+    pub fn machine_of<'a>(&'a self, archive: &'a str) -> &'a str {
+        match archive.split_once(':') {
+            Some((machine, _)) => machine,
+            None => &self.machine,
+        }
+    }
+}
+
+impl History {
+    /// Does some work on the database, again if that is busy. So the work leaves nothing behind if it fails, and the same if it is
+    /// done twice: what ended a session may have come after the commit.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        mut work: impl AsyncFnMut(&mut AnyConnection) -> sqlx::Result<T>,
+    ) -> sqlx::Result<T> {
+        let Self { runtime, connection, location, address, .. } = self;
+        runtime.block_on(async {
+            let mut pauses = pauses();
+            loop {
+                let error = match work(connection).await {
+                    Ok(done) => return Ok(done),
+                    Err(error) => error,
+                };
+                let Some(pause) = pauses.next().filter(|_| is_busy(&error)) else { return Err(error) };
+                tokio::time::sleep(pause).await;
+                if has_ended(&error)
+                    && let Ok(again) = connect(location, address).await
+                {
+                    *connection = again;
+                }
+            }
+        })
     }
 }
 
@@ -87,11 +133,24 @@ fn archive_name(root: &Path, machine: &str) -> String {
     format!("{machine}:{}", root.display())
 }
 
-async fn connect(location: &Location, address: &str) -> Result<AnyConnection, HistoryError> {
-    let failed = |error: sqlx::Error| unopened(location, &error);
-    let mut connection = AnyConnection::connect(address).await.map_err(failed)?;
+/// Connects, again while the server has no place.
+async fn connect_at_last(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
+    let mut pauses = pauses();
+    loop {
+        let error = match connect(location, address).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => error,
+        };
+        let Some(pause) = pauses.next().filter(|_| is_busy(&error)) else { return Err(error) };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Connects once.
+async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
+    let mut connection = AnyConnection::connect(address).await?;
     if matches!(location, Location::File(_)) {
-        connection.execute(SQLITE_SETUP).await.map_err(failed)?;
+        connection.execute(SQLITE_SETUP).await?;
     }
     migrate(location, &mut connection).await?;
     Ok(connection)
@@ -99,32 +158,30 @@ async fn connect(location: &Location, address: &str) -> Result<AnyConnection, Hi
 
 /// Of several programs that open a new history at once one makes its tables, and the others wait: for the client's own lock on
 /// a server, and in SQLite, where it has none, for the transaction.
-async fn migrate(location: &Location, connection: &mut AnyConnection) -> Result<(), HistoryError> {
-    let failed = |error: sqlx::Error| unopened(location, &error);
+async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::Result<()> {
     let migrations = MIGRATIONS.map(|(version, name, sql)| {
         Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
     });
     let migrator = Migrator::with_migrations(migrations.into());
-    let migrated = match location {
-        Location::Server(_) => migrator.run_direct(None, connection, false).await,
+    match location {
+        Location::Server(_) => migrator.run_direct(None, connection, false).await?,
         Location::File(_) => {
-            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
-            match migrator.run_direct(None, &mut *transaction, false).await {
-                Ok(()) => transaction.commit().await.map_err(MigrateError::from),
-                Err(error) => Err(error),
-            }
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+            migrator.run_direct(None, &mut *transaction, false).await?;
+            transaction.commit().await?;
         }
-    };
-    migrated.map_err(|error| match error {
-        MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_) => {
-            HistoryError::Newer(location.to_string())
-        }
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
-        other => failed(sqlx::Error::Protocol(other.to_string())),
-    })
+    }
+    Ok(())
 }
 
 fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
+    let is_newer = |error: &MigrateError| {
+        matches!(error, MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_))
+    };
+    if matches!(error, sqlx::Error::Migrate(error) if is_newer(error)) {
+        return HistoryError::Newer(location.to_string());
+    }
+    let error = cause(error);
     if is_full(error) {
         return HistoryError::Full;
     }

@@ -178,6 +178,7 @@ mod tests {
             summary: String::new(),
             seed: 0,
             drive: Some("k".into()),
+            failed_ios: 0,
         };
         Check { run, metrics: values.iter().map(metric).collect() }
     }

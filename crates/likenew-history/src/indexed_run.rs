@@ -9,11 +9,12 @@ use likenew_archive::{Archive, DriveSignature, Record};
 use likenew_core::answer::Standing;
 use likenew_core::findings::{Findings, Row, standing};
 use likenew_core::plan::Plan;
+use likenew_core::segment::Segment;
 use likenew_restoring::check::{CheckOptions, MetricName};
 use serde_json::Value;
 
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 2;
+const INDEX_VERSION: u32 = 3;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 
@@ -39,6 +40,7 @@ pub(crate) struct RunContent {
     pub(crate) summary: String,
     pub(crate) drive: Option<DriveSignature>,
     pub(crate) metrics: Vec<MetricValue>,
+    pub(crate) failed_ios: u64,
 }
 
 /// A number with its interval.
@@ -108,6 +110,7 @@ fn content(mut record: Record) -> Result<RunContent, String> {
             .map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
         summary: findings.map_or_else(String::new, |findings| findings.summary.clone()),
         drive,
+        failed_ios: record.segments.iter().map(Segment::errors).sum(),
         metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),
     })
 }

@@ -13,6 +13,7 @@ mod indexed_run;
 mod json;
 mod location;
 mod queries;
+mod retry;
 mod sync;
 mod wording;
 

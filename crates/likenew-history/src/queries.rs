@@ -69,6 +69,8 @@ pub struct RunRow {
     pub seed: u64,
     /// The key of its drive.
     pub drive: Option<String>,
+    /// I/Os that failed in it.
+    pub failed_ios: i64,
 }
 
 /// A run folder that cannot be read.
@@ -95,8 +97,7 @@ const DRIVE_COLUMNS: &str = "SELECT d.archive, d.key, d.access, d.model, d.seria
     d.last_at, d.runs, d.checks, (SELECT r.target FROM run r WHERE r.archive = d.archive AND r.drive = d.key \
     ORDER BY r.started_at DESC, r.name DESC LIMIT 1) AS target FROM drive d";
 
-const RUN_COLUMNS: &str =
-    "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive FROM run";
+const RUN_COLUMNS: &str = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios FROM run";
 
 impl History {
     /// The drives: real ones before simulated ones, those measured last first.
@@ -110,7 +111,7 @@ impl History {
         );
         self.read(async |connection| {
             let query =
-                sqlx::query(AssertSqlSafe(query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
+                sqlx::query(AssertSqlSafe(&*query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
             query.fetch_all(connection).await?.iter().map(drive_row).collect()
         })
     }
@@ -129,7 +130,7 @@ impl History {
              AND r.drive = d.key AND r.target = $2) ORDER BY d.last_at DESC, d.archive, d.key"
         );
         self.read(async |connection| {
-            let query = sqlx::query(AssertSqlSafe(query)).bind(start).bind(what);
+            let query = sqlx::query(AssertSqlSafe(&*query)).bind(&start).bind(what);
             query.fetch_all(connection).await?.iter().map(drive_row).collect()
         })
     }
@@ -147,7 +148,7 @@ impl History {
             format!("{RUN_COLUMNS} WHERE {condition} ORDER BY started_at DESC, name DESC LIMIT $1 OFFSET $2");
         self.read(async |connection| {
             let mut query =
-                sqlx::query(AssertSqlSafe(query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
+                sqlx::query(AssertSqlSafe(&*query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
             if let Some(drive) = drive {
                 query = query.bind(&drive.archive).bind(&drive.key);
             }
@@ -161,13 +162,13 @@ impl History {
     /// # Errors
     /// The database fails.
     pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
-        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, error FROM run \
+        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, error FROM run \
             WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3";
         let archive = self.archive_name().to_owned();
         self.read(async |connection| {
             let query =
-                sqlx::query(query).bind(archive).bind(i64::from(page.rows)).bind(i64::from(page.offset));
-            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(9)? {
+                sqlx::query(query).bind(&archive).bind(i64::from(page.rows)).bind(i64::from(page.offset));
+            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(10)? {
                 Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
                 None => run_row(row).map(Ok),
             };
@@ -183,7 +184,7 @@ impl History {
         let archive = self.archive_name().to_owned();
         self.read(async |connection| {
             let query = sqlx::query_scalar("SELECT COUNT(*) FROM run WHERE archive = $1");
-            query.bind(archive).fetch_one(connection).await
+            query.bind(&archive).fetch_one(connection).await
         })
     }
 
@@ -258,9 +259,9 @@ impl History {
 
     fn read<T>(
         &mut self,
-        query: impl AsyncFnOnce(&mut AnyConnection) -> sqlx::Result<T>,
+        query: impl AsyncFnMut(&mut AnyConnection) -> sqlx::Result<T>,
     ) -> Result<T, HistoryError> {
-        self.runtime.block_on(query(&mut self.connection)).map_err(HistoryError::query("read"))
+        self.attempt(query).map_err(HistoryError::query("read"))
     }
 }
 
@@ -274,7 +275,7 @@ async fn check_runs(
         "{RUN_COLUMNS} WHERE archive = $1 AND drive = $2 AND procedure = 'check' AND standing <> 'unfinished' \
          ORDER BY started_at {order}, name {order} LIMIT $3"
     );
-    let query = sqlx::query(AssertSqlSafe(query)).bind(&drive.archive).bind(&drive.key).bind(most);
+    let query = sqlx::query(AssertSqlSafe(&*query)).bind(&drive.archive).bind(&drive.key).bind(most);
     query.fetch_all(connection).await?.iter().map(run_row).collect()
 }
 
@@ -338,5 +339,6 @@ fn run_row(row: &AnyRow) -> sqlx::Result<RunRow> {
         summary: row.try_get(6)?,
         seed: seed.parse().unwrap_or_default(),
         drive: row.try_get(8)?,
+        failed_ios: row.try_get::<Option<i64>, _>(9)?.unwrap_or_default(),
     })
 }

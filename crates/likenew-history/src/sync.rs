@@ -36,7 +36,7 @@ impl History {
     pub fn update(&mut self) -> Result<Update, HistoryError> {
         let folders = self.archive.folders()?;
         let failed = HistoryError::query("read");
-        let known = self.runtime.block_on(known(&mut self.connection, &self.name)).map_err(failed)?;
+        let known = self.known().map_err(failed)?;
         let stale: Vec<&PathBuf> = folders.iter().filter(|folder| is_stale(folder, &known)).collect();
         let mut update = Update::default();
         for batch in stale.chunks(BATCH) {
@@ -62,7 +62,7 @@ impl History {
     /// As for [`History::update`].
     pub fn rebuild(&mut self) -> Result<Update, HistoryError> {
         let failed = HistoryError::query("read");
-        let known = self.runtime.block_on(known(&mut self.connection, &self.name)).map_err(failed)?;
+        let known = self.known().map_err(failed)?;
         let all: Vec<String> = known.into_keys().collect();
         for batch in all.chunks(BATCH) {
             self.write(&[], batch)?;
@@ -70,12 +70,18 @@ impl History {
         self.update()
     }
 
+    /// The indexed runs with their fingerprints; of damaged ones without.
+    fn known(&mut self) -> sqlx::Result<BTreeMap<String, Option<String>>> {
+        let name = self.name.clone();
+        self.attempt(async |connection| known(connection, &name).await)
+    }
+
     /// Writes some runs and removes others, all or none of them.
     fn write(&mut self, runs: &[IndexedRun], gone: &[String]) -> Result<(), HistoryError> {
-        let root = self.archive.root().display().to_string();
-        let (connection, archive) = (&mut self.connection, self.name.as_str());
+        let (name, root) = (self.name.clone(), self.archive.root().display().to_string());
+        let archive = name.as_str();
         let root = if archive == "." { "." } else { root.as_str() };
-        let written = self.runtime.block_on(async {
+        let written = self.attempt(async |connection| {
             let mut transaction = connection.begin().await?;
             // The first statement writes, so that this transaction waits here for others and nowhere else.
             let begun = "INSERT INTO archive (name, root) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET root = excluded.root";
@@ -171,7 +177,7 @@ async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str
 }
 
 async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun) -> sqlx::Result<()> {
-    const COLUMNS: [&str; 15] = [
+    const COLUMNS: [&str; 16] = [
         "fingerprint",
         "error",
         "started_at",
@@ -187,6 +193,7 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         "model",
         "capacity_bytes",
         "is_virtual",
+        "failed_ios",
     ];
     let set: Vec<String> = COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let upsert = format!(
@@ -219,6 +226,7 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         .bind(drive.and_then(|drive| drive.model.as_deref().map(storable)))
         .bind(drive.and_then(|drive| drive.capacity_bytes.map(whole)))
         .bind(drive.map(|drive| i64::from(drive.is_virtual)))
+        .bind(content.map(|content| whole(content.failed_ios)))
         .execute(connection)
         .await
         .map(drop)
@@ -277,7 +285,7 @@ fn storable(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }
 
-/// No drive has more bytes than a database's integer can count.
-fn whole(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
+/// No drive has more bytes, and none fails more I/Os, than a database's integer can count.
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

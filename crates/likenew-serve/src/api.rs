@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -17,6 +17,7 @@ use crate::commands::{Grammar, Order};
 use crate::error::ApiError;
 use crate::index::{Index, RunList, Selection};
 use crate::jobs::{JobView, Jobs};
+use crate::metrics::media_type;
 use crate::program::Program;
 use crate::runs;
 use crate::wording;
@@ -46,6 +47,7 @@ pub(crate) fn router(api: Api) -> Router {
         .route("/api/compare", get(compare))
         .route("/api/history", get(history))
         .route("/api/history/{key}", get(drive_history))
+        .route("/metrics", get(metrics))
         .fallback(nothing)
         .with_state(api)
 }
@@ -173,6 +175,13 @@ async fn history(
 
 async fn drive_history(State(api): State<Api>, Path(key): Path<String>) -> Result<Response, ApiError> {
     api.index.drive(key).await.map(|text| json(text.into_bytes()))
+}
+
+/// For Prometheus: the state of all drives.
+async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
+    let content_type = media_type(&headers).content_type;
+    let text = api.index.metrics().await?;
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }
 
 async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Response, ApiError> {

@@ -7,6 +7,7 @@ use likenew_history::{
     DamagedRun, DriveHistory, DriveRow, History, HistoryError, KeptRuns, Page, RunRow, drive_json,
     drives_json,
 };
+use likenew_metrics::Fleet;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -108,6 +109,11 @@ impl Index {
             .await?;
         let unknown = || ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_DRIVE);
         Ok(drive_json(&found.ok_or_else(unknown)?))
+    }
+
+    /// All drives as metrics.
+    pub(crate) async fn metrics(&self) -> Result<String, ApiError> {
+        Ok(likenew_metrics::text(&self.ask(Fleet::read).await?))
     }
 
     /// Brings the index up to date and asks it.

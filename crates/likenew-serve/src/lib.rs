@@ -13,6 +13,7 @@ mod error;
 mod guard;
 mod index;
 mod jobs;
+mod metrics;
 mod page;
 mod program;
 mod runs;

@@ -47,6 +47,9 @@ pub(crate) struct Check {
     /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
     #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
     pub(crate) changes: bool,
+    /// After the checks, write metrics of all drives of the history to FILE.prom, as node_exporter reads it
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with_all = ["no_archive", "plan", "export"])]
+    pub(crate) openmetrics: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: HistoryPlace,
 }

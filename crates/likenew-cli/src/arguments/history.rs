@@ -25,6 +25,9 @@ pub(crate) struct History {
     /// Write it as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
     pub(crate) json: Option<PathBuf>,
+    /// Write metrics of all drives for Prometheus to FILE.prom, as node_exporter reads it, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "details", "json"])]
+    pub(crate) openmetrics: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
 use likenew_real::scan::Request as ScanRequest;
 
+use super::history::openmetrics;
 use crate::access::Access;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
@@ -18,7 +19,7 @@ use crate::measure::{OnFailure, Request, Target, archive_root, measure, options}
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
-use crate::{upgrade, wording};
+use crate::{run_history, upgrade, wording};
 
 /// Most bytes to read of the user's files.
 const SAMPLE: u64 = 64 << 20;
@@ -27,23 +28,31 @@ const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
 /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
+    command.openmetrics.as_deref().map_or(Ok(()), openmetrics::check_file)?;
     let targets = if command.all { drives()? } else { command.targets.clone() };
     if targets.len() > 1 && !command.upgrade.is_empty() {
         return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
     }
     let request = Request {
         prints_plan: command.plan,
+        // How many drives a machine has does not decide what the JSON of all is.
+        is_list: command.all,
         on_failure: OnFailure::LeaveOut,
         is_silent: command.changes,
         ..Request::new(targets, Access::Read, &command.run_arguments)
     };
     let since = likenew_real::clock::wall_date();
     let exit = measure(request, |target| plan(&command, target))?;
-    if !command.changes {
+    if !command.changes && command.openmetrics.is_none() {
         return Ok(exit);
     }
     let root = archive_root(command.run_arguments.archive_arguments.archive.as_deref())?;
-    changes::report(&command.place, Archive::new(root), &since, exit)
+    let mut history = run_history::open(&command.place, &Archive::new(root))?;
+    history.update()?;
+    if let Some(path) = &command.openmetrics {
+        openmetrics::write(&mut history, path)?;
+    }
+    if command.changes { changes::report(&mut history, &since, exit) } else { Ok(exit) }
 }
 
 /// The drives at the bottom, by their device names.

@@ -1,5 +1,6 @@
 //! `likenew history`: drives over time, from the index of all runs.
 
+pub(super) mod openmetrics;
 mod screen;
 
 use likenew_archive::Archive;
@@ -17,6 +18,7 @@ const ALL: Page = Page { offset: 0, rows: u32::MAX };
 const DRIVES_ON_SCREEN: u32 = 9;
 
 pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
+    command.openmetrics.as_deref().map_or(Ok(()), openmetrics::check_file)?;
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
     let mut history = run_history::open(&command.place, &archive)?;
     if command.rebuild {
@@ -24,6 +26,10 @@ pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
         anstream::eprintln!("{}", wording::rebuilt(update.read));
     } else {
         history.update()?;
+    }
+    if let Some(path) = &command.openmetrics {
+        openmetrics::write(&mut history, path)?;
+        return Ok(Exit::Fine);
     }
     match &command.drive {
         Some(typed) => one(command, &mut history, typed),

@@ -21,6 +21,6 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
     let report = RunReport { evidence, findings, instrument, folder };
-    RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
+    RunReport::show(vec![report], None, &command.output, &output::same_command(), false)?;
     Ok(exit)
 }

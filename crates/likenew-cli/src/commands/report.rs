@@ -28,12 +28,12 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
         let record = kept_run::open(path)?;
         if !watch_session::is_log(&record) {
             let report = kept_run::report(record)?;
-            RunReport::show(vec![report], &command.output, &output::same_command(), false)?;
+            RunReport::show(vec![report], None, &command.output, &output::same_command(), false)?;
             return Ok(Exit::Fine);
         }
     }
     let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
-    output::put_with(&SideBySide::new(members), &command.output, &output::same_command())?;
+    output::put_with(&SideBySide::new(members), None, &command.output, &output::same_command())?;
     Ok(Exit::Fine)
 }
 

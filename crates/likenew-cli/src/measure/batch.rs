@@ -1,6 +1,7 @@
 //! The targets of a command, on their way through its steps.
 
 use crate::exit::{Exit, Failure};
+use crate::output::FailedTarget;
 
 /// What a step leaves for the next one, if the way goes on, and the exit code up to there.
 pub(super) type StepEnd<T> = (Option<T>, Exit);
@@ -14,15 +15,16 @@ pub(crate) enum OnFailure {
     LeaveOut,
 }
 
-/// The exit code of all targets together.
+/// The exit code of all targets together, and those that failed.
 pub(super) struct Batch {
     is_several: bool,
     pub(super) exit: Exit,
+    pub(super) failed: Vec<FailedTarget>,
 }
 
 impl Batch {
     pub(super) fn new(is_several: bool) -> Self {
-        Self { is_several, exit: Exit::Fine }
+        Self { is_several, exit: Exit::Fine, failed: Vec::new() }
     }
 
     /// Does a step for each target, before anything is measured.
@@ -37,7 +39,7 @@ impl Batch {
         mut step: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
     ) -> Result<Vec<U>, Failure> {
         let is_tolerant = self.is_several && on_failure == OnFailure::LeaveOut;
-        self.each(items, is_tolerant, |item| {
+        self.each(items, is_tolerant, typed, |item| {
             let name = is_tolerant.then(|| typed(&item).to_owned());
             let ended = step(item);
             if let (Some(name), Err(_)) = (name, &ended) {
@@ -47,7 +49,7 @@ impl Batch {
         })
     }
 
-    /// Measures each target; several are named before, and one that fails is left out.
+    /// Measures each target; several are named before, and of several targets one that fails is left out.
     ///
     /// # Errors
     /// Those of the only target.
@@ -57,9 +59,9 @@ impl Batch {
         typed: fn(&T) -> &str,
         mut run: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
     ) -> Result<Vec<U>, Failure> {
-        let is_several = items.len() > 1;
-        self.each(items, is_several, |item| {
-            if is_several {
+        let are_named = items.len() > 1;
+        self.each(items, self.is_several, typed, |item| {
+            if are_named {
                 anstream::eprintln!("{}:", typed(&item));
             }
             run(item)
@@ -71,6 +73,7 @@ impl Batch {
         &mut self,
         items: Vec<T>,
         is_tolerant: bool,
+        typed: fn(&T) -> &str,
         mut step: impl FnMut(T) -> Result<StepEnd<U>, Failure>,
     ) -> Result<Vec<U>, Failure> {
         let mut done = Vec::new();
@@ -78,14 +81,16 @@ impl Batch {
             if self.exit == Exit::Interrupted {
                 break;
             }
+            let name = typed(&item).to_owned();
             match step(item) {
                 Ok((next, exit)) => {
                     done.extend(next);
-                    self.exit = self.exit.worse(exit);
+                    self.exit = self.exit.of_targets(exit);
                 }
                 Err(failure) if is_tolerant => {
                     anstream::eprintln!("{}", failure.message());
-                    self.exit = self.exit.worse(failure.exit());
+                    self.exit = self.exit.of_targets(failure.exit());
+                    self.failed.push(FailedTarget::new(name, failure.reason(), failure.exit()));
                 }
                 Err(failure) => return Err(failure),
             }

@@ -16,6 +16,7 @@ use super::target::Target;
 use super::writes::{announce_text, estimate};
 use crate::arguments::ExecutionArguments;
 use crate::exit::{Exit, Failure};
+use crate::output::FailedTarget;
 use crate::progress::{self, Progress};
 use crate::progress_event::ProgressEvent;
 use crate::recordings::Recordings;
@@ -92,6 +93,16 @@ fn exit_of(end: &End, found_problem: bool) -> Exit {
 }
 
 impl Outcome {
+    /// The target, if nothing was measured.
+    pub(super) fn failed_target(&self) -> Option<FailedTarget> {
+        let reason = match &self.end {
+            _ if self.report.is_some() => None,
+            Ok(end) => reason(end),
+            Err(failure) => Some(failure.reason()),
+        };
+        Some(FailedTarget::new(self.typed.clone(), reason?, self.exit))
+    }
+
     /// Prints why the run did not come to its end, or is not kept; of several runs, with the target.
     pub(super) fn print_end(&self, is_alone: bool) {
         let is_fine = matches!(self.end, Ok(End::Complete)) && self.unkept.is_none();
@@ -110,24 +121,29 @@ impl Outcome {
     }
 }
 
-fn print_end(end: &End) {
+/// Why a run did not come to its end.
+fn reason(end: &End) -> Option<String> {
     match end {
-        End::Complete => {}
-        End::Interrupted => anstream::eprintln!("{}", wording::STOPPED_EARLY),
+        End::Complete => None,
+        End::Interrupted => Some(wording::STOPPED_EARLY.to_owned()),
         End::Failed(Stop::Failed { op, offset, errno }) => {
             let error = std::io::Error::from_raw_os_error(*errno);
-            let reason = system_error::reason(&error);
-            anstream::eprintln!("{}", wording::error(wording::io_failed(op, *offset, reason)));
-            if error.kind() == std::io::ErrorKind::StorageFull {
-                anstream::eprintln!("{}", wording::DISK_FULL);
-            }
+            Some(wording::io_failed(op, *offset, system_error::reason(&error)))
         }
         End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
             unreachable!("a run fails with an error")
         }
-        End::LabError(lab_error) => {
-            anstream::eprintln!("{}", wording::error(wording::ended_early(lab_error)));
-        }
+        End::LabError(lab_error) => Some(wording::ended_early(lab_error)),
+    }
+}
+
+fn print_end(end: &End) {
+    let Some(reason) = reason(end) else { return };
+    let message = if matches!(end, End::Interrupted) { reason } else { wording::error(reason) };
+    anstream::eprintln!("{message}");
+    let is_full = |errno| std::io::Error::from_raw_os_error(errno).kind() == std::io::ErrorKind::StorageFull;
+    if matches!(end, End::Failed(Stop::Failed { errno, .. }) if is_full(*errno)) {
+        anstream::eprintln!("{}", wording::DISK_FULL);
     }
 }
 

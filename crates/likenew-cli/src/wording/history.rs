@@ -1,5 +1,7 @@
 //! Sentences about drives over time.
 
+use std::path::Path;
+
 use likenew_core::quantity::{Iops, Number, Rate, Share, Size, SpeedChange, with_change_range};
 use likenew_core::shell::shell_quote;
 use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory};
@@ -186,6 +188,14 @@ pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
         "{typed:?} is {} drives; give the key of one: {}",
         drives.len(),
         each.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// `--openmetrics` with a file that nobody would read.
+pub(crate) fn not_a_textfile(path: &Path) -> String {
+    format!(
+        "--openmetrics {}: node_exporter reads only files whose name ends in .prom; give one, or - for standard output",
+        path.display()
     )
 }
 

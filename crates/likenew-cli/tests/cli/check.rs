@@ -41,8 +41,9 @@ fn several_drives_stand_side_by_side_and_the_worst_decides() {
     let targets = ["sim:tiny-flash?fill=0.5", "no-such-folder", "sim:tiny-flash?link=usb2&fill=0.5"];
     let ran = sandbox.run(&["check", targets[0], targets[1], targets[2], "--no-archive", "--json", "-"]);
     let documents = ran.code(10).json();
-    assert_eq!(documents.as_array().unwrap().len(), 2);
+    assert_eq!(documents.as_array().unwrap().len(), 3);
     assert_eq!(documents[1]["tables"]["causes"][0]["cause"], "slow_usb");
+    assert_eq!(documents[2]["target"]["name"], targets[1]);
     assert!(ran.stderr().contains("no-such-folder does not exist"), "{}", ran.stderr());
 }
 

@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 const CHECK: [&str; 6] = ["check", ".", "--bytes", "128MiB", "--reserve", "1MiB"];
 
 /// Rewrites the findings of a kept run.
-fn change_findings(run: &Path, change: impl Fn(&mut Value)) {
+pub(crate) fn change_findings(run: &Path, change: impl Fn(&mut Value)) {
     let path = run.join("findings.json");
     let mut findings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     change(&mut findings);
@@ -18,7 +18,7 @@ fn change_findings(run: &Path, change: impl Fn(&mut Value)) {
 }
 
 /// As if its sequential reads had been so many times as fast.
-fn times_reads(findings: &mut Value, factor: f64) {
+pub(crate) fn times_reads(findings: &mut Value, factor: f64) {
     for row in findings["tables"]["metrics"].as_array_mut().unwrap() {
         if row["metric"] == "sequential_read" {
             for key in ["measured_per_s", "low_per_s", "high_per_s"] {

@@ -12,10 +12,10 @@ use crate::support::Sandbox;
 /// Nothing here takes longer, also on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-struct WebServer {
+pub(crate) struct WebServer {
     child: Child,
-    host: String,
-    secret: String,
+    pub(crate) host: String,
+    pub(crate) secret: String,
 }
 
 impl Drop for WebServer {
@@ -25,10 +25,10 @@ impl Drop for WebServer {
     }
 }
 
-struct Response {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Response {
@@ -40,7 +40,7 @@ impl Response {
 }
 
 impl WebServer {
-    fn start(sandbox: &Sandbox) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
         let mut child = sandbox
             .command(&["serve", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
@@ -73,7 +73,7 @@ impl WebServer {
         Response { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
@@ -261,6 +261,7 @@ fn nothing_is_told_or_started_without_the_secret() {
         ("GET", "/api/jobs"),
         ("GET", "/api/jobs/1"),
         ("GET", "/api/jobs/1/events"),
+        ("GET", "/metrics"),
         ("GET", "/api/runs"),
         ("GET", "/api/runs/x"),
         ("GET", "/api/compare?run=x&run=y"),

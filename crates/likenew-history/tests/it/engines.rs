@@ -11,7 +11,8 @@ use crate::cuts::start_worker;
 use crate::support::{Run, Runs, everything, open};
 
 /// A server of its own, on a socket in its folder, for as long as this lives.
-struct Server {
+pub(crate) struct Server {
+    bin: PathBuf,
     folder: TempDir,
     process: Child,
 }
@@ -25,7 +26,12 @@ fn programs() -> Option<PathBuf> {
 
 impl Server {
     /// `None` if there is no PostgreSQL, with a message.
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// With further settings, as the server takes them on its command line.
+    pub(crate) fn start_with(settings: &[&str]) -> Option<Self> {
         let Some(bin) = programs() else {
             eprintln!("PostgreSQL is not installed, so this test shows nothing");
             return None;
@@ -41,11 +47,17 @@ impl Server {
             .arg(&data);
         assert!(init.stdout(Stdio::null()).status().unwrap().success());
         let mut server = as_user(&bin.join("postgres"), user, folder.path());
-        server.arg("-D").arg(&data).arg("-k").arg(folder.path()).args(["-h", "", "-c", "fsync=off"]);
+        server
+            .arg("-D")
+            .arg(&data)
+            .arg("-k")
+            .arg(folder.path())
+            .args(["-h", "", "-c", "fsync=off"])
+            .args(settings);
         let process = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let server = Self { folder, process };
+        let server = Self { bin, folder, process };
         let is_ready = || {
-            let mut asked = Command::new(bin.join("pg_isready"));
+            let mut asked = Command::new(server.bin.join("pg_isready"));
             asked.arg("-q").arg("-h").arg(server.folder.path()).status().unwrap().success()
         };
         let waited = (0..600).find(|_| {
@@ -56,7 +68,15 @@ impl Server {
         Some(server)
     }
 
-    fn location(&self) -> Location {
+    /// Ends the sessions of all others.
+    pub(crate) fn end_sessions(&self) {
+        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
+        let mut psql = Command::new(self.bin.join("psql"));
+        psql.args(["-q", "-U", "likenew", "-d", "postgres", "-c", query, "-h"]).arg(self.folder.path());
+        assert!(psql.stdout(Stdio::null()).status().unwrap().success());
+    }
+
+    pub(crate) fn location(&self) -> Location {
         let folder = self.folder.path().display();
         Location::parse(&format!("postgres://likenew@localhost/postgres?host={folder}")).unwrap()
     }

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod engines;
+mod fleet;
 mod pages;
 mod rebuild;
 mod support;

@@ -1,23 +1,14 @@
 //! `likenew check --changes`: what is new since the last check of each drive.
 
-use likenew_archive::Archive;
-use likenew_history::{Change, Check, DriveHistory, MetricHistory, Page};
+use likenew_history::{Change, Check, DriveHistory, History, MetricHistory, Page};
 
-use crate::arguments::HistoryPlace;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::wording::history as wording;
-use crate::{output, run_history};
 
 /// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one
 /// got worse; a problem that was there before is no news.
-pub(super) fn report(
-    place: &HistoryPlace,
-    archive: Archive,
-    since: &str,
-    exit: Exit,
-) -> Result<Exit, Failure> {
-    let mut history = run_history::open(place, &archive)?;
-    history.update()?;
+pub(super) fn report(history: &mut History, since: &str, exit: Exit) -> Result<Exit, Failure> {
     let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
     for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
         // The history of a laboratory has drives of other machines.

