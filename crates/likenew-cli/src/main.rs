@@ -18,6 +18,7 @@ mod folder_fixes;
 mod interrupt;
 mod kept_run;
 mod locking;
+mod manual;
 mod measure;
 mod nested_run;
 mod output;

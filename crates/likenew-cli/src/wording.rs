@@ -5,6 +5,7 @@
 
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod manual;
 pub(crate) mod refresh;
 pub(crate) mod serve;
 

@@ -22,6 +22,7 @@ mod guest_steps;
 mod history;
 mod hostile;
 mod locks;
+mod manual;
 mod messages;
 mod model;
 mod progress;
