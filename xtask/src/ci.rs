@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{guest_kernel, packages, root, web};
+use crate::{book, dist_test, guest_kernel, packages, root, web};
 
 /// Everything that must pass before a change may land, in the order in which it fails fastest.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -24,6 +24,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         Ok(cmd!(sh, "cargo test --workspace --no-fail-fast").env("RUST_TEST_THREADS", threads).run()?)
     })?;
     step("served page", web::test_served)?;
+    step("packages in a clean system", || dist_test::run(&dist_test::Options::default()))?;
+    step("book", || book::run(&book::Options::default()))?;
     step("doc", || {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
     })

@@ -55,7 +55,7 @@ fn command(command: &clap::Command) -> File {
     if name == "sim" {
         text += &format!("\n## {}\n\n{}", wording::SETTINGS, literal_block(SIM));
     }
-    text += &format!("\n## {}\n", sentence_case(wording::OPTIONS));
+    text += &format!("\n## {}\n", wording::ALL_OPTIONS);
     text += &options(command);
     for inner in command.get_subcommands() {
         let about = inner.get_about().map(ToString::to_string).unwrap_or_default();

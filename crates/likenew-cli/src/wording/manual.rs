@@ -12,7 +12,6 @@ pub(crate) const SYNOPSIS: &str = "SYNOPSIS";
 pub(crate) const DESCRIPTION: &str = "DESCRIPTION";
 pub(crate) const COMMANDS: &str = "COMMANDS";
 pub(crate) const TARGETS: &str = "TARGETS";
-pub(crate) const OPTIONS: &str = "OPTIONS";
 pub(crate) const EXIT_STATUS: &str = "EXIT STATUS";
 pub(crate) const EXAMPLES: &str = "EXAMPLES";
 pub(crate) const SEE_ALSO: &str = "SEE ALSO";
@@ -57,6 +56,9 @@ out, and what fixes it. `likenew help NAME` shows the same.";
 pub(crate) const DRIVES_INTRODUCTION: &str = "\
 Any of these is measured like a real drive, as `sim:NAME`. `likenew sim show NAME` draws what is
 inside, and `--sources` lists where each value comes from.";
+
+/// The heading of the options as the command line has them; a manual may have a heading of its own for those that matter.
+pub(crate) const ALL_OPTIONS: &str = "All options";
 
 /// The heading of the settings of simulated drives.
 pub(crate) const SETTINGS: &str = "Names and settings";

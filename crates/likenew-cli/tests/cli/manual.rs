@@ -134,7 +134,7 @@ fn the_reference_lists_every_command_cause_and_drive() {
     for name in commands(&sandbox) {
         assert!(contents.contains(&format!("](reference/commands/{name}.md)")), "{contents}");
         assert!(read("commands.md").contains(&format!("[`{name}`](commands/{name}.md)")));
-        assert!(read(&format!("commands/{name}.md")).contains("## Options\n"));
+        assert!(read(&format!("commands/{name}.md")).contains("## All options\n"));
     }
     assert!(read("commands/bench.md").contains("[values: auto, uring, posix]"));
     let listed = sandbox.run(&["help"]).code(0).stdout();
