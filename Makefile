@@ -1,6 +1,6 @@
 # All automation is Rust, in xtask/; this file only gives it its usual names.
 
-.PHONY: demo test
+.PHONY: demo test dist
 
 # Measures a simulated drive, new and used, and makes a page of it.
 demo:
@@ -9,3 +9,7 @@ demo:
 # Installs what is missing, then checks and tests everything.
 test:
 	cargo xtask ci
+
+# Builds the archive and the Debian package that users install, into target/dist.
+dist:
+	cargo xtask dist

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{contrib, guest_kernel, packages, python, root, web};
+use crate::{book, contrib, dist_test, guest_kernel, packages, python, root, web};
 
 /// Everything that must pass before a change may land, in the order in which it fails fastest.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -26,6 +26,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     })?;
     step("served page", web::test_served)?;
     step("Python package", python::test)?;
+    step("packages in a clean system", || dist_test::run(&dist_test::Options::default()))?;
+    step("book", || book::run(&book::Options::default()))?;
     step("doc", || {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
     })

@@ -1,12 +1,15 @@
-//! All automation of the project: `cargo xtask tidy | ci | messages | python | contrib | guest-kernel | demo | bench NAME | fuzz
-//! | cuts | attacks | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | messages | python | contrib | guest-kernel | demo | dist | dist-test
+//! | book | bench NAME | fuzz | cuts | attacks | reproduce`.
 //!
 //! It depends on no crate of the workspace, so that checks begin before the first crate is built.
 
 mod attacks;
+mod book;
 mod ci;
 mod contrib;
 mod demo;
+mod dist;
+mod dist_test;
 mod fuzz;
 mod guest_kernel;
 mod messages;
@@ -39,6 +42,12 @@ enum Task {
     Contrib,
     /// Measure a simulated drive, new and used, and write a page
     Demo,
+    /// Build the archive and the Debian package that users install, into target/dist
+    Dist(dist::Options),
+    /// Install the Debian package into a clean Debian 11, use it there, and remove it
+    DistTest(dist_test::Options),
+    /// Build the documentation as a site, into target/book, and check its links
+    Book(book::Options),
     /// Measure the instrument: `cargo xtask bench --help` lists what can be measured, `python` is the package
     #[command(disable_help_flag = true)]
     Bench {
@@ -70,6 +79,9 @@ fn main() -> anyhow::Result<()> {
         Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Contrib => contrib::check(),
         Task::Demo => demo::run(),
+        Task::Dist(options) => dist::run(&options),
+        Task::DistTest(options) => dist_test::run(&options),
+        Task::Book(options) => book::run(&options),
         Task::Bench { arguments } if arguments == ["python"] => python::bench(),
         Task::Bench { arguments } => bench(&arguments),
         Task::Python => python::test(),

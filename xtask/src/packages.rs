@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 26] = [
+const PACKAGES: [(&str, &str); 32] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -31,6 +31,12 @@ const PACKAGES: [(&str, &str); 26] = [
     ("postgresql", "/usr/lib/postgresql"),
     ("prometheus", "/usr/bin/prometheus"),
     ("prometheus-node-exporter", "/usr/bin/prometheus-node-exporter"),
+    ("mandoc", "/usr/bin/mandoc"),
+    ("zsh", "/usr/bin/zsh"),
+    ("fish", "/usr/bin/fish"),
+    ("debootstrap", "/usr/sbin/debootstrap"),
+    ("lintian", "/usr/bin/lintian"),
+    ("python3-venv", "/usr/share/doc/python3-venv"),
 ];
 
 /// Installs those that are missing.
@@ -54,8 +60,17 @@ pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
 
 /// Runs apt-get as root, without questions.
 pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
-    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] };
-    let front = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
-    let (program, front) = front.split_first().expect("a command has a first word");
-    Ok(cmd!(sh, "{program} {front...} {arguments...}").run()?)
+    as_root(sh, "env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], arguments].concat())
+}
+
+/// Runs a program as root.
+pub(crate) fn as_root(sh: &Shell, program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    let words = [root_front(), &[program], arguments].concat();
+    let (program, words) = words.split_first().expect("a command has a first word");
+    Ok(cmd!(sh, "{program} {words...}").quiet().run()?)
+}
+
+/// What a command of root begins with.
+pub(crate) fn root_front() -> &'static [&'static str] {
+    if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] }
 }

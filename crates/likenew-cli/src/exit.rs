@@ -159,3 +159,16 @@ impl From<RunnerError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wording::help::EXIT_CODES;
+
+    #[test]
+    fn every_exit_code_is_explained() {
+        let all =
+            [Exit::Fine, Exit::Unfinished, Exit::Usage, Exit::Refused, Exit::Problem, Exit::Interrupted];
+        assert_eq!(all.map(|exit| exit as u8), EXIT_CODES.map(|(code, _)| code));
+    }
+}

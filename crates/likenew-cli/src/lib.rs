@@ -23,6 +23,7 @@ mod interrupt;
 mod invocation;
 mod kept_run;
 mod locking;
+mod manual;
 mod measure;
 mod nested_run;
 mod output;

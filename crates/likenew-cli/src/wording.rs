@@ -6,6 +6,7 @@
 pub(crate) mod calibrate;
 pub(crate) mod help;
 pub(crate) mod history;
+pub(crate) mod manual;
 pub(crate) mod refresh;
 pub(crate) mod serve;
 

@@ -2,15 +2,20 @@
 
 use likenew_core::suggest::nearest;
 use likenew_diagnosis::{ALL, Kind, by_name};
-use likenew_procedures::all::DESCRIPTORS;
 
 use crate::arguments::{self, Help};
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::wording::help as wording;
+use crate::wording::manual::pages_written;
 use crate::wording::no_such_page;
+use crate::{manual, output};
 
 pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
+    if let Some(folder) = &command.write {
+        let files = manual::write(folder)?;
+        output::print(&pages_written(folder, files))?;
+        return Ok(Exit::Fine);
+    }
     let text = match command.topic.as_deref() {
         None => contents(),
         Some(topic) => page(topic).ok_or_else(|| unknown(topic))?,
@@ -31,9 +36,7 @@ fn page(topic: &str) -> Option<String> {
     if topic == "sim" {
         return Some(format!("{}\n{typed}", wording::SIM));
     }
-    let manual =
-        DESCRIPTORS.iter().find(|descriptor| descriptor.name == topic).map(|descriptor| descriptor.manual);
-    Some(manual.map_or_else(
+    Some(manual::of_command(topic).map_or_else(
         || typed.clone(),
         |manual| format!("{}\n\n{}\n\n{typed}", manual.trim_end(), wording::OPTIONS),
     ))

@@ -19,8 +19,11 @@ TARGET is a folder, a file, a block device, or a simulated drive:
 All commands: likenew --help
 ";
 
+/// What the program does, in a line.
+pub(crate) const ABOUT: &str = "Measures a drive, says why it is slow, and restores it.";
+
 /// Commands by purpose.
-const GROUPS: [(&str, &[&str]); 6] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     ("Answer", &["check", "recondition", "verify", "trim", "facts"]),
     ("Measure", &["bench", "sweep", "surface", "fill", "endure", "age", "data", "cache", "apps"]),
     ("Explain", &["xray", "model"]),
@@ -31,8 +34,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 /// What `likenew --help` prints.
 pub(crate) fn commands(command: &clap::Command) -> String {
-    let mut text = String::from("Measures a drive, says why it is slow, and restores it.\n\n");
-    text += "Usage: likenew COMMAND [TARGET] [OPTIONS]\n";
+    let mut text = format!("{ABOUT}\n\nUsage: {USAGE}\n");
     for (title, names) in GROUPS {
         let _ = write!(text, "\n{title}:\n");
         for name in names {
@@ -41,22 +43,42 @@ pub(crate) fn commands(command: &clap::Command) -> String {
             let _ = writeln!(text, "  {name:12} {about}");
         }
     }
-    text + TARGETS
+    let codes: Vec<String> = EXIT_CODES.iter().map(|(exit, meaning)| format!("{exit} {meaning}")).collect();
+    let options =
+        textwrap::Options::new(COLUMNS).initial_indent("Exit codes: ").subsequent_indent("            ");
+    text += &format!("\n{TARGETS}\n{MORE_HELP}\n");
+    text + &textwrap::fill(&codes.join(", "), options) + "\n"
 }
 
-const TARGETS: &str = "
+/// How a command line looks.
+pub(crate) const USAGE: &str = "likenew COMMAND [TARGET] [OPTIONS]";
+
+/// Columns of the overview: two fewer than the narrowest terminal has.
+const COLUMNS: usize = 78;
+
+/// What can be named as the target.
+pub(crate) const TARGETS: &str = "\
 TARGET is one of
   a folder             uses temporary files in its free space, always deleted
   a file or device     is only read, unless you add --consent
   sim:NAME             a simulated drive; settings follow a ?, so quote it:
                        likenew bench 'sim:tlc-nvme-1tb?state=used'
+";
 
+const MORE_HELP: &str = "\
 Options of a command: likenew COMMAND -h, or --help for all of them
 Manual pages: likenew help COMMAND. Version: likenew --version
-
-Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
-            10 done and found a problem, 130 interrupted
 ";
+
+/// What each exit code means.
+pub(crate) const EXIT_CODES: [(u8, &str); 6] = [
+    (0, "done"),
+    (1, "could not finish"),
+    (2, "wrong usage"),
+    (3, "refused for safety"),
+    (10, "done and found a problem"),
+    (130, "interrupted"),
+];
 
 /// Ways to use each command.
 const EXAMPLES: [(&str, [&str; 3]); 31] = [
@@ -254,13 +276,20 @@ const EXAMPLES: [(&str, [&str; 3]); 31] = [
         ],
     ),
     ("resume", ["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]),
-    ("help", ["likenew help check", "likenew help slc_cache", "likenew help sim"]),
+    ("help", ["likenew help check", "likenew help slc_cache", "likenew help --write manual"]),
 ];
 
 /// The end of a command's help: three ways to use it.
 pub(crate) fn examples(command: &str) -> String {
-    let Some((_, lines)) = EXAMPLES.iter().find(|(name, _)| *name == command) else { return String::new() };
-    format!("Examples:\n  {}", lines.join("\n  "))
+    match example_lines(command) {
+        [] => String::new(),
+        lines => format!("Examples:\n  {}", lines.join("\n  ")),
+    }
+}
+
+/// Ways to use a command; none for what is not a command of its own.
+pub(crate) fn example_lines(command: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
 }
 
 /// The end of the page of `likenew sim`: names and settings of simulated drives.

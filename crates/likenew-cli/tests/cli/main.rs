@@ -24,6 +24,7 @@ mod guest_steps;
 mod history;
 mod hostile;
 mod locks;
+mod manual;
 mod messages;
 mod metrics;
 mod model;

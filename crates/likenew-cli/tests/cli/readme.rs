@@ -17,6 +17,10 @@ fn the_readme_tells_the_truth() {
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/model.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/check.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tutorial/first-afternoon.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/json.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/is-this-stick-fake.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/my-hard-disk-got-slow.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/my-cloud-volume-is-slow.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/writes-stop-for-seconds.md"));
     cases.run();
 }

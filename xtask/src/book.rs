@@ -1,0 +1,149 @@
+//! The documentation as a site in `target/book`: the pages of the repository with the layout that they have there, so that links
+//! hold in both, and the reference that the program writes.
+
+mod site_links;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::{root, target};
+
+const MDBOOK_VERSION: &str = "0.5.4";
+/// Folders and files of the repository that are pages or that pages link to.
+const SOURCES: [&str; 9] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "GLOSSARY.md",
+    "apps",
+    "catalog",
+    "docs",
+    "schema",
+];
+/// Files among the sources of the program that pages link to.
+const LINKED_SOURCES: [&str; 1] = ["crates/likenew-real/src/erase/deny.toml"];
+/// What is no page: a corpus for reviewers.
+const LEFT_OUT: &str = "docs/messages";
+/// Targets of links, and where the site has them: manuals among the sources, tables of contents, and pages that are shown for
+/// their folder.
+const MOVED: [(&str, &str); 7] = [
+    ("../../crates/likenew-diagnosis/src/causes/", "../reference/causes/"),
+    ("../../crates/likenew-measuring/src/", "../reference/commands/"),
+    ("../../crates/likenew-restoring/src/", "../reference/commands/"),
+    ("../../crates/likenew-explaining/src/", "../reference/commands/"),
+    ("](docs/SUMMARY.md)", "](toc.html)"),
+    ("](SUMMARY.md)", "](../toc.html)"),
+    ("README.md)", "index.md)"),
+];
+/// The pages of the project itself, after all others.
+const PROJECT_PAGES: &str = "\
+# Project
+
+- [Architecture](ARCHITECTURE.md)
+- [Glossary](GLOSSARY.md)
+- [Contributing](CONTRIBUTING.md)
+- [Changes](CHANGELOG.md)
+- [The catalog of simulated drives](catalog/README.md)
+- [Applications as files](apps/README.md)
+";
+
+#[derive(clap::Args, Default)]
+pub(crate) struct Options {
+    /// The program that writes the reference [default: one that is built now]
+    #[arg(long, value_name = "FILE")]
+    likenew: Option<PathBuf>,
+}
+
+/// Builds it, and checks its links.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let mdbook = mdbook(&sh)?;
+    let (folder, site) = (target().join("book-source"), target().join("book"));
+    sh.remove_path(&folder)?;
+    sh.remove_path(&site)?;
+    let source = folder.join("src");
+    for name in SOURCES.into_iter().chain(LINKED_SOURCES) {
+        copy(&root(), Path::new(name), &source)?;
+    }
+    sh.copy_file("docs/book.toml", folder.join("book.toml"))?;
+    let pages = folder.join("pages");
+    let written = match &options.likenew {
+        Some(likenew) => cmd!(sh, "{likenew} help --write {pages}"),
+        None => cmd!(sh, "cargo run --quiet --package likenew -- help --write {pages}"),
+    };
+    written.quiet().ignore_stdout().run()?;
+    copy(&pages, Path::new("reference"), &source.join("docs"))?;
+    std::fs::remove_file(source.join("docs/reference/contents.md"))?;
+    let contents = std::fs::read_to_string(pages.join("reference/contents.md"))?;
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md"))?;
+    std::fs::write(source.join("SUMMARY.md"), site_summary(&summary, &contents)?)?;
+    cmd!(sh, "{mdbook} build {folder} --dest-dir {site}").env("RUST_LOG", "warn").quiet().run()?;
+    let violations = site_links::violations(&site)?;
+    anyhow::ensure!(violations.is_empty(), "links of the site lead nowhere:\n{}", violations.join("\n"));
+    println!("open {} in a browser", site.join("index.html").display());
+    Ok(())
+}
+
+/// The program that builds the site, compiled once, without what serves a site while it is written.
+fn mdbook(sh: &Shell) -> anyhow::Result<PathBuf> {
+    let folder = target().join("tools");
+    let program = folder.join("bin/mdbook");
+    let version = cmd!(sh, "{program} --version").quiet().ignore_stderr().read();
+    if version.is_ok_and(|version| version.ends_with(MDBOOK_VERSION)) {
+        return Ok(program);
+    }
+    println!("compiling mdbook {MDBOOK_VERSION}, once");
+    cmd!(sh, "cargo install mdbook --quiet --version {MDBOOK_VERSION} --locked --no-default-features --features search --root {folder}")
+        .run()?;
+    Ok(program)
+}
+
+/// Copies a file or a folder to the same place below another folder. In pages, links to what is elsewhere are changed.
+fn copy(from: &Path, name: &Path, to: &Path) -> anyhow::Result<()> {
+    let files = walkdir::WalkDir::new(from.join(name))
+        .into_iter()
+        .filter_entry(|entry| entry.path().strip_prefix(from).is_ok_and(|path| path != Path::new(LEFT_OUT)));
+    for entry in files {
+        let entry = entry?;
+        if !entry.file_type().is_file() {
+            continue;
+        }
+        let copy = to.join(entry.path().strip_prefix(from)?);
+        std::fs::create_dir_all(copy.parent().expect("a file lies in a folder"))?;
+        if entry.path().extension().is_some_and(|extension| extension == "md") {
+            let text = std::fs::read_to_string(entry.path())?;
+            std::fs::write(copy, MOVED.iter().fold(text, |text, (here, there)| text.replace(here, there)))?;
+        } else {
+            std::fs::copy(entry.path(), copy)?;
+        }
+    }
+    Ok(())
+}
+
+/// The table of contents of the site: that of `docs/`, with the pages that the program writes.
+fn site_summary(summary: &str, contents: &str) -> anyhow::Result<String> {
+    const REFERENCE: &str = "# Reference\n\n";
+    let (before, after) = summary.split_once(REFERENCE).context("docs/SUMMARY.md has no reference")?;
+    let pages = before.to_owned() + REFERENCE + contents + after;
+    let pages = pages.replace("](", "](docs/").replacen("\n\n", "\n\n[Likenew](README.md)\n\n", 1);
+    Ok(format!("{pages}\n{PROJECT_PAGES}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contents_begin_with_the_project_and_hold_what_the_program_wrote() {
+        let summary =
+            "# Summary\n\n[Documentation](README.md)\n\n# Reference\n\n- [Facts](reference/facts.md)\n";
+        let site = site_summary(summary, "- [Commands](reference/commands.md)\n").unwrap();
+        let begin = "# Summary\n\n[Likenew](README.md)\n\n[Documentation](docs/README.md)\n\n# Reference\n\n\
+                     - [Commands](docs/reference/commands.md)\n- [Facts](docs/reference/facts.md)\n\n# Project\n";
+        assert!(site.starts_with(begin), "{site}");
+    }
+}

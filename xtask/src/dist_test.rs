@@ -1,0 +1,230 @@
+//! Installs the Debian package into a clean system of the oldest release that it is for, uses it there as its owner would, and
+//! removes it. Mounts are made in namespaces that end with each command, so none is left on any way out.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::packages::as_root;
+use crate::{dist, root, target};
+
+/// Debian 11, whose glibc is the oldest that the binary runs with.
+const RELEASE: &str = "bullseye";
+/// What its minimal system lacks and an owner has: `man`.
+const EXTRA_PACKAGES: &str = "man-db";
+/// A user of the system, by number. As root's, the home is in /tmp.
+const ORDINARY_USER: &str = "1000:1000";
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Profile of the build
+    #[arg(long, default_value = "demo")]
+    profile: String,
+    /// Debian release to install into
+    #[arg(long, default_value = RELEASE)]
+    release: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { profile: "demo".to_owned(), release: RELEASE.to_owned() }
+    }
+}
+
+/// Builds the packages and tries them; on other processors than the packages are for, says so and continues.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if !cfg!(target_arch = "x86_64") {
+        println!("packages are for x86-64, and are not tried here");
+        return Ok(());
+    }
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let binary = dist::build(&sh, &options.profile)?;
+    let folder = tempfile::tempdir_in(target())?;
+    let (packages, again) = (folder.path().join("packages"), folder.path().join("again"));
+    let files = dist::pack(&sh, &binary, &packages)?;
+    dist::pack(&sh, &binary, &again)?;
+    for file in &files {
+        let equal = std::fs::read(packages.join(file))? == std::fs::read(again.join(file))?;
+        anyhow::ensure!(equal, "{file} differs when it is packed again");
+    }
+    println!("packed twice, with equal bytes: {}", files.join(", "));
+
+    let package = files.iter().find(|file| file.ends_with(".deb")).context("no Debian package was made")?;
+    let path = packages.join(package);
+    cmd!(sh, "lintian --fail-on error,warning {path}").quiet().run()?;
+
+    let system = System::unpack(&sh, &options.release)?;
+    as_root(&sh, "cp", &[&path.display().to_string(), &system.inside("/likenew.deb")])?;
+    let archive = files.iter().find(|file| file.ends_with(".zst")).context("no archive was made")?;
+    archive_runs(&sh, &system, &packages.join(archive))?;
+
+    let before = system.files()?;
+    system.expect(0, "apt-get install -y -qq --no-install-recommends /likenew.deb")?;
+    use_it(&system)?;
+    // An upgrade over itself changes nothing, and finds all files as they were packed.
+    system.expect(
+        0,
+        "apt-get install -y -qq --reinstall --no-install-recommends /likenew.deb && dpkg --verify likenew",
+    )?;
+    system.expect(0, "apt-get remove -y -qq likenew && ! command -v likenew")?;
+    system.expect(0, "apt-get purge -y -qq likenew")?;
+    let left: Vec<String> = system.files()?.into_iter().filter(|file| !before.contains(file)).collect();
+    anyhow::ensure!(left.is_empty(), "removing the package leaves {left:#?}");
+    println!("installed, used, upgraded and removed in Debian {}", options.release);
+    Ok(())
+}
+
+/// The program of the archive runs without being installed.
+fn archive_runs(sh: &Shell, system: &System, archive: &Path) -> anyhow::Result<()> {
+    let unpacked = system.inside("/tmp/archive");
+    as_root(sh, "mkdir", &["-p", &unpacked])?;
+    let archive = archive.display().to_string();
+    as_root(sh, "tar", &["--use-compress-program=zstd", "-xf", &archive, "-C", &unpacked])?;
+    let said = system.expect(0, "/tmp/archive/likenew-*/likenew --version")?;
+    anyhow::ensure!(said.starts_with("likenew "), "the archive's program says {said}");
+    Ok(())
+}
+
+/// What an owner does with it, and what it must answer.
+fn use_it(system: &System) -> anyhow::Result<()> {
+    for (user, exit, command, answer) in [
+        ("0:0", 0, "likenew --version", "likenew "),
+        ("0:0", 0, "likenew check sim:tiny-flash", "As fast as new"),
+        ("0:0", 10, "likenew check 'sim:tiny-flash?state=used'", "Writes are slow"),
+        (ORDINARY_USER, 0, "likenew check sim:tiny-flash", "As fast as new"),
+        (ORDINARY_USER, 0, "likenew bench . --span 16MiB --passes 1 --runtime 200ms", "SEQ1M Q8T1 read"),
+        (ORDINARY_USER, 3, "likenew bench /etc/passwd --op write", "consent"),
+        (ORDINARY_USER, 0, "likenew report --quiet", "read"),
+        ("0:0", 0, "man likenew", "EXIT STATUS"),
+        ("0:0", 0, "man likenew-check", "--advertised"),
+        ("0:0", 0, "man likenew-causes", "fstrim"),
+        ("0:0", 0, "man -k likenew", "likenew-recondition"),
+        (ORDINARY_USER, 0, COMPLETE, "check"),
+    ] {
+        let said = system.expect_as(user, exit, command)?;
+        anyhow::ensure!(said.contains(answer), "{command} says nothing of {answer:?}:\n{said}");
+    }
+    Ok(())
+}
+
+/// What bash offers after `likenew che`, with the file that it loads by itself.
+const COMPLETE: &str = "bash -c '. /usr/share/bash-completion/completions/likenew; \
+     COMP_WORDS=(likenew che); COMP_CWORD=1; _likenew likenew che likenew; echo ${COMPREPLY[@]}'";
+
+/// An unpacked system, removed at the end.
+struct System<'a> {
+    sh: &'a Shell,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> System<'a> {
+    /// Unpacks the release, which is fetched once.
+    fn unpack(sh: &'a Shell, release: &str) -> anyhow::Result<Self> {
+        let archive = target().join("dist-systems").join(format!("{release}.tar"));
+        if !archive.exists() {
+            fetch(sh, release, &archive)?;
+        }
+        let system = Self { sh, folder: tempfile::tempdir_in(target())? };
+        let (archive, folder) = (archive.display().to_string(), system.folder.path().display().to_string());
+        as_root(sh, "tar", &["--numeric-owner", "-xpf", &archive, "-C", &folder])?;
+        let home = "mkdir -p /tmp/home-0 /tmp/home-1000 && chown 1000:1000 /tmp/home-1000";
+        system.expect(0, home)?;
+        Ok(system)
+    }
+
+    fn inside(&self, path: &str) -> String {
+        format!("{}{path}", self.folder.path().join("root").display())
+    }
+
+    fn expect(&self, exit: i32, command: &str) -> anyhow::Result<String> {
+        self.expect_as("0:0", exit, command)
+    }
+
+    /// Runs a command in the system, and returns all that it says.
+    fn expect_as(&self, user: &str, exit: i32, command: &str) -> anyhow::Result<String> {
+        let begun = Instant::now();
+        let Output { status, stdout, stderr } = self.output(user, command)?;
+        let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+        anyhow::ensure!(
+            status.code() == Some(exit),
+            "{command}: expected exit code {exit}, got {status}\n{said}"
+        );
+        println!("  {command}: exit code {exit}, {:.1} s", begun.elapsed().as_secs_f64());
+        Ok(said)
+    }
+
+    fn output(&self, user: &str, command: &str) -> anyhow::Result<Output> {
+        let root = self.inside("");
+        let home = format!("/tmp/home-{}", user.split(':').next().unwrap_or_default());
+        let inside = format!("cd {home} 2> /dev/null; {command}");
+        // The namespace, and with it the mounts, ends with the command.
+        let enter = "mount -t proc proc \"$0/proc\" && mount --rbind /sys \"$0/sys\" && \
+             exec chroot --userspec=\"$1\" \"$0\" env -i HOME=\"$2\" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+             MANPAGER=cat COLUMNS=100 PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c \"$3\"";
+        let arguments =
+            ["--mount", "--propagation", "private", "sh", "-c", enter, &root, user, &home, &inside];
+        let front = crate::packages::root_front();
+        let words = [front, &["unshare"], &arguments].concat();
+        let (program, words) = words.split_first().expect("a command has a first word");
+        let sh = self.sh;
+        Ok(cmd!(sh, "{program} {words...}").quiet().ignore_status().output()?)
+    }
+
+    /// All files, but those of the package manager, of indices over manual pages, and of users.
+    fn files(&self) -> anyhow::Result<std::collections::BTreeSet<String>> {
+        let said = self.output(
+            "0:0",
+            "find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path /run -o -path /var/cache -o -path /var/log \
+             -o -path /var/lib/apt -o -path /var/lib/dpkg \\) -prune -o -print",
+        )?;
+        Ok(String::from_utf8(said.stdout)?.lines().map(str::to_owned).collect())
+    }
+}
+
+impl Drop for System<'_> {
+    fn drop(&mut self) {
+        // Files of other users; what remains is removed, or named, by the folder itself.
+        if let Err(error) = as_root(self.sh, "rm", &["-rf", "--one-file-system", &self.inside("")]) {
+            eprintln!("could not remove {}: {error}", self.folder.path().display());
+        }
+    }
+}
+
+/// Makes the system from the packages that apt is configured with, and keeps it as an archive.
+fn fetch(sh: &Shell, release: &str, archive: &Path) -> anyhow::Result<()> {
+    let mirror = mirror(sh)?;
+    println!("fetching a minimal Debian {release}, once");
+    let folder: PathBuf = archive.parent().expect("an archive lies in a folder").to_owned();
+    sh.create_dir(&folder)?;
+    let temporary = tempfile::tempdir_in(&folder)?;
+    let inside = temporary.path().join("root").display().to_string();
+    let include = format!("--include={EXTRA_PACKAGES}");
+    let made = as_root(sh, "debootstrap", &["--variant=minbase", &include, release, &inside, &mirror])
+        .and_then(|()| {
+            // Packages that were installed are not needed again.
+            as_root(sh, "sh", &["-c", "rm -f \"$0\"/var/cache/apt/archives/*.deb", &inside])?;
+            let partial = archive.with_extension("partial").display().to_string();
+            as_root(
+                sh,
+                "tar",
+                &["--numeric-owner", "-C", &temporary.path().display().to_string(), "-cf", &partial, "root"],
+            )?;
+            Ok(std::fs::rename(&partial, archive)?)
+        });
+    as_root(sh, "rm", &["-rf", "--one-file-system", &inside])?;
+    made
+}
+
+/// Where apt gets Debian's packages from.
+fn mirror(sh: &Shell) -> anyhow::Result<String> {
+    let format = "$(ORIGIN) $(REPO_URI)";
+    let lines = cmd!(sh, "apt-get indextargets --format {format}").quiet().read()?;
+    let mut mirrors = lines.lines().filter_map(|line| line.strip_prefix("Debian "));
+    let mirror =
+        mirrors.find(|mirror| !mirror.contains("security")).context("apt knows no mirror of Debian")?;
+    Ok(mirror.to_owned())
+}
