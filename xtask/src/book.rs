@@ -12,7 +12,7 @@ use crate::{root, target};
 
 const MDBOOK_VERSION: &str = "0.5.4";
 /// Folders and files of the repository that are pages or that pages link to.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -21,6 +21,8 @@ const SOURCES: [&str; 9] = [
     "apps",
     "catalog",
     "docs",
+    "python/README.md",
+    "python/notebooks",
     "schema",
 ];
 /// Files among the sources of the program that pages link to.
@@ -42,6 +44,7 @@ const MOVED: [(&str, &str); 7] = [
 const PROJECT_PAGES: &str = "\
 # Project
 
+- [The Python package](python/README.md)
 - [Architecture](ARCHITECTURE.md)
 - [Glossary](GLOSSARY.md)
 - [Contributing](CONTRIBUTING.md)

@@ -1,4 +1,5 @@
-//! What users install: an archive and a Debian package of one binary that runs on systems since 2020, with checksums.
+//! What users install: an archive and a Debian package of one binary, and a Python wheel, which run on systems since 2020;
+//! with checksums.
 //!
 //! Equal sources give equal packages: times come from the commit, orders and owners are fixed.
 
@@ -30,43 +31,68 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let binary = build(&sh, &options.profile)?;
+    let built = Built::new(&sh, &options.profile)?;
     let folder = target().join("dist");
-    for file in pack(&sh, &binary, &folder)? {
+    for file in pack(&sh, &built, &folder)? {
         let bytes = std::fs::metadata(folder.join(&file))?.len();
         println!("{}: {:.1} MB", folder.join(file).display(), bytes as f64 / 1e6);
     }
     Ok(())
 }
 
-/// Builds against an old C library, and checks that no newer one is needed.
-pub(crate) fn build(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
-    let tools = python_tools::install(sh, "dist-tools", "xtask/requirements-dist.txt")?;
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let paths = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&paths)))?;
-    let triple = format!("{TRIPLE}.{GLIBC}");
-    cmd!(sh, "cargo zigbuild --locked --profile {profile} --package likenew --target {triple}")
-        .env("PATH", paths)
-        .run()?;
-    let folder = if profile == "dev" { "debug" } else { profile };
-    let binary = target().join(TRIPLE).join(folder).join("likenew");
-    let needed = glibc::needed(sh, &binary)?;
-    anyhow::ensure!(
-        needed <= GLIBC,
-        "{} needs glibc {needed}, and may need {GLIBC} at most",
-        binary.display()
-    );
-    Ok(binary)
+/// What is compiled: it runs on old systems.
+pub(crate) struct Built {
+    binary: PathBuf,
+    wheel: PathBuf,
 }
 
-/// Packs a binary, and returns the names of the files that were written into the folder.
-pub(crate) fn pack(sh: &Shell, binary: &Path, folder: &Path) -> anyhow::Result<Vec<String>> {
+impl Built {
+    /// Builds against an old C library, and checks that no newer one is needed.
+    pub(crate) fn new(sh: &Shell, profile: &str) -> anyhow::Result<Self> {
+        let tools = python_tools::install(sh, "dist-tools", "xtask/requirements-dist.txt")?;
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let paths = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&paths)))?;
+        let _paths = sh.push_env("PATH", paths);
+        let triple = format!("{TRIPLE}.{GLIBC}");
+        cmd!(sh, "cargo zigbuild --locked --profile {profile} --package likenew --target {triple}").run()?;
+        let folder = if profile == "dev" { "debug" } else { profile };
+        let binary = target().join(TRIPLE).join(folder).join("likenew");
+        let needed = glibc::needed(sh, &binary)?;
+        anyhow::ensure!(
+            needed <= GLIBC,
+            "{} needs glibc {needed}, and may need {GLIBC} at most",
+            binary.display()
+        );
+        Ok(Self { binary, wheel: wheel(sh, profile)? })
+    }
+}
+
+/// The Python package; maturin checks which C library it needs.
+fn wheel(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
+    let folder = target().join("wheels");
+    sh.remove_path(&folder)?;
+    let compatible = format!("manylinux_{}_{}", GLIBC.0, GLIBC.1);
+    let _time = sh.push_env("SOURCE_DATE_EPOCH", commit_time_s(sh)?);
+    cmd!(sh, "maturin build --quiet --locked --profile {profile} --zig --target {TRIPLE}")
+        .args(["--compatibility", &compatible, "--interpreter", "python3", "--out"])
+        .arg(&folder)
+        .run()?;
+    let built = sh.read_dir(&folder)?;
+    built.into_iter().next().context("maturin made no wheel")
+}
+
+fn commit_time_s(sh: &Shell) -> anyhow::Result<String> {
+    Ok(cmd!(sh, "git log -1 --format=%ct").quiet().read()?)
+}
+
+/// Packs what was built, and returns the names of the files that were written into the folder.
+pub(crate) fn pack(sh: &Shell, built: &Built, folder: &Path) -> anyhow::Result<Vec<String>> {
     let temporary = tempfile::tempdir_in(target())?;
     let contents = Contents {
-        binary: binary.to_owned(),
-        version: version(sh, binary)?,
-        commit_time_s: cmd!(sh, "git log -1 --format=%ct").quiet().read()?,
-        pages: pages::write(sh, binary, temporary.path())?,
+        binary: built.binary.clone(),
+        version: version(sh, &built.binary)?,
+        commit_time_s: commit_time_s(sh)?,
+        pages: pages::write(sh, &built.binary, temporary.path())?,
         notices: notices::collect(sh)?,
     };
     sh.remove_path(folder)?;
@@ -75,7 +101,9 @@ pub(crate) fn pack(sh: &Shell, binary: &Path, folder: &Path) -> anyhow::Result<V
         archive(sh, &contents, &temporary.path().join("archive"), folder)?,
         deb::build(sh, &contents, &temporary.path().join("deb"), folder)?,
     ];
-    // A Python wheel belongs here as well: before the checksums, which cover all files.
+    let wheel = built.wheel.file_name().context("a wheel is a file")?.to_string_lossy().into_owned();
+    install(&built.wheel, &folder.join(&wheel), 0o644)?;
+    files.push(wheel);
     files.sort();
     let _inside = sh.push_dir(folder);
     let sums = cmd!(sh, "sha256sum").args(&files).quiet().read()?;

@@ -13,8 +13,10 @@ use crate::{dist, root, target};
 
 /// Debian 11, whose glibc is the oldest that the binary runs with.
 const RELEASE: &str = "bullseye";
-/// What its minimal system lacks and an owner has: `man`.
-const EXTRA_PACKAGES: &str = "man-db";
+/// What a minimal system lacks and an owner has.
+const EXTRA_PACKAGES: &str = "man-db,python3-venv";
+/// Debian 12, the oldest with Python 3.11.
+const RELEASE_WITH_PYTHON: &str = "bookworm";
 /// A user of the system, by number. As root's, the home is in /tmp.
 const ORDINARY_USER: &str = "1000:1000";
 
@@ -42,11 +44,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let binary = dist::build(&sh, &options.profile)?;
+    let built = dist::Built::new(&sh, &options.profile)?;
     let folder = tempfile::tempdir_in(target())?;
     let (packages, again) = (folder.path().join("packages"), folder.path().join("again"));
-    let files = dist::pack(&sh, &binary, &packages)?;
-    dist::pack(&sh, &binary, &again)?;
+    let files = dist::pack(&sh, &built, &packages)?;
+    dist::pack(&sh, &built, &again)?;
     for file in &files {
         let equal = std::fs::read(packages.join(file))? == std::fs::read(again.join(file))?;
         anyhow::ensure!(equal, "{file} differs when it is packed again");
@@ -75,8 +77,35 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let left: Vec<String> = system.files()?.into_iter().filter(|file| !before.contains(file)).collect();
     anyhow::ensure!(left.is_empty(), "removing the package leaves {left:#?}");
     println!("installed, used, upgraded and removed in Debian {}", options.release);
+    let wheel = files.iter().find(|file| file.ends_with(".whl")).context("no wheel was made")?;
+    wheel_runs(&sh, &packages.join(wheel))
+}
+
+/// The wheel is installed without a network, used by an ordinary user, and removed.
+fn wheel_runs(sh: &Shell, wheel: &Path) -> anyhow::Result<()> {
+    let system = System::unpack(sh, RELEASE_WITH_PYTHON)?;
+    let name = wheel.file_name().context("a wheel is a file")?.to_string_lossy().into_owned();
+    let wheel = wheel.display().to_string();
+    as_root(sh, "cp", &[&wheel, &system.inside(&format!("/tmp/{name}"))])?;
+    let run = |exit: i32, command: &str| system.expect_as(ORDINARY_USER, exit, command);
+    run(0, "python3 -m venv env && find env | sort > before")?;
+    run(0, &format!("env/bin/pip install --quiet --no-index --no-compile /tmp/{name}"))?;
+    let said = run(10, "env/bin/likenew check 'sim:tiny-flash?state=used'")?;
+    anyhow::ensure!(said.contains("Writes are slow"), "the wheel's program says {said}");
+    let said = run(0, &format!("env/bin/python -B -c '{DIAGNOSE}'"))?;
+    anyhow::ensure!(said.contains("scattered_data 1"), "the wheel's module says {said}");
+    run(0, "env/bin/pip uninstall --quiet --yes likenew && find env | sort > after")?;
+    let left = run(0, "comm -13 before after | grep -v __pycache__ || true")?;
+    anyhow::ensure!(left.is_empty(), "removing the wheel leaves {left}");
+    println!("the wheel was installed, used and removed in Debian {RELEASE_WITH_PYTHON}");
     Ok(())
 }
+
+/// A diagnosis in Python, and a folder measured by the program of the wheel.
+const DIAGNOSE: &str = "import likenew as l, os; \
+     cause = l.diagnose(l.SimulatedDrive(\"tiny-flash\", state=\"used\")).causes[0].name; \
+     os.mkdir(\"drive\"); run = l.run(l.Bench(\"drive\", span=\"16MiB\", passes=1, time=0.1)); \
+     print(cause, len(run.tables[\"results\"]) > 0 and 1)";
 
 /// The program of the archive runs without being installed.
 fn archive_runs(sh: &Shell, system: &System, archive: &Path) -> anyhow::Result<()> {
