@@ -72,10 +72,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         0,
         "apt-get install -y -qq --reinstall --no-install-recommends /likenew.deb && dpkg --verify likenew",
     )?;
-    system.expect(0, "apt-get remove -y -qq likenew && ! command -v likenew")?;
-    system.expect(0, "apt-get purge -y -qq likenew")?;
-    let left: Vec<String> = system.files()?.into_iter().filter(|file| !before.contains(file)).collect();
-    anyhow::ensure!(left.is_empty(), "removing the package leaves {left:#?}");
+    for removal in ["apt-get remove -y -qq likenew", "dpkg -i /likenew.deb && apt-get purge -y -qq likenew"] {
+        system.expect(0, &format!("{removal} && ! command -v likenew"))?;
+        let left: Vec<String> = system.files()?.into_iter().filter(|file| !before.contains(file)).collect();
+        anyhow::ensure!(left.is_empty(), "{removal} leaves {left:#?}");
+    }
     println!("installed, used, upgraded and removed in Debian {}", options.release);
     let wheel = files.iter().find(|file| file.ends_with(".whl")).context("no wheel was made")?;
     wheel_runs(&sh, &packages.join(wheel))

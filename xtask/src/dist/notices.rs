@@ -20,8 +20,10 @@ pub(super) fn collect(sh: &Shell) -> anyhow::Result<String> {
     let mut holders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut overview = String::new();
     for Crate { name, licence, folder } in crates(sh)? {
-        overview += &format!("- {name}: {licence}\n");
-        for text in licence_texts(&folder)? {
+        let texts = licence_texts(&folder)?;
+        let lack = if texts.is_empty() { " (its authors publish no text with it)" } else { "" };
+        overview += &format!("- {name}: {licence}{lack}\n");
+        for text in texts {
             holders.entry(text).or_default().insert(name.clone());
         }
     }
