@@ -92,20 +92,17 @@ mod tests {
 
     #[test]
     fn a_few_twins_are_found_within_a_tenth() {
-        let options = Options {
-            twins: 0,
-            first: 1,
-            drive: None,
-            noise: 0.02,
-            candidates: 60,
-            steps: 5,
-            threads: 1,
-        };
+        let options =
+            Options { twins: 0, first: 1, drive: None, noise: 0.02, candidates: 60, steps: 5, threads: 1 };
         for drive in ["tiny-flash", "wd6400aaks"] {
             let case = case(1, &Options { drive: Some(drive.into()), ..options.clone() }).unwrap();
             let score = report::Score::of(std::slice::from_ref(&case));
             assert!(score.determined >= 3, "{drive}: {}", report::line(&case));
-            assert!(score.within_tenth as f64 >= 0.75 * score.determined as f64, "{drive}: {}", report::line(&case));
+            assert!(
+                score.within_tenth as f64 >= 0.75 * score.determined as f64,
+                "{drive}: {}",
+                report::line(&case)
+            );
             let held_out = &case.calibration.held_out[0];
             assert!(held_out.typical_error().unwrap() < 0.1, "{drive}: {held_out:?}");
         }

@@ -45,7 +45,8 @@ impl Base {
             return Ok(self);
         }
         let growth = bytes as f64 / self.model.capacity_bytes as f64;
-        let mut entries = vec![("identity.capacity_bytes", wording::entry(&bytes.to_string(), None, wording::CAPACITY))];
+        let mut entries =
+            vec![("identity.capacity_bytes", wording::entry(&bytes.to_string(), None, wording::CAPACITY))];
         for key in CAPACITY_KEYS {
             if let Some(value) = value_of(&self.model, key) {
                 let value = (value * growth).ceil();

@@ -199,7 +199,8 @@ pub fn calibrate(
     let values = base.values(&problem.parameters, &fit.moves);
     let file = file::write(base, &estimates, &values, runs)?;
     let candidates = problem.evaluations.into_inner();
-    let mut predict = |runs: &[MeasuredRun]| predictions(base, &values, runs, &mut groups, options.effort, observer);
+    let mut predict =
+        |runs: &[MeasuredRun]| predictions(base, &values, runs, &mut groups, options.effort, observer);
     let (fitted, held_out) = (predict(runs), predict(held_out));
     if observer.stop_requested() {
         return Err(CalibrationError::Stopped);
@@ -284,7 +285,8 @@ fn run_use(rehearsal: &Rehearsal<'_>) -> RunUse {
 
 /// Standard deviations on each side of a 90% interval.
 fn quantile(freedom: f64) -> f64 {
-    let student = StudentsT::new(0.0, 1.0, freedom.max(FREEDOM_MIN)).expect("its degrees of freedom are positive");
+    let student =
+        StudentsT::new(0.0, 1.0, freedom.max(FREEDOM_MIN)).expect("its degrees of freedom are positive");
     student.inverse_cdf(0.5 + CONFIDENCE / 2.0)
 }
 
@@ -293,7 +295,8 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
     let zero = vec![0.0; fit.moves.len()];
     let base = problem.base.values(&problem.parameters, &zero);
     let found = problem.base.values(&problem.parameters, &fit.moves);
-    let at = |values: &[(&str, f64)], key| values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
+    let at =
+        |values: &[(&str, f64)], key| values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
     let estimate = |(index, parameter): (usize, &Parameter)| {
         // A value may be moved by another parameter as well.
         let moved = |by: &Parameter| f64::from(u8::from(by.keys().any(|key| key == parameter.key)));

@@ -75,12 +75,21 @@ const DEFINITIONS: [Definition; 4] = [
 
 /// Bytes that all dies that may program at once do.
 fn unit_bytes(value: &dyn Fn(&str) -> f64) -> f64 {
-    value("nand.programs_max") * value("nand.planes") * value("nand.page_bytes") * value("nand.pages_per_program")
+    value("nand.programs_max")
+        * value("nand.planes")
+        * value("nand.page_bytes")
+        * value("nand.pages_per_program")
 }
 
 /// Those that the drive has.
-pub(crate) fn combinations(base: &Base, parameters: &[Parameter], fit: &Fit, quantile: f64) -> Vec<Combination> {
-    let has = |definition: &&Definition| definition.keys.iter().all(|key| value_of(base.model(), key).is_some());
+pub(crate) fn combinations(
+    base: &Base,
+    parameters: &[Parameter],
+    fit: &Fit,
+    quantile: f64,
+) -> Vec<Combination> {
+    let has =
+        |definition: &&Definition| definition.keys.iter().all(|key| value_of(base.model(), key).is_some());
     let of = |definition: &Definition| {
         let value = |moves: &[f64]| {
             let moved = base.values(parameters, moves);

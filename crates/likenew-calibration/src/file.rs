@@ -5,6 +5,7 @@ use likenew_sim::{SimError, replace_entries};
 
 use crate::base::Base;
 use crate::calibration::{CalibrationError, Estimate, Standing};
+use crate::parameter::value_of;
 use crate::rehearsal::MeasuredRun;
 use crate::wording;
 
@@ -34,22 +35,33 @@ fn text(
     ranges: bool,
 ) -> Result<String, SimError> {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-    let model = runs.iter().find_map(|run| run.evidence.identity.model.clone()).unwrap_or_else(|| base.model().model.clone());
+    let model = runs
+        .iter()
+        .find_map(|run| run.evidence.identity.model.clone())
+        .unwrap_or_else(|| base.model().model.clone());
     let mut entries = vec![(
         "identity.model",
-        wording::entry(&wording::quoted(&wording::calibrated_model(&model)), None, &wording::source_of_model(&names)),
+        wording::entry(
+            &wording::quoted(&wording::calibrated_model(&model)),
+            None,
+            &wording::source_of_model(&names),
+        ),
     )];
     for (key, value) in values {
         let estimate = estimates.iter().find(|estimate| estimate.key == *key);
         let (range, source) = match estimate {
-            Some(estimate) if estimate.standing == Standing::Undetermined && estimate.value == estimate.base => continue,
+            Some(estimate)
+                if estimate.standing == Standing::Undetermined && estimate.value == estimate.base =>
+            {
+                continue;
+            }
             Some(estimate) => {
                 let (low, high) = (estimate.low.floor(), estimate.high.ceil());
                 let range = (ranges && estimate.standing != Standing::Combined).then_some((low, high));
                 (range, wording::source(estimate, &names, &base.name))
             }
             None => {
-                if likenew_sim_value(base, key) == Some(*value) {
+                if value_of(base.model(), key) == Some(*value) {
                     continue;
                 }
                 (None, wording::source_of_companion(&names))
@@ -62,8 +74,4 @@ fn text(
     // The first comment is about the base.
     let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);
     Ok(format!("{}\nkind = {body}", wording::heading(&model, &base.name)))
-}
-
-fn likenew_sim_value(base: &Base, key: &str) -> Option<f64> {
-    crate::parameter::value_of(base.model(), key)
 }

@@ -22,7 +22,8 @@ mod wording;
 
 pub use base::Base;
 pub use calibration::{
-    CONFIDENCE, Calibration, CalibrationError, Estimate, Observer, Options, RunUse, Standing, calibrate, closest,
+    CONFIDENCE, Calibration, CalibrationError, Estimate, Observer, Options, RunUse, Standing, calibrate,
+    closest,
 };
 pub use combination::Combination;
 pub use metric::MetricKind;

@@ -4,8 +4,8 @@
 //! of its factors is listed and the others stay. The bandwidth of all dies, for instance, is the number of
 //! dies over the time of a program; the number of dies stays, and the time of a program stands for the rest.
 
-use likenew_core::units::Nanos;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
+use likenew_core::units::Nanos;
 use likenew_sim::model::Model;
 use serde::Serialize;
 
@@ -114,26 +114,14 @@ pub const PARAMETERS: &[Parameter] = &[
         (20.0 * MICROSECOND, 10.0 * MILLISECOND),
         BENCH,
     ),
-    parameter(
-        "slc_cache.static_blocks_per_die",
-        "SLC blocks per die",
-        Unit::Count,
-        (1.0, 100_000.0),
-        FILL,
-    ),
+    parameter("slc_cache.static_blocks_per_die", "SLC blocks per die", Unit::Count, (1.0, 100_000.0), FILL),
     parameter("slc_cache.dynamic_percent_max", "SLC share", Unit::Percent, (1.0, 100.0), FILL),
     // Disks
     parameter("firmware.command_ns", "command", Unit::Time, (5.0 * MICROSECOND, 5.0 * MILLISECOND), SWEEP),
     parameter("mechanics.rotations_per_minute", "rotation", Unit::Rpm, (3000.0, 20_000.0), BENCH),
     Parameter {
         with: &["mechanics.inner_bytes_per_s"],
-        ..parameter(
-            "mechanics.outer_bytes_per_s",
-            "outer rate",
-            Unit::Rate,
-            (10.0 * MB, 400.0 * MB),
-            BENCH,
-        )
+        ..parameter("mechanics.outer_bytes_per_s", "outer rate", Unit::Rate, (10.0 * MB, 400.0 * MB), BENCH)
     },
     parameter("mechanics.inner_bytes_per_s", "inner rate", Unit::Rate, (5.0 * MB, 400.0 * MB), SURFACE),
     Parameter {

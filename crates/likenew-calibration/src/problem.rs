@@ -50,7 +50,8 @@ impl Problem<'_> {
         let mut residuals = Vec::with_capacity(self.rows.len());
         for rehearsal in self.rehearsals {
             let simulated = rehearsal.simulate(self.base, &values, &stop)?;
-            let difference = |(row, simulated): (&Row, Option<f64>)| simulated.map_or(MISSING, |s| row.measured - s);
+            let difference =
+                |(row, simulated): (&Row, Option<f64>)| simulated.map_or(MISSING, |s| row.measured - s);
             residuals.extend(rehearsal.rows.iter().zip(simulated).map(difference));
         }
         let done = self.evaluations.fetch_add(1, Ordering::Relaxed) + 1;

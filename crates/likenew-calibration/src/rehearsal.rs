@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use likenew_core::access::Access;
+use likenew_core::drive::Drive as _;
 use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
-use likenew_core::drive::Drive as _;
 use likenew_run::run::run;
 
 use crate::base::Base;
@@ -51,6 +51,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Of the first segment.
+    #[cfg(test)]
+    pub(crate) fn new(metric: Metric, group: usize) -> Self {
+        Self { segment: 0, metric, group, measured: 0.0 }
+    }
+
     pub(crate) fn kind(&self) -> MetricKind {
         self.metric.kind()
     }
@@ -108,7 +114,12 @@ impl<'a> Rehearsal<'a> {
                 if workload.access == Access::Direct {
                     for metric in Metric::of(segment, limit.is_none()) {
                         let measured = metric.value(segment).expect("a metric of the segment has a value");
-                        rows.push(Row { segment: index, metric, group: groups.of(&segment.workload, metric), measured });
+                        rows.push(Row {
+                            segment: index,
+                            metric,
+                            group: groups.of(&segment.workload, metric),
+                            measured,
+                        });
                     }
                 }
                 Some(workload)
@@ -140,7 +151,8 @@ impl<'a> Rehearsal<'a> {
                 PastStep::Observation(_) => {}
                 PastStep::Segment(_) => {
                     let workload = self.workloads[simulated.len()].as_ref();
-                    let ran = workload.and_then(|workload| run(&mut drive, workload, &mut || Box::new(())).ok());
+                    let ran =
+                        workload.and_then(|workload| run(&mut drive, workload, &mut || Box::new(())).ok());
                     simulated.push(ran.map(|ran| ran.segment));
                 }
             }
@@ -177,6 +189,7 @@ fn limit(segments: &[Segment], index: usize, rotates: bool, effort: Effort) -> O
 fn is_level(segments: &[Segment], segment: &Segment) -> bool {
     let same = |other: &&Segment| other.workload.streams == segment.workload.streams;
     let rates: Vec<f64> = segments.iter().filter(same).filter_map(Segment::bytes_per_s).collect();
-    let (low, high) = rates.iter().fold((f64::MAX, 0.0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    let (low, high) =
+        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
     high <= low * LEVEL_RATIO
 }

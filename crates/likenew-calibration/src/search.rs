@@ -41,6 +41,8 @@ const SLOPE_MOST: f64 = 1.5;
 const COST_SLACK: f64 = 10.0;
 /// A step of less than this many standard deviations in every parameter, at the least width, ends the search.
 const STEP_LEAST: f64 = 0.3;
+/// What the square of the last step adds to the variance. Chosen: half of it is still to go, were the next as long.
+const LAST_STEP_COUNTS: f64 = 0.25;
 /// Degrees of freedom of Student's t distribution. Chosen: near the normal one, with room for a test that fits badly.
 const STUDENT: f64 = 5.0;
 /// What such an error tells, as a share of what a normal one of the same scale does.
@@ -130,7 +132,8 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
         let residuals = problem.residuals(&inside);
         residuals.map_or(f64::MAX / 1e9, |found| robust_cost(tests, &found, &inside) + 100.0 * outside)
     };
-    let options = CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
+    let options =
+        CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
     let mut state = options.build(cost).expect("the options fit the number of parameters");
     // Fewer than a generation's candidates are left out.
     let found = problem.pool.install(|| {
@@ -173,7 +176,8 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
             tried.push(Tried { moves, residuals, cost });
         }
         let best = tried.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))?;
-        let here = tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
+        let here =
+            tried.iter().rev().find(|tried| tried.moves == center).map_or(f64::INFINITY, |tried| tried.cost);
         if here > best.cost + COST_SLACK && round < budget.steps {
             center.clone_from(&best.moves);
         }
@@ -182,14 +186,15 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
         let ahead = linear.step(&center);
         let deviation = |index: usize| linear.covariance[(index, index)].sqrt();
         let is_near = (0..center.len()).all(|index| {
-            ahead[index].abs() < STEP_LEAST * deviation(index) && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
+            ahead[index].abs() < STEP_LEAST * deviation(index)
+                && widths[index] <= WIDTH_LEAST.max(2.0 * deviation(index))
         });
         let moved = center.iter().zip(ahead.iter()).zip(&widths);
         let moved: Vec<f64> =
             moved.map(|((by, more), width)| by + more.clamp(-STEP_MOST * width, STEP_MOST * width)).collect();
         center = problem.clamp(&moved);
         if is_near || round >= budget.steps {
-            return Some(linear.fit(center, errors, tests));
+            return Some(linear.fit(center, &ahead, errors, tests));
         }
         for (index, width) in widths.iter_mut().enumerate() {
             let least = WIDTH_LEAST.max(2.0 * deviation(index)).min(WIDTH_FIRST);
@@ -227,7 +232,13 @@ impl Planes {
     fn new(tried: &[Tried], center: &[f64], widths: &[f64]) -> Self {
         let parameters = center.len();
         let away = |tried: &Tried| -> Vec<f64> {
-            tried.moves.iter().zip(center).zip(widths).map(|((by, center), width)| (by - center) / width).collect()
+            tried
+                .moves
+                .iter()
+                .zip(center)
+                .zip(widths)
+                .map(|((by, center), width)| (by - center) / width)
+                .collect()
         };
         let weight = |away: &[f64]| {
             let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
@@ -252,7 +263,8 @@ impl Planes {
         });
         /// Keeps the inverse finite where candidates lie on the limits.
         const RIDGE: f64 = 1e-3;
-        let spread = inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
+        let spread =
+            inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
         let operator = &spread * weighted.transpose();
         let rows = places.first().map_or(0, |(.., tried)| tried.residuals.len());
         let values = DMatrix::from_fn(places.len(), rows, |place, row| places[place].2.residuals[row]);
@@ -261,7 +273,14 @@ impl Planes {
         let total: f64 = places.iter().map(|(_, weight, _)| weight).sum();
         let free = (total - parameters as f64 - 1.0).max(1.0);
         let roughness: Vec<f64> = (0..rows)
-            .map(|row| places.iter().enumerate().map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2)).sum::<f64>() / free)
+            .map(|row| {
+                places
+                    .iter()
+                    .enumerate()
+                    .map(|(place, (_, weight, _))| weight * left[(place, row)].powi(2))
+                    .sum::<f64>()
+                    / free
+            })
             .collect();
         let slope = |index: usize, row: usize| {
             // Residuals fall where the simulated value rises.
@@ -304,7 +323,10 @@ impl Linear {
             let rough = rough_factors(tests, &errors, planes);
             let weights: Vec<f64> =
                 linear.weights.iter().zip(&rough).map(|(weight, factor)| weight * factor * factor).collect();
-            errors = tests.iter().map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of))).collect();
+            errors = tests
+                .iter()
+                .map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of)))
+                .collect();
             linear = Self::new(tests, &errors, planes, center.len());
         }
         (linear, errors)
@@ -349,13 +371,21 @@ impl Linear {
         tests.rows().map(leverage).sum()
     }
 
-    fn fit(self, moves: Vec<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
+    /// `last` is the last step: how far the search was from its end.
+    fn fit(self, moves: Vec<f64>, last: &Column<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
         let fitted: f64 = tests.iter().map(|tests| self.fitted_to(tests)).sum();
         let count: usize = noise.iter().map(|noise| noise.tests).sum();
         let influence = |index: usize| self.slopes.column(index).norm_squared();
-        let has_influence: Vec<bool> = (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
+        let has_influence: Vec<bool> =
+            (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
         let moves = moves.iter().zip(&has_influence).map(|(by, has)| if *has { *by } else { 0.0 }).collect();
-        Fit { moves, covariance: self.covariance, has_influence, noise, freedom: count as f64 - fitted }
+        Fit {
+            moves,
+            covariance: self.covariance + last * last.transpose() * LAST_STEP_COUNTS,
+            has_influence,
+            noise,
+            freedom: count as f64 - fitted,
+        }
     }
 }
 
@@ -376,4 +406,29 @@ fn prior_precision(parameters: usize) -> DMatrix<f64> {
 
 fn inverse(matrix: DMatrix<f64>) -> DMatrix<f64> {
     matrix.try_inverse().expect("a sum of squares and a prior has an inverse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_find_slopes_and_tell_roughness_from_them() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (center, widths) = (vec![0.2, -0.1, 0.0], vec![0.1; 3]);
+        let tried: Vec<Tried> = neighbors(&center, &widths, &mut random)
+            .into_iter()
+            .map(|moves| {
+                let smooth = 0.5 - 0.8 * moves[0] + 0.3 * moves[1];
+                let rough = 0.2 * (random.random::<f64>() - 0.5);
+                Tried { residuals: vec![smooth, rough], moves, cost: 0.0 }
+            })
+            .collect();
+        let planes = Planes::new(&tried, &center, &widths);
+        for (slope, truth) in planes.slopes.iter().zip([0.8, -0.3, 0.0]) {
+            assert!((slope[0] - truth).abs() < 0.02, "{:?}", planes.slopes);
+        }
+        assert!((planes.residuals[0] - (0.5 - 0.16 - 0.03)).abs() < 0.01, "{:?}", planes.residuals);
+        assert!(planes.roughness[0] < 1e-4 && planes.roughness[1] > 1e-3, "{:?}", planes.roughness);
+    }
 }

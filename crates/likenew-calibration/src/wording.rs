@@ -27,7 +27,10 @@ pub(crate) fn scaled(base: &str) -> String {
 }
 
 pub(crate) fn heading(model: &str, base: &str) -> String {
-    format!("# {}, calibrated to kept runs; values without a run in their source are those of {base}.", one_line(model))
+    format!(
+        "# {}, calibrated to kept runs; values without a run in their source are those of {base}.",
+        one_line(model)
+    )
 }
 
 pub(crate) fn calibrated_model(model: &str) -> String {
@@ -51,7 +54,9 @@ pub(crate) fn source(estimate: &Estimate, runs: &[&str], base: &str) -> String {
         Standing::Determined | Standing::Rough => {
             format!("calibrated to {runs}: 90% range {}", range(text(estimate.low), text(estimate.high)))
         }
-        Standing::Combined => format!("calibrated to {runs} together with others; the runs do not determine it alone"),
+        Standing::Combined => {
+            format!("calibrated to {runs} together with others; the runs do not determine it alone")
+        }
         Standing::Undetermined => format!("assumed: as {base}; {runs} do not determine it"),
     }
 }

@@ -31,7 +31,11 @@ fn stretch(segment: &mut Segment, factor: f64) {
     for tally in &mut segment.tallies {
         tally.latency_ns_sum = (tally.latency_ns_sum as f64 * factor) as u64;
         let mut latency = Latencies::default();
-        tally.latency.places().iter().for_each(|(value, count)| latency.record_n(longer(Nanos(*value)), *count));
+        tally
+            .latency
+            .places()
+            .iter()
+            .for_each(|(value, count)| latency.record_n(longer(Nanos(*value)), *count));
         latency.compact();
         tally.latency = latency;
     }

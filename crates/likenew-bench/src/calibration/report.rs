@@ -61,7 +61,8 @@ fn pairs(case: &Case) -> impl Iterator<Item = (&Estimate, f64)> {
 pub(super) fn line(case: &Case) -> String {
     let score = Score::of(std::slice::from_ref(case));
     let held_out = &case.calibration.held_out[0];
-    let percent = |error: Option<f64>| error.map_or_else(|| "?".into(), |error| format!("{:.1}%", error * 100.0));
+    let percent =
+        |error: Option<f64>| error.map_or_else(|| "?".into(), |error| format!("{:.1}%", error * 100.0));
     let mut text = format!(
         "{:4} {:24} {:2} of {:2} determined, {:2} within 10%; {:2} of {:2} intervals hold; held out {} (worst {}); {} candidates, {:.0} s",
         case.twin.seed,

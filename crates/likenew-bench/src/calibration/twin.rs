@@ -58,12 +58,14 @@ impl Twin {
         let spec = Spec::parse(&format!("sim:{name}?state=new"))?;
         let (file, text) = spec.text(no_file)?;
         let base = Base::new(&spec, &file, text)?;
-        let is_large_flash = base.model().source("nand.read_ns").is_some() && base.capacity_bytes() > FLASH_BYTES_MAX;
+        let is_large_flash =
+            base.model().source("nand.read_ns").is_some() && base.capacity_bytes() > FLASH_BYTES_MAX;
         let base = if is_large_flash { base.with_capacity(FLASH_BYTES_MAX)? } else { base };
         let parameters = Parameter::of(base.model());
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         for _ in 0..TRIES {
-            let moves: Vec<f64> = parameters.iter().map(|_| random.random_range(-MOVE_MAX..MOVE_MAX)).collect();
+            let moves: Vec<f64> =
+                parameters.iter().map(|_| random.random_range(-MOVE_MAX..MOVE_MAX)).collect();
             let truth = base.values(&parameters, &moves);
             if base.open(&truth).is_ok() {
                 return Ok(Self { seed, base, truth, random });
@@ -94,7 +96,11 @@ impl Twin {
             run("fill", 3, table(&self.fill())?)?,
         ];
         if self.is_disk() {
-            runs.push(run("surface", 5, table(&SurfaceOptions { points: 12, probes: 200, ..SurfaceOptions::default() })?)?);
+            runs.push(run(
+                "surface",
+                5,
+                table(&SurfaceOptions { points: 12, probes: 200, ..SurfaceOptions::default() })?,
+            )?);
         }
         Ok((runs, vec![run("bench", 4, table(&held_out)?)?]))
     }
@@ -131,7 +137,8 @@ impl Twin {
     /// A long write, over twice as much as the largest pseudo-SLC cache holds.
     fn fill(&self) -> FillOptions {
         const FILES: u32 = 32;
-        let span: u64 = if self.base.model().source("slc_cache.kind").is_some() { 2 << 30 } else { 512 << 20 };
+        let span: u64 =
+            if self.base.model().source("slc_cache.kind").is_some() { 2 << 30 } else { 512 << 20 };
         FillOptions { files: FILES, file_size: span / u64::from(FILES), ..FillOptions::default() }
     }
 }

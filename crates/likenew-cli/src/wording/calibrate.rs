@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use likenew_calibration::{Calibration, Combination, Estimate, MeasuredRun, Prediction, Standing, TestPrediction};
+use likenew_calibration::{
+    Calibration, Combination, Estimate, MeasuredRun, Prediction, Standing, TestPrediction,
+};
 use likenew_core::quantity::{Share, range};
 use likenew_core::shell::shell_quote;
 
@@ -42,7 +44,9 @@ pub(crate) fn file_name(calibration: &Calibration, runs: &[MeasuredRun]) -> Stri
 /// The first line.
 pub(crate) fn answer(calibration: &Calibration) -> String {
     let of = |predictions: &[Prediction]| {
-        let worst = |a: &&Prediction, b: &&Prediction| a.typical_error().partial_cmp(&b.typical_error()).expect("errors are numbers");
+        let worst = |a: &&Prediction, b: &&Prediction| {
+            a.typical_error().partial_cmp(&b.typical_error()).expect("errors are numbers")
+        };
         predictions.iter().max_by(worst).cloned()
     };
     match (of(&calibration.held_out), of(&calibration.fitted)) {
@@ -54,13 +58,20 @@ pub(crate) fn answer(calibration: &Calibration) -> String {
 
 fn held_out_answer(prediction: &Prediction) -> String {
     let Some((typical, worst)) = prediction.typical_error().zip(prediction.worst()) else {
-        return format!("? The simulated drive cannot run the held-out run {}, so nothing tests it.", prediction.run);
+        return format!(
+            "? The simulated drive cannot run the held-out run {}, so nothing tests it.",
+            prediction.run
+        );
     };
     let (typical, worst) = (Share(typical), worst_test(worst));
     if prediction.is_good() {
-        format!("✓ The simulated drive predicts the held-out run within {typical} (half of its tests; worst: {worst}).")
+        format!(
+            "✓ The simulated drive predicts the held-out run within {typical} (half of its tests; worst: {worst})."
+        )
     } else {
-        format!("✗ The simulated drive is not to be trusted: it is off by {typical} in the held-out run (half of its tests more; worst: {worst}).")
+        format!(
+            "✗ The simulated drive is not to be trusted: it is off by {typical} in the held-out run (half of its tests more; worst: {worst})."
+        )
     }
 }
 
@@ -112,7 +123,10 @@ pub(crate) fn undetermined(estimates: &[&Estimate]) -> Option<String> {
     let mut commands: Vec<&str> = estimates.iter().map(|estimate| estimate.needs).collect();
     commands.sort_unstable();
     commands.dedup();
-    Some(format!("Not determined by these runs: {names} (as before). To measure them: {}.", commands.join(", ")))
+    Some(format!(
+        "Not determined by these runs: {names} (as before). To measure them: {}.",
+        commands.join(", ")
+    ))
 }
 
 fn names(estimates: &[&Estimate]) -> Option<String> {

@@ -27,7 +27,8 @@ const THREADS_MAX: usize = 2;
 
 pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    let (mut runs, mut held_out) = (open_all(&archive, &command.runs)?, open_all(&archive, &command.held_out)?);
+    let (mut runs, mut held_out) =
+        (open_all(&archive, &command.runs)?, open_all(&archive, &command.held_out)?);
     check_same_drive(runs.iter().chain(&held_out))?;
     if command.held_out.is_empty() && runs.len() >= HELD_OUT_FROM {
         held_out.extend(runs.pop());
@@ -54,7 +55,8 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
         }
         calibration => calibration?,
     };
-    let path = command.output.clone().unwrap_or_else(|| PathBuf::from(wording::file_name(&calibration, &runs)));
+    let path =
+        command.output.clone().unwrap_or_else(|| PathBuf::from(wording::file_name(&calibration, &runs)));
     write(&path, &calibration.file, command.replace)?;
     report(command, &calibration, &path)?;
     Ok(Exit::Fine)

@@ -20,7 +20,9 @@ pub(super) fn text(calibration: &Calibration, path: &Path) -> String {
     let mut rows: Vec<[String; 4]> = known.iter().map(|estimate| wording::row(estimate)).collect();
     // A combination is worth a row where its parts are not known.
     let says_more = |keys: &[&str]| combined.iter().any(|estimate| keys.contains(&estimate.key));
-    rows.extend(calibration.combinations.iter().filter(|of| says_more(&of.keys)).map(wording::combination_row));
+    rows.extend(
+        calibration.combinations.iter().filter(|of| says_more(&of.keys)).map(wording::combination_row),
+    );
     rows.truncate(ROWS_MAX);
     lines.extend(table(&rows));
     lines.push(String::new());
