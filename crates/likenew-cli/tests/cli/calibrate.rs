@@ -63,7 +63,7 @@ fn what_cannot_be_calibrated_is_explained() {
         found.unwrap_or_else(|| panic!("no run {words} in {runs:?}")).to_str().unwrap()
     };
     let calibrate = |runs: &[&str]| sandbox.run(&[&["sim", "calibrate"], runs].concat());
-    calibrate(&[of("bench-tiny-flash"), of("wd6400aaks")]).code(2).says("give runs of one drive");
+    calibrate(&[of("bench-sim-tiny-flash"), of("wd6400aaks")]).code(2).says("give runs of one drive");
     calibrate(&["nowhere"]).code(2);
     calibrate(&[of("facts")]).code(2).says("nothing in");
 }
