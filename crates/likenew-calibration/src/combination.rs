@@ -25,12 +25,15 @@ pub struct Combination {
     pub keys: Vec<&'static str>,
 }
 
+/// The value at a key of a drive's file.
+type Lookup<'a> = dyn Fn(&str) -> f64 + 'a;
+
 /// How a quantity follows from a drive's values.
 struct Definition {
     name: &'static str,
     unit: Unit,
     keys: &'static [&'static str],
-    formula: fn(&dyn Fn(&str) -> f64) -> f64,
+    formula: fn(&Lookup<'_>) -> f64,
 }
 
 /// Bytes of a small request.
@@ -74,7 +77,7 @@ const DEFINITIONS: [Definition; 4] = [
 ];
 
 /// Bytes that all dies that may program at once do.
-fn unit_bytes(value: &dyn Fn(&str) -> f64) -> f64 {
+fn unit_bytes(value: &Lookup<'_>) -> f64 {
     value("nand.programs_max")
         * value("nand.planes")
         * value("nand.page_bytes")

@@ -5,6 +5,7 @@ use likenew_sim::{SimError, replace_entries};
 
 use crate::base::Base;
 use crate::calibration::{CalibrationError, Estimate, Standing};
+use crate::parameter::value_of;
 use crate::rehearsal::MeasuredRun;
 use crate::wording;
 
@@ -60,7 +61,7 @@ fn text(
                 (range, wording::source(estimate, &names, &base.name))
             }
             None => {
-                if likenew_sim_value(base, key) == Some(*value) {
+                if value_of(base.model(), key) == Some(*value) {
                     continue;
                 }
                 (None, wording::source_of_companion(&names))
@@ -73,8 +74,4 @@ fn text(
     // The first comment is about the base.
     let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);
     Ok(format!("{}\nkind = {body}", wording::heading(&model, &base.name)))
-}
-
-fn likenew_sim_value(base: &Base, key: &str) -> Option<f64> {
-    crate::parameter::value_of(base.model(), key)
 }

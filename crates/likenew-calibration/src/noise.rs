@@ -133,3 +133,46 @@ fn between(means: &[(f64, f64)], passes: f64, growth: f64) -> f64 {
     let tried = std::iter::once(0.0).chain((0..=STEPS).map(|step| ERROR_MIN / 4.0 * 1.1f64.powi(step)));
     tried.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).expect("some are tried")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Metric;
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Tests of so many passes each, and residuals with these errors.
+    fn drawn(tests: usize, each: usize, passes: f64, model: f64) -> (Vec<Tests>, Vec<f64>) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let (mut rows, mut residuals) = (Vec::new(), Vec::new());
+        for group in 0..tests {
+            let shared = model * normal();
+            for _ in 0..each {
+                rows.push(Row::new(Metric::Rate, group));
+                residuals.push(shared + passes * normal());
+            }
+        }
+        (Tests::new(&rows), residuals)
+    }
+
+    #[test]
+    fn both_errors_are_found() {
+        for (passes, model) in [(0.02, 0.1), (0.05, 0.05), (0.02, 0.0)] {
+            let (tests, residuals) = drawn(200, 4, passes, model);
+            let found = tests[0].estimate(&residuals, &vec![1.0; residuals.len()], 0.0);
+            assert!((found.passes / passes - 1.0).abs() < 0.1, "{found:?}");
+            assert!((found.model - model).abs() < 0.15 * model + 0.005, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_whitened_has_independent_errors_of_size_one() {
+        let (tests, mut residuals) = drawn(300, 3, 0.02, 0.1);
+        let noise = Noise { kind: MetricKind::Rate, passes: 0.02, model: 0.1, tests: 300 };
+        tests[0].whiten(&noise, &mut residuals);
+        let square = residuals.iter().map(|of| of * of).sum::<f64>() / 900.0;
+        let neighbors = residuals.chunks(3).map(|of| of[0] * of[1]).sum::<f64>() / 300.0;
+        assert!((square - 1.0).abs() < 0.1 && neighbors.abs() < 0.15, "{square} {neighbors}");
+    }
+}

@@ -68,6 +68,9 @@ impl Prediction {
     }
 }
 
+/// The test, its metric, and what each pass measured and simulated, as logarithms.
+type Passes = (usize, MetricKind, Vec<(f64, Option<f64>)>);
+
 /// Runs beside what a drive does in them; those that it cannot run have no tests.
 pub(crate) fn predictions(
     base: &Base,
@@ -78,10 +81,10 @@ pub(crate) fn predictions(
     observer: &dyn Observer,
 ) -> Vec<Prediction> {
     let rotates = base.model().source("mechanics.rotations_per_minute").is_some();
-    let mut predict = |run: &MeasuredRun| {
+    let predict = |run: &MeasuredRun| {
         let rehearsal = Rehearsal::new(run, groups, rotates, effort);
         let simulated = rehearsal.simulate(base, values, &|| observer.stop_requested()).unwrap_or_default();
-        let mut tests: Vec<(usize, MetricKind, Vec<(f64, Option<f64>)>)> = Vec::new();
+        let mut tests: Vec<Passes> = Vec::new();
         for (row, simulated) in rehearsal.rows.iter().zip(simulated) {
             let pair = (row.measured, simulated);
             match tests.iter_mut().find(|(group, ..)| *group == row.group) {
@@ -89,7 +92,7 @@ pub(crate) fn predictions(
                 None => tests.push((row.group, row.kind(), vec![pair])),
             }
         }
-        let test = |(group, kind, pairs): (usize, MetricKind, Vec<(f64, Option<f64>)>)| {
+        let test = |(group, kind, pairs): Passes| {
             let count = pairs.len() as f64;
             let measured = pairs.iter().map(|(measured, _)| measured).sum::<f64>() / count;
             let simulated: Option<f64> = pairs.iter().map(|(_, simulated)| *simulated).sum();
@@ -103,5 +106,5 @@ pub(crate) fn predictions(
         let tests = tests.into_iter().map(test).collect();
         Prediction { run: run.name.clone(), tests }
     };
-    runs.iter().map(|run| predict(run)).collect()
+    runs.iter().map(predict).collect()
 }

@@ -51,6 +51,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Of the first segment.
+    #[cfg(test)]
+    pub(crate) fn new(metric: Metric, group: usize) -> Self {
+        Self { segment: 0, metric, group, measured: 0.0 }
+    }
+
     pub(crate) fn kind(&self) -> MetricKind {
         self.metric.kind()
     }

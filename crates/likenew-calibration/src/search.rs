@@ -41,6 +41,8 @@ const SLOPE_MOST: f64 = 1.5;
 const COST_SLACK: f64 = 10.0;
 /// A step of less than this many standard deviations in every parameter, at the least width, ends the search.
 const STEP_LEAST: f64 = 0.3;
+/// What the square of the last step adds to the variance. Chosen: half of it is still to go, were the next as long.
+const LAST_STEP_COUNTS: f64 = 0.25;
 /// Degrees of freedom of Student's t distribution. Chosen: near the normal one, with room for a test that fits badly.
 const STUDENT: f64 = 5.0;
 /// What such an error tells, as a share of what a normal one of the same scale does.
@@ -192,7 +194,7 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
             moved.map(|((by, more), width)| by + more.clamp(-STEP_MOST * width, STEP_MOST * width)).collect();
         center = problem.clamp(&moved);
         if is_near || round >= budget.steps {
-            return Some(linear.fit(center, errors, tests));
+            return Some(linear.fit(center, &ahead, errors, tests));
         }
         for (index, width) in widths.iter_mut().enumerate() {
             let least = WIDTH_LEAST.max(2.0 * deviation(index)).min(WIDTH_FIRST);
@@ -369,14 +371,21 @@ impl Linear {
         tests.rows().map(leverage).sum()
     }
 
-    fn fit(self, moves: Vec<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
+    /// `last` is the last step: how far the search was from its end.
+    fn fit(self, moves: Vec<f64>, last: &Column<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
         let fitted: f64 = tests.iter().map(|tests| self.fitted_to(tests)).sum();
         let count: usize = noise.iter().map(|noise| noise.tests).sum();
         let influence = |index: usize| self.slopes.column(index).norm_squared();
         let has_influence: Vec<bool> =
             (0..moves.len()).map(|index| influence(index) >= INFLUENCE_LEAST).collect();
         let moves = moves.iter().zip(&has_influence).map(|(by, has)| if *has { *by } else { 0.0 }).collect();
-        Fit { moves, covariance: self.covariance, has_influence, noise, freedom: count as f64 - fitted }
+        Fit {
+            moves,
+            covariance: self.covariance + last * last.transpose() * LAST_STEP_COUNTS,
+            has_influence,
+            noise,
+            freedom: count as f64 - fitted,
+        }
     }
 }
 
@@ -397,4 +406,29 @@ fn prior_precision(parameters: usize) -> DMatrix<f64> {
 
 fn inverse(matrix: DMatrix<f64>) -> DMatrix<f64> {
     matrix.try_inverse().expect("a sum of squares and a prior has an inverse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_find_slopes_and_tell_roughness_from_them() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (center, widths) = (vec![0.2, -0.1, 0.0], vec![0.1; 3]);
+        let tried: Vec<Tried> = neighbors(&center, &widths, &mut random)
+            .into_iter()
+            .map(|moves| {
+                let smooth = 0.5 - 0.8 * moves[0] + 0.3 * moves[1];
+                let rough = 0.2 * (random.random::<f64>() - 0.5);
+                Tried { residuals: vec![smooth, rough], moves, cost: 0.0 }
+            })
+            .collect();
+        let planes = Planes::new(&tried, &center, &widths);
+        for (slope, truth) in planes.slopes.iter().zip([0.8, -0.3, 0.0]) {
+            assert!((slope[0] - truth).abs() < 0.02, "{:?}", planes.slopes);
+        }
+        assert!((planes.residuals[0] - (0.5 - 0.16 - 0.03)).abs() < 0.01, "{:?}", planes.residuals);
+        assert!(planes.roughness[0] < 1e-4 && planes.roughness[1] > 1e-3, "{:?}", planes.roughness);
+    }
 }

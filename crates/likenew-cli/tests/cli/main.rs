@@ -3,6 +3,7 @@
 mod age;
 mod apps;
 mod cache;
+mod calibrate;
 mod causes;
 mod check;
 mod check_baseline;
