@@ -38,12 +38,10 @@ fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
         println!("ansible: only root can try the playbook, so it was not run");
         return Ok(());
     }
-    let python = tools.join("python");
-    let run = cmd!(sh, "unshare --mount sh -euc {SCRATCH_ETC} sh {python} {HISTORY}").quiet().read()?;
-    for line in
-        ["LIKENEW_HISTORY=postgres://likenew:secret@db.example/likenew", "OnCalendar=Sun 04:00", "600"]
-    {
-        ensure!(run.lines().any(|found| found == line), "the playbook did not write {line}:\n{run}");
+    let run = cmd!(sh, "unshare --mount sh -euc {SCRATCH_MACHINE} sh {HISTORY}").quiet().read()?;
+    let settings = HISTORY.replace("likenew_history", "LIKENEW_HISTORY");
+    for line in [settings.as_str(), "OnCalendar=Sun 04:00", "600", "Status: install ok installed"] {
+        ensure!(run.lines().any(|found| found == line), "the playbook did not bring {line}:\n{run}");
     }
     let recaps: Vec<&str> = run.lines().filter(|line| line.contains("unreachable=0")).collect();
     let is_unchanged =
@@ -52,17 +50,32 @@ fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the playbook twice on this machine, whose /etc is a copy that ends with the script. Nothing is installed or started.
-const SCRATCH_ETC: &str = r#"
+/// Runs the playbook twice on this machine, whose folders are copies that end with the script. It installs a package of the
+/// right name with nothing in it, and starts nothing.
+const SCRATCH_MACHINE: &str = r#"
 scratch=$(mktemp -d)
 mount -t tmpfs none "$scratch"
-mkdir "$scratch/upper" "$scratch/work"
-mount -t overlay none -o "lowerdir=/etc,upperdir=$scratch/upper,workdir=$scratch/work" /etc
+mkdir -p "$scratch/package/DEBIAN"
+package=$scratch/likenew_0.1.0_amd64.deb
+{
+    echo 'Package: likenew'
+    echo 'Version: 0.1.0'
+    echo 'Architecture: all'
+    echo 'Maintainer: The Likenew project <likenew@example.org>'
+    echo 'Description: stands for the package in a trial of the playbook'
+} > "$scratch/package/DEBIAN/control"
+dpkg-deb --build "$scratch/package" "$package" > /dev/null
+for folder in etc usr var; do
+    mkdir "$scratch/$folder-upper" "$scratch/$folder-work"
+    mount -t overlay none -o "lowerdir=/$folder,upperdir=$scratch/$folder-upper,workdir=$scratch/$folder-work" "/$folder"
+done
 for run in 1 2; do
-    ansible-playbook -i localhost, -c local site.yml --skip-tags service -e "ansible_python_interpreter=$1" -e "$2"
+    ansible-playbook -i localhost, -c local site.yml --skip-tags service \
+        -e ansible_python_interpreter=/usr/bin/python3 -e "likenew_package=$package" -e "$1"
 done
 cat /etc/default/likenew /etc/systemd/system/likenew-check.timer.d/schedule.conf
 stat -c %a /etc/default/likenew
+dpkg -s likenew
 umount -l "$scratch"
 rmdir "$scratch"
 "#;

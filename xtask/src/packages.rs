@@ -4,7 +4,8 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 32] = [
+const PACKAGES: [(&str, &str); 33] = [
+const PACKAGES: [(&str, &str); 27] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -28,6 +29,7 @@ const PACKAGES: [(&str, &str); 32] = [
     ("dmsetup", "/usr/sbin/dmsetup"),
     ("smartmontools", "/usr/sbin/smartctl"),
     ("systemd", "/usr/bin/systemd-analyze"),
+    ("python3-apt", "/usr/lib/python3/dist-packages/apt"),
     ("postgresql", "/usr/lib/postgresql"),
     ("prometheus", "/usr/bin/prometheus"),
     ("prometheus-node-exporter", "/usr/bin/prometheus-node-exporter"),
