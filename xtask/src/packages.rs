@@ -5,7 +5,6 @@ use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
 const PACKAGES: [(&str, &str); 33] = [
-const PACKAGES: [(&str, &str); 27] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
