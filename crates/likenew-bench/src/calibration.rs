@@ -82,7 +82,7 @@ fn case(seed: u64, options: &Options) -> anyhow::Result<Case> {
     let effort = Effort { candidates: options.candidates, steps: options.steps, ..Effort::default() };
     let started_at = Instant::now();
     let calibration = calibrate(&twin.base, &runs, &held_out, &effort, &());
-    let calibration = calibration.with_context(|| format!("twin {seed} of {}", twin.base.name))?;
+    let calibration = calibration.with_context(|| format!("drive {seed} like {}", twin.base.name))?;
     Ok(Case { twin, calibration, seconds: started_at.elapsed().as_secs_f64() })
 }
 

@@ -2,18 +2,20 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use likenew_sim::SimError;
-use nalgebra::{DVector, RowDVector};
+use nalgebra::RowDVector;
 use rayon::ThreadPoolBuilder;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use crate::base::Base;
 use crate::combination::{Combination, combinations};
+use crate::error::CalibrationError;
+use crate::estimate::{Estimate, Standing};
 use crate::file;
 use crate::metric::MetricKind;
 use crate::noise::Noise;
-use crate::parameter::{Parameter, Unit};
+use crate::observer::Observer;
+use crate::parameter::Parameter;
 use crate::prediction::{Prediction, predictions};
 use crate::problem::Problem;
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, Row};
@@ -38,79 +40,6 @@ impl Default for Options {
     fn default() -> Self {
         Self { candidates: 300, steps: 8, threads: 1, seed: 1, effort: Effort::default() }
     }
-}
-
-/// Follows a calibration, from any of its threads.
-pub trait Observer: Sync {
-    /// So many candidates of about so many were simulated.
-    fn on_progress(&self, _done: usize, _planned: usize) {}
-
-    /// Whether the user asked to stop.
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
-
-/// Nobody follows.
-impl Observer for () {}
-
-/// Why there is no calibration.
-#[derive(Debug, thiserror::Error)]
-pub enum CalibrationError {
-    /// Nothing of the runs can be simulated.
-    #[error("{}", crate::wording::nothing_measured(.0))]
-    NothingMeasured(Vec<String>),
-    /// The base cannot run what was run.
-    #[error("{}", crate::wording::base_does_not_fit(.base, .run))]
-    BaseDoesNotFit {
-        /// The base.
-        base: String,
-        /// A run.
-        run: String,
-    },
-    /// The user stopped it.
-    #[error("{}", crate::wording::STOPPED)]
-    Stopped,
-    /// A drive's file is not as it has to be.
-    #[error(transparent)]
-    Drive(#[from] SimError),
-}
-
-/// How well a value is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Its range is within a tenth of it.
-    Determined,
-    /// Its range is wider, and much narrower than what was known before.
-    Rough,
-    /// It shows only together with others, as in a sum: its value is one of many that would do.
-    Combined,
-    /// Nothing that was measured depends on it: it stays as the base has it.
-    Undetermined,
-}
-
-/// What was found of one parameter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The value of the file.
-    pub key: &'static str,
-    /// For people.
-    pub name: &'static str,
-    /// Of all values here.
-    pub unit: Unit,
-    /// The base's.
-    pub base: f64,
-    /// The calibrated drive's.
-    pub value: f64,
-    /// Its 90% interval.
-    pub low: f64,
-    /// Its 90% interval.
-    pub high: f64,
-    /// How well it is known.
-    pub standing: Standing,
-    /// The command whose runs show it.
-    pub needs: &'static str,
 }
 
 /// A run and what of it was compared.
@@ -301,7 +230,7 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
         // A value may be moved by another parameter as well.
         let moved = |by: &Parameter| f64::from(u8::from(by.keys().any(|key| key == parameter.key)));
         let weights = RowDVector::from_iterator(fit.moves.len(), problem.parameters.iter().map(moved));
-        let deviation = deviation(&weights.transpose(), fit);
+        let deviation = fit.deviation(&weights.transpose());
         let value = at(&found, parameter.key).expect("every parameter has a value");
         let half = quantile * deviation;
         Estimate {
@@ -326,9 +255,4 @@ fn standing(has_influence: bool, half: f64, deviation: f64) -> Standing {
         () if deviation <= ROUGH * PRIOR_SD => Standing::Rough,
         () => Standing::Combined,
     }
-}
-
-/// The standard deviation of a sum of moves with these weights.
-pub(crate) fn deviation(weights: &DVector<f64>, fit: &Fit) -> f64 {
-    (weights.transpose() * &fit.covariance * weights)[(0, 0)].sqrt()
 }

@@ -4,7 +4,6 @@ use nalgebra::DVector;
 use serde::Serialize;
 
 use crate::base::Base;
-use crate::calibration::deviation;
 use crate::parameter::{Parameter, Unit, value_of};
 use crate::search::Fit;
 
@@ -54,7 +53,7 @@ const DEFINITIONS: [Definition; 4] = [
         },
     },
     Definition {
-        name: "program rate, all dies",
+        name: "program rate",
         unit: Unit::Rate,
         keys: &["nand.program_ns", "nand.programs_max"],
         formula: |value| unit_bytes(value) * SECOND_NS / value("nand.program_ns"),
@@ -114,7 +113,7 @@ pub(crate) fn combinations(
             (at(1.0) - at(-1.0)) / (2.0 * WIDTH)
         };
         let slopes = DVector::from_iterator(parameters.len(), (0..parameters.len()).map(slope));
-        let half = quantile * deviation(&slopes, fit);
+        let half = quantile * fit.deviation(&slopes);
         Combination {
             name: definition.name,
             unit: definition.unit,

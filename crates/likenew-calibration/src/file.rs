@@ -4,7 +4,8 @@ use likenew_sim::model::Model;
 use likenew_sim::{SimError, replace_entries};
 
 use crate::base::Base;
-use crate::calibration::{CalibrationError, Estimate, Standing};
+use crate::error::CalibrationError;
+use crate::estimate::{Estimate, Standing};
 use crate::parameter::value_of;
 use crate::rehearsal::MeasuredRun;
 use crate::wording;

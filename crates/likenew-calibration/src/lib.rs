@@ -9,9 +9,12 @@
 mod base;
 mod calibration;
 mod combination;
+mod error;
+mod estimate;
 mod file;
 mod metric;
 mod noise;
+mod observer;
 mod parameter;
 mod prediction;
 mod problem;
@@ -21,13 +24,13 @@ mod view;
 mod wording;
 
 pub use base::Base;
-pub use calibration::{
-    CONFIDENCE, Calibration, CalibrationError, Estimate, Observer, Options, RunUse, Standing, calibrate,
-    closest,
-};
+pub use calibration::{CONFIDENCE, Calibration, Options, RunUse, calibrate, closest};
 pub use combination::Combination;
+pub use error::CalibrationError;
+pub use estimate::{Estimate, Standing};
 pub use metric::MetricKind;
 pub use noise::Noise;
+pub use observer::Observer;
 pub use parameter::{PARAMETERS, Parameter, Unit};
 pub use prediction::{Prediction, TestPrediction};
 pub use rehearsal::{Effort, MeasuredRun};

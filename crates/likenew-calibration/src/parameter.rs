@@ -114,7 +114,7 @@ pub const PARAMETERS: &[Parameter] = &[
         (20.0 * MICROSECOND, 10.0 * MILLISECOND),
         BENCH,
     ),
-    parameter("slc_cache.static_blocks_per_die", "SLC blocks per die", Unit::Count, (1.0, 100_000.0), FILL),
+    parameter("slc_cache.static_blocks_per_die", "SLC blocks", Unit::Count, (1.0, 100_000.0), FILL),
     parameter("slc_cache.dynamic_percent_max", "SLC share", Unit::Percent, (1.0, 100.0), FILL),
     // Disks
     parameter("firmware.command_ns", "command", Unit::Time, (5.0 * MICROSECOND, 5.0 * MILLISECOND), SWEEP),

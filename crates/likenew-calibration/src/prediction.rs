@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::base::Base;
-use crate::calibration::Observer;
 use crate::metric::MetricKind;
+use crate::observer::Observer;
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal};
 
 /// One run, predicted.

@@ -6,7 +6,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::base::Base;
-use crate::calibration::Observer;
+use crate::observer::Observer;
 use crate::parameter::{Parameter, value_of};
 use crate::rehearsal::{Rehearsal, Row};
 

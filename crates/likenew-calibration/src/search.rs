@@ -66,6 +66,13 @@ pub(crate) struct Fit {
     pub(crate) freedom: f64,
 }
 
+impl Fit {
+    /// The standard deviation of a sum of moves with these weights.
+    pub(crate) fn deviation(&self, weights: &Column<f64>) -> f64 {
+        (weights.transpose() * &self.covariance * weights)[(0, 0)].sqrt()
+    }
+}
+
 /// How long to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {

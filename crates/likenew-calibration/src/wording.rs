@@ -2,7 +2,7 @@
 
 use likenew_core::quantity::range;
 
-use crate::calibration::{Estimate, Standing};
+use crate::estimate::{Estimate, Standing};
 
 pub(crate) const STOPPED: &str = "the calibration was stopped; no file was written";
 pub(crate) const CANDIDATE: &str = "tried";

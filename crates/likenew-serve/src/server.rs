@@ -191,7 +191,8 @@ mod tests {
 
     fn settings(listen: SocketAddr, secret: Option<Secret>) -> Settings {
         let (names, grammar) = (Vec::new(), Grammar { commands: Vec::new() });
-        let (program, archive, page) = (vec!["likenew".into()], PathBuf::from("runs"), String::new());
+        let (program, archive, page) =
+            (vec!["likenew".into()], std::path::PathBuf::from("runs"), String::new());
         let runs = KeptRuns { location: Location::beside(&archive), archive, machine: String::new() };
         Settings { listen, secret, names, program, runs, page, grammar }
     }
