@@ -318,7 +318,7 @@ def clock_offset(client: Client, worker: str) -> tuple[int, int]:
     for _ in range(ROUND_TRIPS):
         sent = time.time_ns()
         there = client.submit(time.time_ns, workers=[worker], allow_other_workers=False, pure=False).result()
-        error = (time.time_ns() - sent) // 2
+        error = (time.time_ns() - sent + 1) // 2
         if best is None or error < best[1]:
             best = (there - sent - error, error)
     assert best is not None

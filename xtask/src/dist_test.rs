@@ -23,7 +23,7 @@ const ORDINARY_USER: &str = "1000:1000";
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Profile of the build
-    #[arg(long, default_value = "demo")]
+    #[arg(long, default_value = "trial")]
     profile: String,
     /// Debian release to install into
     #[arg(long, default_value = RELEASE)]
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { profile: "demo".to_owned(), release: RELEASE.to_owned() }
+        Self { profile: "trial".to_owned(), release: RELEASE.to_owned() }
     }
 }
 
