@@ -1,4 +1,7 @@
-"""Writes likenew/plans.py from the command line's own grammar: `python python/generate_plans.py`."""
+"""Writes likenew/plans.py from the command line's own grammar.
+
+`python -P python/generate_plans.py`, in an environment with the package: `cargo xtask python` makes one in target/python.
+"""
 
 import json
 import keyword
@@ -101,5 +104,5 @@ def text() -> str:
 if __name__ == "__main__":
     path = Path(__file__).parent / "likenew/plans.py"
     if sys.argv[1:] == ["--check"]:
-        sys.exit(0 if path.read_text() == text() else f"{path} is not what the command line takes: run {__file__}")
+        sys.exit(0 if path.read_text() == text() else f"{path} is not what the command line takes: run python -P {__file__}")
     path.write_text(text())
