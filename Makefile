@@ -10,6 +10,6 @@ demo:
 test:
 	cargo xtask ci
 
-# Builds the archive and the Debian package that users install, into target/dist.
+# Builds the archive, the Debian package and the Python wheel that users install, into target/dist.
 dist:
 	cargo xtask dist
