@@ -25,8 +25,8 @@ const SOURCES: [&str; 11] = [
     "python/notebooks",
     "schema",
 ];
-/// Files among the sources of the program that pages link to.
-const LINKED_SOURCES: [&str; 1] = ["crates/likenew-real/src/erase/deny.toml"];
+/// What is no page and pages link to.
+const LINKED_SOURCES: [&str; 2] = ["contrib", "crates/likenew-real/src/erase/deny.toml"];
 /// What is no page: a corpus for reviewers.
 const LEFT_OUT: &str = "docs/messages";
 /// Targets of links, and where the site has them: manuals among the sources, tables of contents, and pages that are shown for
@@ -53,11 +53,18 @@ const PROJECT_PAGES: &str = "\
 - [Applications as files](apps/README.md)
 ";
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// The program that writes the reference [default: one that is built now]
     #[arg(long, value_name = "FILE")]
     likenew: Option<PathBuf>,
+}
+
+impl Options {
+    /// With a program that is built already.
+    pub(crate) fn with_program(likenew: PathBuf) -> Self {
+        Self { likenew: Some(likenew) }
+    }
 }
 
 /// Builds it, and checks its links.
