@@ -30,12 +30,6 @@ pub(crate) struct Options {
     release: String,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { profile: "trial".to_owned(), release: RELEASE.to_owned() }
-    }
-}
-
 /// Builds the packages and tries them; on other processors than the packages are for, says so and continues.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if !cfg!(target_arch = "x86_64") {
