@@ -122,7 +122,9 @@ def test_nothing_is_overwritten_without_consent(tmp_path: Path) -> None:
 
 
 ENDLESS = """
-import likenew, sys
+import likenew, signal, sys
+# Who starts programs in the background has them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from likenew.workload import Stream, Random, Workload
 plan = likenew.Workloads("sim:tiny-flash", [Workload("long", [Stream("write", "4k", Random())], elapsed="10h")])
 print("begun", flush=True)
