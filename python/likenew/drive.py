@@ -110,11 +110,6 @@ class SimulatedDrive:
         changed: dict[str, Any] = {**dict(self.settings), **settings}
         return SimulatedDrive(name, text=text, **changed)
 
-    def with_state_of(self, name: str, /) -> SimulatedDrive:
-        """Another drive of the catalog in the same state."""
-        settings: dict[str, Any] = dict(self.settings)
-        return SimulatedDrive(name, **settings)
-
 
 def _replace(sections: dict[str, Any], parameters: Mapping[str, Value], drive: str) -> dict[str, Any]:
     """The sections of a drive's file with other values, each of which is said to be given."""

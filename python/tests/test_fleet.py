@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,9 +127,7 @@ def test_every_host_measures_its_drives(client: Client, tmp_path: Path) -> None:
 
 
 def test_a_cluster_is_started_where_there_is_none(tmp_path: Path) -> None:
-    started = time.monotonic()
     assert len(study([BASE] * 4, WRITES, tmp_path).table("drives")) == 4
-    assert time.monotonic() - started > 0
 
 
 def test_parameters_of_one_kind_only(client: Client, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
 }
 
 /// A candidate that was simulated.
-struct Tried {
+struct Attempt {
     moves: Vec<f64>,
     residuals: Vec<f64>,
     cost: f64,
@@ -168,7 +168,7 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
     let mut random = Xoshiro256PlusPlus::seed_from_u64(budget.seed);
     let mut widths = vec![WIDTH_FIRST; start.len()];
     let mut center = start;
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<Attempt> = Vec::new();
     for round in 1.. {
         let mut candidates = neighbors(&center, &widths, &mut random);
         candidates.iter_mut().for_each(|moves| *moves = problem.clamp(moves));
@@ -180,7 +180,7 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
         for (moves, residuals) in candidates.into_iter().zip(found) {
             let Some(residuals) = residuals else { continue };
             let cost = robust_cost(tests, &residuals, &moves);
-            tried.push(Tried { moves, residuals, cost });
+            tried.push(Attempt { moves, residuals, cost });
         }
         let best = tried.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))?;
         let here =
@@ -236,9 +236,9 @@ struct Planes {
 
 impl Planes {
     /// From the candidates that were tried, near ones above all.
-    fn new(tried: &[Tried], center: &[f64], widths: &[f64]) -> Self {
+    fn new(tried: &[Attempt], center: &[f64], widths: &[f64]) -> Self {
         let parameters = center.len();
-        let away = |tried: &Tried| -> Vec<f64> {
+        let away = |tried: &Attempt| -> Vec<f64> {
             tried
                 .moves
                 .iter()
@@ -251,7 +251,7 @@ impl Planes {
             let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
             (-(square - 1.0).max(0.0)).exp()
         };
-        let places: Vec<(Vec<f64>, f64, &Tried)> = tried
+        let places: Vec<(Vec<f64>, f64, &Attempt)> = tried
             .iter()
             .map(|tried| {
                 let away = away(tried);
@@ -423,12 +423,12 @@ mod tests {
     fn planes_find_slopes_and_tell_roughness_from_them() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let (center, widths) = (vec![0.2, -0.1, 0.0], vec![0.1; 3]);
-        let tried: Vec<Tried> = neighbors(&center, &widths, &mut random)
+        let tried: Vec<Attempt> = neighbors(&center, &widths, &mut random)
             .into_iter()
             .map(|moves| {
                 let smooth = 0.5 - 0.8 * moves[0] + 0.3 * moves[1];
                 let rough = 0.2 * (random.random::<f64>() - 0.5);
-                Tried { residuals: vec![smooth, rough], moves, cost: 0.0 }
+                Attempt { residuals: vec![smooth, rough], moves, cost: 0.0 }
             })
             .collect();
         let planes = Planes::new(&tried, &center, &widths);
