@@ -25,11 +25,11 @@ from distributed import Client, LocalCluster, as_completed
 from scipy import stats
 
 from . import _native
-from ._native import LikenewError, UsageError
+from ._native import JoinedTables, LikenewError, UsageError
 from .drive import SimulatedDrive, Value
 from .plan import AnyPlan
 from .plans import Check, Workloads
-from .run import Run, run
+from .run import run
 from .workload import Workload
 
 StudyProgress = Callable[[int, int], None]
@@ -137,6 +137,7 @@ def study(
     numbered = [case if isinstance(case, Case) else Case(case) for case in cases]
     folder = Path(output).absolute()
     folder.mkdir(parents=True, exist_ok=True)
+    had_results = any(folder.glob(PARTS))
     with _client(client) as cluster:
         schema = _drive_schema(numbered)
         size = batch or _batch_size(len(numbered), sum(cluster.nthreads().values()))
@@ -158,9 +159,13 @@ def study(
             future.release()
             if progress is not None:
                 progress(done, len(numbered))
-    _remove_others(folder, batches)
+    if had_results:
+        _remove_others(folder, batches)
     return Study(folder)
 
+
+PARTS = "*/part-*.parquet"
+"""The files of all tables of a study."""
 
 BATCHES_PER_THREAD = 16
 """So that the last batches end at about the same time. Chosen: 3% of a study is idle time at most."""
@@ -237,7 +242,7 @@ def _carry_out(batch: _Batch) -> int:
     if complete.exists() and _fingerprint_of(complete) == fingerprint:
         return len(batch.cases)
     drives: list[dict[str, Any]] = []
-    found: dict[str, list[pa.Table]] = {}
+    found = JoinedTables()
     for number, case in enumerate(batch.cases, batch.start):
         row: dict[str, Any] = {"drive": number, "target": case.drive.target, **case.parameters}
         try:
@@ -247,10 +252,9 @@ def _carry_out(batch: _Batch) -> int:
             drives.append({**row, "summary": None, "found_problem": None, "error": str(error)})
             continue
         drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem, "error": None})
-        for name, table in _tables(ended, batch.tables):
-            found.setdefault(name, []).append(_with_number(table, number))
-    for name, parts in found.items():
-        _write(pa.concat_tables(parts, promote_options="permissive"), batch.path(name), fingerprint)
+        found.add(number, ended._native, batch.tables)
+    for name, table in found.tables("drive").items():
+        _write(pa.table(table), batch.path(name), fingerprint)
     _write(pa.Table.from_pylist(drives, schema=batch.schema), complete, fingerprint)
     return len(batch.cases)
 
@@ -266,24 +270,12 @@ def _fingerprint_of(path: Path) -> bytes | None:
 def _remove_others(folder: Path, batches: Sequence[_Batch]) -> None:
     """Removes the files of another study that had the same folder."""
     own = {batch.fingerprint for batch in batches}
-    for path in folder.glob("*/part-*.parquet"):
+    for path in folder.glob(PARTS):
         if _fingerprint_of(path) not in own:
             path.unlink()
     for table in folder.iterdir():
         if table.is_dir() and not any(table.iterdir()):
             table.rmdir()
-
-
-def _tables(ended: Run, names: tuple[str, ...] | None) -> Iterator[tuple[str, pa.Table]]:
-    for name in names if names is not None else (*ended.tables, "segments"):
-        if name == "segments":
-            yield name, pa.table(ended.segments)
-        elif name in ended.tables:
-            yield name, pa.table(ended.tables[name])
-
-
-def _with_number(table: pa.Table, number: int) -> pa.Table:
-    return table.add_column(0, "drive", pa.array([number] * len(table), pa.int64()))
 
 
 def _write(table: pa.Table, path: Path, fingerprint: bytes) -> None:
@@ -388,7 +380,7 @@ def _measure_host(
     command: Callable[[str], AnyPlan | Workloads], targets: Sequence[str] | None, archive: str | PathLike[str] | None
 ) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
     drives: list[dict[str, Any]] = []
-    found: dict[str, list[pa.Table]] = {}
+    found = JoinedTables()
     for target in own_drives() if targets is None else targets:
         row = {"target": target, "summary": None, "found_problem": None, "error": None, "started_ns": time.time_ns()}
         try:
@@ -397,9 +389,8 @@ def _measure_host(
             drives.append({**row, "error": str(error)})
             continue
         drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem})
-        for name, table in _tables(ended, None):
-            found.setdefault(name, []).append(table.add_column(0, "target", pa.array([target] * len(table), pa.string())))
-    return drives, {name: pa.concat_tables(parts, promote_options="permissive") for name, parts in found.items()}
+        found.add(target, ended._native)
+    return drives, {name: pa.table(table) for name, table in found.tables("target").items()}
 
 
 def own_drives() -> list[str]:

@@ -145,7 +145,7 @@ class Run:
     @property
     def found_problem(self) -> bool:
         """Whether an answer is a problem of the drive: exit code 10 of the command line."""
-        return any(answer.standing == "problem" for answer in self.answers)
+        return any(answer["standing"] == "problem" for answer in self.document["answers"])
 
     @property
     def is_interrupted(self) -> bool:

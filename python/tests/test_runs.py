@@ -179,3 +179,27 @@ def test_runs_of_threads_do_not_mix() -> None:
     [thread.start() for thread in threads]  # type: ignore[func-returns-value]
     [thread.join() for thread in threads]  # type: ignore[func-returns-value]
     assert [together[seed] for seed in range(6)] == alone
+
+
+def test_joined_tables_are_the_tables_of_each_run() -> None:
+    writes = Workloads(DRIVE, [Workload("writes", [Stream("write", "4k", Random())], ops=500), READS.workloads[0]])
+    runs = {"reads": likenew.run(READS), "both": likenew.run(writes), "check": likenew.diagnose(DRIVE)}
+    joined = likenew._native.JoinedTables()
+    for name, run in runs.items():
+        joined.add(name, run._native)
+    tables = joined.tables("run")
+    assert set(tables) == {"segments"}.union(*(run.tables for run in runs.values()))
+    for table in tables:
+        each = {name: run.segments if table == "segments" else run.tables.get(table) for name, run in runs.items()}
+        rows = [{"run": name, **row} for name, found in each.items() if found is not None for row in found.to_rows()]
+        keys = tables[table].column_names
+        assert keys[0] == "run" and tables[table].to_rows() == [{key: row.get(key) for key in keys} for row in rows]
+
+
+def test_joined_tables_number_runs_and_leave_out_what_nobody_wants() -> None:
+    joined = likenew._native.JoinedTables()
+    run = likenew.run(READS)._native
+    for number in (3, 5):
+        joined.add(number, run, ["segments"])
+    (table,) = joined.tables("drive").values()
+    assert table["drive"] == [3, 5] and table["op"] == ["read", "read"]

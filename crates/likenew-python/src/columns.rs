@@ -46,6 +46,24 @@ impl Table {
         }
         Self::new(names.iter().map(|name| (*name, column(rows, name))).collect())
     }
+
+    /// With another column before its own.
+    pub(crate) fn with_first(&self, name: &str, values: ArrayRef) -> Self {
+        let schema = self.batch.schema();
+        let own =
+            schema.fields().iter().map(|field| field.name().as_str()).zip(self.batch.columns().to_vec());
+        Self::new(std::iter::once((name, values)).chain(own).collect())
+    }
+
+    pub(crate) fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+}
+
+impl From<RecordBatch> for Table {
+    fn from(batch: RecordBatch) -> Self {
+        Self { batch }
+    }
 }
 
 #[pymethods]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::Record;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Row};
 use likenew_core::instrument::Instrument;
 use likenew_core::procedure::Evidence;
 use likenew_core::sample::Sample;
@@ -45,6 +45,11 @@ impl Run {
         let document = of_run(evidence, findings, instrument);
         Self { document, segments, samples, folder, is_interrupted }
     }
+
+    /// The tables of the findings by name.
+    pub(crate) fn findings_tables(&self) -> impl Iterator<Item = (&str, &[Row])> {
+        self.document.tables.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()))
+    }
 }
 
 #[pymethods]
@@ -83,7 +88,7 @@ impl Run {
     }
 
     /// One row for each operation of each workload.
-    fn segments(&self) -> Table {
+    pub(crate) fn segments(&self) -> Table {
         run_columns::segments(&self.segments)
     }
 

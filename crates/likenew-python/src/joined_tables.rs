@@ -1,0 +1,88 @@
+//! The tables of many runs, joined: one table each, with a column that says which run a row is of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
+use likenew_core::findings::Row;
+use pyo3::prelude::*;
+
+use crate::columns::Table;
+use crate::errors;
+use crate::run::Run;
+
+/// What tells a run from the others.
+#[derive(Clone, FromPyObject)]
+enum Key {
+    Number(i64),
+    Name(String),
+}
+
+/// The table of what was measured, beside those of the findings.
+const SEGMENTS: &str = "segments";
+
+/// Joins the tables of runs. A column has one type for all of them, whatever a single run would give it.
+#[pyclass(module = "likenew._native")]
+pub(crate) struct JoinedTables {
+    findings: BTreeMap<String, (Vec<Key>, Vec<Row>)>,
+    segments: (Vec<Key>, Vec<RecordBatch>),
+}
+
+#[pymethods]
+impl JoinedTables {
+    #[new]
+    fn new() -> Self {
+        Self { findings: BTreeMap::new(), segments: (Vec::new(), Vec::new()) }
+    }
+
+    /// Adds the tables with these names of a run, or all of them.
+    #[pyo3(signature = (key, run, names=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "Python's values arrive as values")]
+    fn add(&mut self, key: Key, run: &Run, names: Option<Vec<String>>) {
+        let is_wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
+        for (name, rows) in run.findings_tables().filter(|(name, _)| is_wanted(name)) {
+            let (keys, all) = self.findings.entry(name.to_owned()).or_default();
+            keys.extend(std::iter::repeat_n(key.clone(), rows.len()));
+            all.extend_from_slice(rows);
+        }
+        if is_wanted(SEGMENTS) {
+            let table = run.segments();
+            let (keys, all) = &mut self.segments;
+            keys.extend(std::iter::repeat_n(key, table.batch().num_rows()));
+            all.push(table.batch().clone());
+        }
+    }
+
+    /// The tables by name, the keys in a first column of this name.
+    fn tables(&self, key: &str) -> PyResult<BTreeMap<String, Table>> {
+        let findings = self.findings.iter().map(|(name, (keys, rows))| {
+            Ok((name.clone(), Table::from_rows(rows).with_first(key, column(keys))))
+        });
+        let (keys, batches) = &self.segments;
+        let segments = batches.first().map(|first| {
+            let joined = concat_batches(first.schema_ref(), batches).map_err(errors::unfinished)?;
+            Ok((SEGMENTS.to_owned(), Table::from(joined).with_first(key, column(keys))))
+        });
+        findings.chain(segments).collect()
+    }
+}
+
+/// Numbers if all are, else names.
+fn column(keys: &[Key]) -> ArrayRef {
+    let numbers: Option<Int64Array> = keys
+        .iter()
+        .map(|key| match key {
+            Key::Number(number) => Some(*number),
+            Key::Name(_) => None,
+        })
+        .collect::<Option<Vec<i64>>>()
+        .map(Int64Array::from);
+    match numbers {
+        Some(numbers) => Arc::new(numbers),
+        None => Arc::new(StringArray::from_iter_values(keys.iter().map(|key| match key {
+            Key::Number(number) => number.to_string(),
+            Key::Name(name) => name.clone(),
+        }))),
+    }
+}
