@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{book, contrib, guest_kernel, packages, python, root, target, web};
+use crate::{book, contrib, dist_test, guest_kernel, packages, python, root, target, web};
 
 /// Everything that must pass before a change may land, in the order in which it fails fastest.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -26,6 +26,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     })?;
     step("served page", web::test_served)?;
     step("Python package", python::test)?;
+    // Of what the tests have built: what releases install is compiled twice more, and tried by `cargo xtask dist-test`.
+    step("packages of the tests", || dist_test::run(&dist_test::Options::of_tests()))?;
     // The program of the tests.
     let likenew = target().join("debug/likenew");
     step("book", || book::run(&book::Options::with_program(likenew)))?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{python_tools, root, target};
+use crate::{python, python_tools, root, target};
 
 /// The oldest C library that the binary runs with: Debian 11's.
 const GLIBC: glibc::Version = glibc::Version(2, 31);
@@ -57,13 +57,23 @@ impl Built {
         cmd!(sh, "cargo zigbuild --locked --profile {profile} --package likenew --target {triple}").run()?;
         let folder = if profile == "dev" { "debug" } else { profile };
         let binary = target().join(TRIPLE).join(folder).join("likenew");
-        let needed = glibc::needed(sh, &binary)?;
+        let needs = glibc::Needs::of(sh, &binary)?;
         anyhow::ensure!(
-            needed <= GLIBC,
-            "{} needs glibc {needed}, and may need {GLIBC} at most",
-            binary.display()
+            needs.glibc <= GLIBC && !needs.gcc,
+            "{} needs {}, and may need glibc {GLIBC} at most",
+            binary.display(),
+            needs.packages()
         );
         Ok(Self { binary, wheel: wheel(sh, profile)? })
+    }
+
+    /// What the tests have built, which runs on systems as new as this one.
+    pub(crate) fn of_tests(sh: &Shell) -> anyhow::Result<Self> {
+        let (tested, folder) = (target().join("debug/likenew"), target().join("dist-tested"));
+        sh.create_dir(&folder)?;
+        let binary = folder.join("likenew");
+        cmd!(sh, "strip -o {binary} {tested}").quiet().run()?;
+        Ok(Self { binary, wheel: python::tested_wheel(sh)? })
     }
 }
 

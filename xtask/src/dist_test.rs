@@ -28,6 +28,15 @@ pub(crate) struct Options {
     /// Debian release to install into
     #[arg(long, default_value = RELEASE)]
     release: String,
+    /// Pack what the tests have built, which compiles nothing, and install it into a release as new as this system
+    #[arg(long, conflicts_with_all = ["profile", "release"])]
+    of_tests: bool,
+}
+
+impl Options {
+    pub(crate) fn of_tests() -> Self {
+        Self { profile: String::new(), release: String::new(), of_tests: true }
+    }
 }
 
 /// Builds the packages and tries them; on other processors than the packages are for, says so and continues.
@@ -38,7 +47,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let built = dist::Built::new(&sh, &options.profile)?;
+    let built = match options.of_tests {
+        true => dist::Built::of_tests(&sh)?,
+        false => dist::Built::new(&sh, &options.profile)?,
+    };
+    let release = if options.of_tests { RELEASE_WITH_PYTHON } else { &options.release };
     let folder = tempfile::tempdir_in(target())?;
     let (packages, again) = (folder.path().join("packages"), folder.path().join("again"));
     let files = dist::pack(&sh, &built, &packages)?;
@@ -53,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let path = packages.join(package);
     cmd!(sh, "lintian --fail-on error,warning {path}").quiet().run()?;
 
-    let system = System::unpack(&sh, &options.release)?;
+    let system = System::unpack(&sh, release)?;
     as_root(&sh, "cp", &[&path.display().to_string(), &system.inside("/likenew.deb")])?;
     let archive = files.iter().find(|file| file.ends_with(".zst")).context("no archive was made")?;
     archive_runs(&sh, &system, &packages.join(archive))?;
@@ -71,7 +84,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let left: Vec<String> = system.files()?.into_iter().filter(|file| !before.contains(file)).collect();
         anyhow::ensure!(left.is_empty(), "{removal} leaves {left:#?}");
     }
-    println!("installed, used, upgraded and removed in Debian {}", options.release);
+    println!("installed, used, upgraded and removed in Debian {release}");
     let wheel = files.iter().find(|file| file.ends_with(".whl")).context("no wheel was made")?;
     wheel_runs(&sh, &packages.join(wheel))
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use xshell::{Shell, cmd};
 
-use super::{Contents, glibc, install, install_all, write};
+use super::glibc::Needs;
+use super::{Contents, install, install_all, write};
 use crate::root;
 
 /// Where a package says what it is.
@@ -84,7 +85,7 @@ fn documents(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<
 const MAINTAINER: &str = "Likenew maintainers <maintainers@likenew.invalid>";
 
 fn control(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<String> {
-    let glibc = glibc::needed(sh, &contents.binary)?;
+    let depends = Needs::of(sh, &contents.binary)?.packages();
     let kib = cmd!(sh, "du --summarize --apparent-size --block-size=1K {staging}").quiet().read()?;
     let kib = kib.split_whitespace().next().unwrap_or_default();
     Ok(format!(
@@ -93,7 +94,7 @@ fn control(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<St
          Architecture: amd64\n\
          Maintainer: {MAINTAINER}\n\
          Installed-Size: {kib}\n\
-         Depends: libc6 (>= {glibc})\n\
+         Depends: {depends}\n\
          Suggests: fio, smartmontools\n\
          Section: utils\n\
          Priority: optional\n\
