@@ -135,17 +135,22 @@ fn drive_line(drive: &Drive) -> DriveLine {
     }
 }
 
-/// Health as the drives report it. Only a failing drive is a problem; what facts mean for speed is not said
-/// here.
-fn health_answer(facts: &Known) -> (Health, Answer) {
+/// Drives that report that they are failing: whatever was asked, their owner has to know it first.
+pub(crate) fn failing_drives(facts: &Known) -> Option<Answer> {
     let failing: Vec<(String, Vec<String>)> = facts
         .drives
         .iter()
         .filter(|drive| drive.health.failing.get() == Some(true))
         .map(|drive| (drive.name.clone(), drive.health.warnings.value().cloned().unwrap_or_default()))
         .collect();
-    if !failing.is_empty() {
-        return (Health::Failing, wording::failing(&failing));
+    (!failing.is_empty()).then(|| wording::failing(&failing))
+}
+
+/// Health as the drives report it. Only a failing drive is a problem; what facts mean for speed is not said
+/// here.
+fn health_answer(facts: &Known) -> (Health, Answer) {
+    if let Some(failing) = failing_drives(facts) {
+        return (Health::Failing, failing);
     }
     if facts.drives.is_empty() {
         return (Health::Unreported, wording::no_drive());

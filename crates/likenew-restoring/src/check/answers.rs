@@ -11,6 +11,8 @@ use likenew_diagnosis::{
     Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
+use crate::facts::failing_drives;
+
 use super::check_options::CatalogMatch;
 use super::results::PauseLatencies;
 use super::wording::{self, Explained, Magnitude, Shortfall, Source, Speed, Speeds, Subject};
@@ -92,8 +94,13 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
-        let overview = self.overview();
-        Findings { summary, answers, overview, ..Findings::default() }
+        let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
+        if let Some(failing) = self.case.facts.and_then(failing_drives) {
+            findings.summary = wording::with_failing_drives(&failing, &findings.summary);
+            findings.overview.answers.insert(0, failing.id.clone());
+            findings.answers.insert(0, failing);
+        }
+        findings
     }
 
     fn shortfall(&self, metric: Metric) -> Option<Shortfall> {
@@ -520,6 +527,7 @@ fn by_design(found: &FoundCause) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::facts::{Drive, Fact, Facts};
     use likenew_diagnosis::{Measurements, Overall, Reference, Site, by_name};
 
     use super::*;
@@ -545,6 +553,15 @@ mod tests {
 
     /// Findings of metrics with these shares of a new drive, and the intervals of both.
     fn findings(metrics: &[(Metric, Measured)], is_compared: bool, diagnosis: &Diagnosis) -> Findings {
+        findings_with_facts(metrics, is_compared, diagnosis, None)
+    }
+
+    fn findings_with_facts(
+        metrics: &[(Metric, Measured)],
+        is_compared: bool,
+        diagnosis: &Diagnosis,
+        facts: Option<&Facts>,
+    ) -> Findings {
         let measurements = Measurements { metrics: metrics.to_vec(), ..Measurements::default() };
         let reference =
             |metric| Reference { metric, origin: Origin::Simulated, value: 100e6, repeatability: 0.0 };
@@ -562,7 +579,7 @@ mod tests {
         };
         let case = Case {
             measurements: &measurements,
-            facts: None,
+            facts,
             delta: None,
             references: &references,
             normal: &[],
@@ -648,6 +665,29 @@ mod tests {
         );
         let other = findings.answers.iter().find(|answer| answer.question == "Other problem").unwrap();
         assert_eq!(other.answer, "host_memory is at work", "a measured effect is one");
+    }
+
+    #[test]
+    fn a_drive_that_reports_that_it_is_failing_comes_before_its_speed() {
+        let mut drive = Drive { name: "nvme0n1".into(), ..Drive::default() };
+        drive.health.warnings = Fact::new(vec!["its reliability is degraded".to_owned()], "NVMe log 2");
+        let with = |drive: &Drive| {
+            let facts = Facts { drives: vec![drive.clone()], ..Facts::default() };
+            findings_with_facts(&[(READ, narrow(100e6))], true, &diagnosis(Vec::new()), Some(&facts))
+        };
+        assert_eq!(with(&drive).answers[0].id, "healthy", "a drive that does not say so is not failing");
+        drive.health.failing = Fact::new(true, "NVMe log 2");
+        let findings = with(&drive);
+        assert!(
+            findings
+                .summary
+                .starts_with("Back up now: nvme0n1 reports that it is failing. Reads are as fast as new: "),
+            "{}",
+            findings.summary
+        );
+        assert_eq!((findings.answers[0].standing, &*findings.answers[0].id), (Standing::Problem, "health"));
+        assert_eq!(findings.answers[0].evidence, ["nvme0n1: its reliability is degraded."]);
+        assert_eq!(findings.overview.answers[0], "health");
     }
 
     #[test]

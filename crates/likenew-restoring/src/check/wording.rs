@@ -284,6 +284,11 @@ pub(super) fn with_danger(found: &FoundCause, summary: &str, state: Speed) -> St
     }
 }
 
+/// Before everything else: a speed can wait, a backup cannot.
+pub(super) fn with_failing_drives(failing: &Answer, summary: &str) -> String {
+    format!("Back up now: {}. {summary}", failing.answer)
+}
+
 pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) -> String {
     format!(
         "{} from {}, {} days old, read at {} of the speed of new data.",

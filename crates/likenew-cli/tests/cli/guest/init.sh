@@ -103,6 +103,10 @@ echo $? >/out/nobody.status
 su -s /bin/sh nobody -c 'likenew facts /mnt/locked --json - --no-archive' >/out/nobody-locked 2>/out/nobody-locked.errors
 echo $? >/out/nobody-locked.status
 
+keep checks check "/dev/$worn" "/dev/$sas" --json -
+su -s /bin/sh nobody -c 'likenew check --all --json - --no-archive' >/out/checks-nobody 2>/out/checks-nobody.errors
+echo $? >/out/checks-nobody.status
+
 keep encrypted check /dev/mapper/locked --bytes 0 --advertised read=2GB/s --json -
 
 keep unasked sweep "/dev/$second" --op write --span 4MiB --passes 1 --json -
