@@ -170,6 +170,14 @@ pub(crate) fn no_permission(action: &str, path: impl Display) -> String {
     )
 }
 
+/// Permission bits do not stop root: a container, a sandbox or a network file system does.
+pub(crate) fn no_permission_for_root(action: &str, path: impl Display) -> String {
+    format!(
+        "could not {action} {path}: the system forbids it even to root, as containers and sandboxes do; allow it \
+         there, or run outside of them"
+    )
+}
+
 pub(crate) fn no_space_left(action: &str, path: impl Display) -> String {
     format!("could not {action} {path}: no space is left there, or a quota is used up; free some space first")
 }
