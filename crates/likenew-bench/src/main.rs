@@ -43,7 +43,7 @@ enum Bench {
     /// How well `recondition` restores: generated drives, used in ways that it can undo and in ways that it cannot
     Restore(restore::Options),
     /// The simulator: speed, memory, and results beside theory
-    Sim,
+    Sim(sim::Options),
     /// Readers of traces: records per second and memory, by format
     Trace(trace::Options),
     /// The cost of verifying: compared with plain workloads, and with f3
@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Replay(options) => replay::run(&options),
         Bench::Reproduce(options) => reproduce::run(&options),
         Bench::Restore(options) => restore::run(&options),
-        Bench::Sim => sim::run(),
+        Bench::Sim(options) => sim::run(&options),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),
         Bench::Viewers(options) => viewers::run(&options),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
+use clap::Args;
 use likenew_core::drive::Drive as _;
 use likenew_core::units::{Nanos, rate};
 use likenew_core::until::Until;
@@ -18,15 +19,32 @@ use crate::target::Case;
 
 const PAGE: u64 = 4096;
 
-/// Prints everything.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// What to measure.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// The page map alone, of drives up to so many bytes, and nothing else
+    #[arg(long, value_name = "BYTES")]
+    map: Option<f64>,
+    /// The whole stack alone, so many writes at a time, five times from the same state
+    #[arg(long, value_name = "WRITES", conflicts_with = "map")]
+    stack: Option<u64>,
+}
+
+/// Prints everything, or the page map alone.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(bytes_max) = options.map {
+        return bare_layer::run(bytes_max);
+    }
+    if let Some(writes) = options.stack {
+        return stack(writes);
+    }
     println!(
         "Simulated X25-M 80 GB, 4 KiB random writes through the whole stack in the steady state (median of the last fills; goals in brackets)"
     );
     speed("as it is, about 7% spare", None, 1.5)?;
     speed("with 12% spare", Some(0.88), 2.5)?;
     fill()?;
-    bare_layer::run();
+    bare_layer::run(f64::MAX)?;
     write_amplification::run();
     Ok(())
 }
@@ -46,6 +64,19 @@ fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
     };
     let spec = Spec::parse(&format!("sim:x25-m.toml?state={state}"))?;
     Ok(spec.open(|_: &Path| Ok(text.clone().into()))?)
+}
+
+/// Rates of parts of a run, for pairs of builds.
+fn stack(writes: u64) -> anyhow::Result<()> {
+    let mut drive = open(None, "used")?;
+    let capacity = drive.geometry().capacity;
+    let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity };
+    for part in 0..5 {
+        let workload = Workload { seed: part, ..case_run::workload(&case, Until::ops(writes)) };
+        let measured = case_run::run_workload(&mut drive, &workload)?;
+        println!("  {:.3} million host writes a second a core", 1e3 / measured.cpu_ns_per_io);
+    }
+    Ok(())
 }
 
 fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {

@@ -1,13 +1,13 @@
 //! What happens next: events in order of time, and of arrival where times are equal.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
+use dary_heap::QuaternaryHeap;
 use likenew_core::units::Nanos;
 
 /// Events to come.
 pub(crate) struct EventQueue<E> {
-    heap: BinaryHeap<Entry<E>>,
+    heap: QuaternaryHeap<Entry<E>>,
     sequence: u64,
 }
 
@@ -19,7 +19,7 @@ struct Entry<E> {
 
 impl<E> EventQueue<E> {
     pub(crate) fn new() -> Self {
-        Self { heap: BinaryHeap::new(), sequence: 0 }
+        Self { heap: QuaternaryHeap::new(), sequence: 0 }
     }
 
     pub(crate) fn push(&mut self, at: Nanos, event: impl Into<E>) {

@@ -1,5 +1,7 @@
 //! The past of a simulated drive, made by its own mechanism before its clock starts.
 
+use std::collections::VecDeque;
+
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -55,10 +57,13 @@ pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTrea
     if filled > 0 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let overwrites = (f64::from(filled) * overwritten_share) as u64;
-        (0..overwrites).for_each(|_| writer.write(random.random_range(0..filled)));
+        writer.write_all((0..overwrites).map(|_| random.random_range(0..filled)));
     }
     writer.finish()
 }
+
+/// Pages between an announcement and its write. Chosen: a layer has the time to bring what it needs, and caches hold it.
+const ANNOUNCED_PAGES: usize = 32;
 
 /// Writes pages as a drive without any time would: whole units, as far as writes may share them, die by die.
 struct Writer<L> {
@@ -110,6 +115,21 @@ impl<L: TranslationLayer> Writer<L> {
         }
         // How long it takes does not matter in a past that has no time.
         self.pending.forget_works();
+    }
+
+    /// Writes pages, each announced before it is its turn.
+    fn write_all(&mut self, pages: impl Iterator<Item = u32>) {
+        let mut announced = VecDeque::with_capacity(ANNOUNCED_PAGES + 1);
+        for page in pages {
+            self.layer.announce(page);
+            announced.push_back(page);
+            if announced.len() > ANNOUNCED_PAGES
+                && let Some(page) = announced.pop_front()
+            {
+                self.write(page);
+            }
+        }
+        announced.into_iter().for_each(|page| self.write(page));
     }
 
     fn next_die(&mut self) {

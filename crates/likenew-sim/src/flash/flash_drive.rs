@@ -262,8 +262,11 @@ impl<L: TranslationLayer> FlashDrive<L> {
         if let Some(contents) = &mut self.contents {
             contents.follow(&mut self.pending, buffered);
         }
-        for (die, work) in self.pending.take_works() {
-            self.nand.work(die, work, now, &mut self.events);
+        // Most writes give none, and emptying a list that is empty waits for all stores before it: a tenth of the time of a write.
+        if self.pending.has_works() {
+            for (die, work) in self.pending.take_works() {
+                self.nand.work(die, work, now, &mut self.events);
+            }
         }
     }
 

@@ -15,6 +15,8 @@ use super::translation_layer::{Change, PendingWork, TranslationLayer};
 pub(crate) enum Act {
     /// Some pages from one on, in order, of data that compresses to so many eighths.
     Write { page: u32, pages: u32, eighths: u8 },
+    /// A page is announced, whether it is then written or not.
+    Announce { page: u32 },
     /// Pages are forgotten.
     Trim { page: u32, pages: u32 },
     /// A unit is programmed as it is.
@@ -30,6 +32,7 @@ pub(crate) fn acts(count_max: usize) -> impl Strategy<Value = Vec<Act>> {
     let run = prop_oneof![6 => 1u32..4, 1 => 1u32..200];
     let act = prop_oneof![
         16 => (any::<u32>(), run.clone(), 0u8..=8).prop_map(|(page, pages, eighths)| Act::Write { page, pages, eighths }),
+        2 => any::<u32>().prop_map(|page| Act::Announce { page }),
         3 => (any::<u32>(), run).prop_map(|(page, pages)| Act::Trim { page, pages }),
         1 => any::<u32>().prop_map(|die| Act::EndUnit { die }),
         2 => any::<u32>().prop_map(|die| Act::Tend { die }),
@@ -112,6 +115,7 @@ pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts:
                     arrays.apply(&mut pending);
                 }
             }
+            Act::Announce { page } => layer.announce(page % pages),
             Act::Trim { page, pages: run } => {
                 for page in (0..run).map(|next| page.wrapping_add(next) % pages) {
                     layer.trim(page, &mut pending);

@@ -21,6 +21,7 @@ use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
 };
 use super::victims::Victims;
+use crate::memory::prefetch;
 
 // Within this module, because it works on the map's own fields.
 mod slc_cache;
@@ -64,6 +65,33 @@ impl Die {
 /// In the maps, 0 stands for "nothing", so that a new drive's maps are untouched zero memory; page `n` is `n + 1`.
 const NO_PAGE: u32 = 0;
 
+/// Pages that will be written soon, in a ring. Between a page's announcement and its write lie the announcements of others: what
+/// its entry points to is brought when so many have come that the entry itself has arrived.
+#[derive(Default)]
+struct AnnouncedPages {
+    ring: [u32; ANNOUNCED_PAGES],
+    next: usize,
+}
+
+/// Chosen: as many accesses to memory as a core has under way at once.
+const ANNOUNCED_PAGES: usize = 8;
+
+impl AnnouncedPages {
+    /// Adds a page, and returns the one that was added so many pages ago.
+    #[inline]
+    fn push(&mut self, page: u32) -> u32 {
+        let earlier = std::mem::replace(&mut self.ring[self.next], page);
+        self.next = (self.next + 1) % ANNOUNCED_PAGES;
+        earlier
+    }
+}
+
+/// Entries of a table that come from memory together, in a line of 64 bytes.
+const ENTRIES_PER_LINE: usize = 16;
+
+/// Collected pages whose entries are brought before they are moved. Chosen: as [`ANNOUNCED_PAGES`], twice.
+const MOVES_AHEAD: usize = 16;
+
 /// The translation layer.
 #[derive(Serialize, Deserialize)]
 pub struct PageMap {
@@ -85,6 +113,8 @@ pub struct PageMap {
     opened_s: Vec<i64>,
     now_s: i64,
     slc: Option<SlcCache>,
+    #[serde(skip)]
+    announced: AnnouncedPages,
 }
 
 impl PageMap {
@@ -130,6 +160,7 @@ impl PageMap {
             opened_s: vec![0; flash.blocks() as usize],
             now_s: 0,
             slc: SlcCache::from_parameters(&parameters),
+            announced: AnnouncedPages::default(),
             parameters,
             flash,
         };
@@ -228,9 +259,19 @@ impl PageMap {
         let start = victim * self.flash.pages_per_block;
         let die = self.victims.die(victim);
         let (mut rows, mut left, mut page) = (0, valid, start);
+        (start..start + self.flash.pages_per_block)
+            .step_by(ENTRIES_PER_LINE)
+            .for_each(|page| prefetch(&self.host_pages, page as usize));
+        let fetch_entry = |map: &Self, page: usize| {
+            // Where nothing is valid, or no page is, there is no entry to bring.
+            let entry = map.host_pages.get(page).copied().unwrap_or(NO_PAGE);
+            prefetch(&map.flash_pages, (entry as usize).wrapping_sub(1));
+        };
+        (0..MOVES_AHEAD).for_each(|ahead| fetch_entry(self, start as usize + ahead));
         while left > 0 {
             let left_before = left;
             for _ in 0..self.flash.row_pages {
+                fetch_entry(self, page as usize + MOVES_AHEAD);
                 let entry = self.host_pages[page as usize];
                 if entry != NO_PAGE {
                     self.host_pages[page as usize] = NO_PAGE;
@@ -296,6 +337,16 @@ impl TranslationLayer for PageMap {
         // Collected pages in the same block may have begun the unit.
         let begun = self.dies[die as usize].host.next % self.flash.unit_pages;
         Unit { cell: Cell::Native, size: self.flash.unit_pages - begun }
+    }
+
+    #[inline]
+    fn announce(&mut self, page: u32) {
+        prefetch(&self.flash_pages, page as usize);
+        let earlier = self.announced.push(page);
+        if let Some(flash_page) = self.flash_page(earlier) {
+            prefetch(&self.host_pages, flash_page as usize);
+            self.victims.prefetch(flash_page / self.flash.pages_per_block);
+        }
     }
 
     #[inline]

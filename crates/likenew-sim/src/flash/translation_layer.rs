@@ -126,6 +126,12 @@ impl PendingWork {
         }
     }
 
+    /// Whether any die was given work.
+    #[inline]
+    pub fn has_works(&self) -> bool {
+        !self.works.is_empty()
+    }
+
     /// The work so far, which is then forgotten.
     pub fn take_works(&mut self) -> std::vec::Drain<'_, (u32, Work)> {
         self.works.drain(..)
@@ -187,6 +193,12 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
 
     /// What the next program operation of a die takes.
     fn unit(&self, die: u32) -> Unit;
+
+    /// A page will be written soon. Changes nothing: what the write will need is brought into the processor's caches.
+    #[inline]
+    fn announce(&mut self, page: u32) {
+        let _nothing_to_bring = page;
+    }
 
     /// Writes a page of a [size](Self::size) to a die that [accepts](Self::accepts) it.
     fn write(&mut self, page: u32, size: u32, die: u32, pending: &mut PendingWork);

@@ -53,6 +53,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             let sector = self.parameters.sector_bytes;
             let mask = sector_mask(start / sector, (start + bytes) / sector);
             let buffered = self.buffer.put(page, mask, size);
+            self.layer.announce(page);
             if let Some(contents) = &mut self.contents {
                 let part = part_of_io(&io, page, self.parameters.page_bytes);
                 contents.arrive(slot, part, buffered, start as usize);

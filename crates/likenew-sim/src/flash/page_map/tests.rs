@@ -51,6 +51,24 @@ fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut P
     (after.programmed - before.programmed) as f64 / (after.host_pages - before.host_pages) as f64
 }
 
+#[test]
+fn announcements_change_nothing() {
+    let geometry = shape(32, 0.1);
+    let [mut announced, mut plain] = [PageMap::new(geometry), PageMap::new(geometry)];
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let mut pages: Vec<u32> = (0..geometry.flash.user_pages).collect();
+    pages.extend((0..geometry.flash.user_pages).map(|_| random.random_range(0..geometry.flash.user_pages)));
+    for (step, page) in pages.iter().enumerate() {
+        // Of what is announced some comes much later, and some never.
+        announced.announce(pages[(step * 7) % pages.len()]);
+        write(&mut announced, *page, 0);
+        write(&mut plain, *page, 0);
+    }
+    assert!(announced.counts().erases > 0);
+    assert_eq!(announced.counts(), plain.counts());
+    assert!((0..geometry.flash.user_pages).all(|page| announced.find(page) == plain.find(page)));
+}
+
 fn random_writes(ftl: &mut PageMap, from: u32, to: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let PageMap { flash: FlashGeometry { user_pages, dies, .. }, .. } = *ftl;

@@ -14,6 +14,7 @@ use self::choices::Choices;
 use self::cost_benefit::CostBenefit;
 use self::lists::Lists;
 use super::policies::Collection;
+use crate::memory::prefetch;
 
 /// Where a block stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,12 @@ impl Victims {
 
     pub(crate) fn valid(&self, block: u32) -> u16 {
         self.blocks[block as usize].valid
+    }
+
+    /// The block will be needed soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, block: u32) {
+        prefetch(&self.blocks, block as usize);
     }
 
     pub(crate) fn die(&self, block: u32) -> u32 {
