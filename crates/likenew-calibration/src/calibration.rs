@@ -216,8 +216,13 @@ fn run_use(rehearsal: &Rehearsal<'_>) -> RunUse {
 fn quantile(freedom: f64) -> f64 {
     let student =
         StudentsT::new(0.0, 1.0, freedom.max(FREEDOM_MIN)).expect("its degrees of freedom are positive");
-    student.inverse_cdf(0.5 + CONFIDENCE / 2.0)
+    WIDENING * student.inverse_cdf(0.5 + CONFIDENCE / 2.0)
 }
+
+/// Intervals are wider than planes around the best candidate make them: the planes are themselves fitted to rough simulations, and
+/// a value that stops to matter bends them. Measured with `bench calibration`, seeds 1001 to 1068: 85.1% of 538 intervals held the
+/// true value without it, and 90% would have held it with this factor.
+const WIDENING: f64 = 1.3;
 
 fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
     let quantile = quantile(fit.freedom);
