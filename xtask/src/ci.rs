@@ -27,7 +27,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("served page", web::test_served)?;
     step("Python package", python::test)?;
     // Of what the tests have built: what releases install is compiled twice more, and tried by `cargo xtask dist-test`.
-    step("packages of the tests", || dist_test::run(&dist_test::Options::of_tests()))?;
+    step("packages of the tests", dist_test::run_of_tests)?;
     // The program of the tests.
     let likenew = target().join("debug/likenew");
     step("book", || book::run(&book::Options::with_program(likenew)))?;

@@ -28,34 +28,52 @@ pub(crate) struct Options {
     /// Debian release to install into
     #[arg(long, default_value = RELEASE)]
     release: String,
-    /// Pack what the tests have built, which compiles nothing, and install it into a release as new as this system
+    /// Pack what the tests have built, which compiles nothing, and install it into this system's own release
     #[arg(long, conflicts_with_all = ["profile", "release"])]
     of_tests: bool,
 }
 
-impl Options {
-    pub(crate) fn of_tests() -> Self {
-        Self { profile: String::new(), release: String::new(), of_tests: true }
-    }
-}
-
-/// Builds the packages and tries them; on other processors than the packages are for, says so and continues.
+/// Builds the packages and tries them.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    if !cfg!(target_arch = "x86_64") {
-        println!("packages are for x86-64, and are not tried here");
-        return Ok(());
+    if options.of_tests {
+        return run_of_tests();
     }
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let built = match options.of_tests {
-        true => dist::Built::of_tests(&sh)?,
-        false => dist::Built::new(&sh, &options.profile)?,
+    let built = dist::Built::new(&sh, &options.profile)?;
+    try_packages(&sh, &built, &options.release, RELEASE_WITH_PYTHON)
+}
+
+/// Tries packages of what the tests have built, which needs the C library of this system. Where it is not Debian on x86-64, says
+/// so and continues.
+pub(crate) fn run_of_tests() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let Some(release) = debian_release(&sh).filter(|_| cfg!(target_arch = "x86_64")) else {
+        println!("packages are for Debian on x86-64, and are not tried here");
+        return Ok(());
     };
-    let release = if options.of_tests { RELEASE_WITH_PYTHON } else { &options.release };
+    try_packages(&sh, &dist::Built::of_tests(&sh)?, &release, &release)
+}
+
+/// The name of this system's release, if it is Debian.
+fn debian_release(sh: &Shell) -> Option<String> {
+    let system = sh.read_file("/etc/os-release").ok()?;
+    let value = |key: &str| system.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    value("VERSION_CODENAME").filter(|_| value("ID") == Some("debian")).map(str::to_owned)
+}
+
+/// Packs what was built, and installs, uses and removes each package in a clean system.
+fn try_packages(
+    sh: &Shell,
+    built: &dist::Built,
+    release: &str,
+    release_with_python: &str,
+) -> anyhow::Result<()> {
     let folder = tempfile::tempdir_in(target())?;
     let (packages, again) = (folder.path().join("packages"), folder.path().join("again"));
-    let files = dist::pack(&sh, &built, &packages)?;
-    dist::pack(&sh, &built, &again)?;
+    let files = dist::pack(sh, built, &packages)?;
+    dist::pack(sh, built, &again)?;
     for file in &files {
         let equal = std::fs::read(packages.join(file))? == std::fs::read(again.join(file))?;
         anyhow::ensure!(equal, "{file} differs when it is packed again");
@@ -66,10 +84,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let path = packages.join(package);
     cmd!(sh, "lintian --fail-on error,warning {path}").quiet().run()?;
 
-    let system = System::unpack(&sh, release)?;
-    as_root(&sh, "cp", &[&path.display().to_string(), &system.inside("/likenew.deb")])?;
+    let system = System::unpack(sh, release)?;
+    as_root(sh, "cp", &[&path.display().to_string(), &system.inside("/likenew.deb")])?;
     let archive = files.iter().find(|file| file.ends_with(".zst")).context("no archive was made")?;
-    archive_runs(&sh, &system, &packages.join(archive))?;
+    archive_runs(sh, &system, &packages.join(archive))?;
 
     let before = system.files()?;
     system.expect(0, "apt-get install -y -qq --no-install-recommends /likenew.deb")?;
@@ -86,12 +104,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     println!("installed, used, upgraded and removed in Debian {release}");
     let wheel = files.iter().find(|file| file.ends_with(".whl")).context("no wheel was made")?;
-    wheel_runs(&sh, &packages.join(wheel))
+    wheel_runs(sh, &packages.join(wheel), release_with_python)
 }
 
 /// The wheel is installed without a network, used by an ordinary user, and removed.
-fn wheel_runs(sh: &Shell, wheel: &Path) -> anyhow::Result<()> {
-    let system = System::unpack(sh, RELEASE_WITH_PYTHON)?;
+fn wheel_runs(sh: &Shell, wheel: &Path, release: &str) -> anyhow::Result<()> {
+    let system = System::unpack(sh, release)?;
     let name = wheel.file_name().context("a wheel is a file")?.to_string_lossy().into_owned();
     let wheel = wheel.display().to_string();
     as_root(sh, "cp", &[&wheel, &system.inside(&format!("/tmp/{name}"))])?;
@@ -105,7 +123,7 @@ fn wheel_runs(sh: &Shell, wheel: &Path) -> anyhow::Result<()> {
     run(0, "env/bin/pip uninstall --quiet --yes likenew && find env | sort > after")?;
     let left = run(0, "comm -13 before after | grep -v __pycache__ || true")?;
     anyhow::ensure!(left.is_empty(), "removing the wheel leaves {left}");
-    println!("the wheel was installed, used and removed in Debian {RELEASE_WITH_PYTHON}");
+    println!("the wheel was installed, used and removed in Debian {release}");
     Ok(())
 }
 

@@ -25,12 +25,12 @@ pub(crate) struct Options {
     /// The page map alone, of drives up to so many bytes, and nothing else
     #[arg(long, value_name = "BYTES")]
     map: Option<f64>,
-    /// The whole stack alone, so many writes at a time, five times from the same state
+    /// The whole stack alone, in five parts of so many writes, one after the other
     #[arg(long, value_name = "WRITES", conflicts_with = "map")]
     stack: Option<u64>,
 }
 
-/// Prints everything, or the page map alone.
+/// Prints everything, or the part that was asked for.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(bytes_max) = options.map {
         return bare_layer::run(bytes_max);

@@ -220,7 +220,7 @@ fn quantile(freedom: f64) -> f64 {
 }
 
 /// Intervals are wider than planes around the best candidate make them: the planes are themselves fitted to rough simulations, and
-/// a value that stops to matter bends them. Measured with `bench calibration`, seeds 1001 to 1068: 85.1% of 538 intervals held the
+/// where a value stops mattering, they bend. Measured with `bench calibration`, seeds 1001 to 1068: 85.1% of 538 intervals held the
 /// true value without it, and 90% would have held it with this factor.
 const WIDENING: f64 = 1.3;
 

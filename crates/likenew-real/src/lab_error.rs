@@ -30,3 +30,17 @@ pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> LabError {
         _ => io_error(action::with_path(doing, path))(errno),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        for errno in [Errno::ACCESS, Errno::PERM] {
+            let text = not_possible("read", Path::new("/dev/sda"), errno).to_string();
+            assert!(text.contains("could not read /dev/sda"), "{text}");
+            assert_eq!(text.contains("run as its owner or as root"), !geteuid().is_root(), "{text}");
+        }
+    }
+}

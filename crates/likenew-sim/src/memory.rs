@@ -4,7 +4,7 @@
 /// behind the end is none.
 #[inline(always)]
 pub(crate) fn prefetch<T>(table: &[T], index: usize) {
-    // Other processors have no instruction for it that the standard library knows.
+    // Stable Rust offers it for x86-64 alone.
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {
         safe_arch::prefetch_t0(entry);

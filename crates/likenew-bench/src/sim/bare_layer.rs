@@ -32,8 +32,8 @@ pub(super) fn run(bytes_max: f64) -> anyhow::Result<()> {
         "goal",
         "WA",
         "flash pages/s",
-        "memory limit/s",
-        "pages per limit"
+        "updates/s",
+        "pages per update"
     );
     for (blocks_per_die, goal) in SIZES {
         let user_pages = (f64::from(40 * (blocks_per_die - 3)) * 128.0 * 0.93) as u32;
@@ -88,8 +88,8 @@ fn report(blocks_per_die: u32, user_pages: u32, goal: Option<f64>) -> anyhow::Re
     let programmed = (map.counts().programmed - before.programmed) as f64;
     let memory = case_run::memory_bytes("VmRSS:")? - memory_before;
     drop(map);
-    // The two tables of the map together.
-    let limit = random_updates_per_s(2 * user_pages as usize);
+    // As large as the two tables of the map together.
+    let updates = random_updates_per_s(2 * user_pages as usize);
     println!(
         "  {:>10.2e} {:>7.2}G {fill:>10.2} {:>10.2} {:>6} {:>6.2} {:>13.1}M {:>13.1}M {:>16.2}",
         f64::from(user_pages) * 4096.0,
@@ -98,13 +98,14 @@ fn report(blocks_per_die: u32, user_pages: u32, goal: Option<f64>) -> anyhow::Re
         goal.map_or_else(String::new, |goal| format!("≥ {goal}")),
         programmed / f64::from(WRITES),
         programmed / seconds / 1e6,
-        limit / 1e6,
-        programmed / seconds / limit,
+        updates / 1e6,
+        programmed / seconds / updates,
     );
     Ok(())
 }
 
-/// Updates of random entries of a table, each a plain load and store with nothing to wait for but memory.
+/// Updates of random entries of a table, each a plain load and store without a hint: what memory gives to a program that leaves all
+/// to the processor.
 fn random_updates_per_s(entries: usize) -> f64 {
     const UPDATES: u32 = 50_000_000;
     let mut table = vec![1u32; entries];

@@ -170,11 +170,11 @@ pub(crate) fn no_permission(action: &str, path: impl Display) -> String {
     )
 }
 
-/// Permission bits do not stop root: a container, a sandbox or a network file system does.
+/// Permission bits do not stop root.
 pub(crate) fn no_permission_for_root(action: &str, path: impl Display) -> String {
     format!(
-        "could not {action} {path}: the system forbids it even to root, as containers and sandboxes do; allow it \
-         there, or run outside of them"
+        "could not {action} {path}: the system forbids it even to root, as a container, a network file system or \
+         an immutable file does; allow it there, or choose another place"
     )
 }
 
