@@ -11,18 +11,19 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{HistoryError, is_full};
 use crate::location::Location;
-use crate::retry::{cause, has_ended, is_busy, pauses};
+use crate::retry::{cause, has_ended, is_busy, is_locked, pauses};
 use crate::wording;
 
 /// The tables, in the order in which they changed. A version that was released is never edited.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (1, "runs", include_str!("../migrations/1_runs.sql")),
     (2, "failed ios", include_str!("../migrations/2_failed_ios.sql")),
+    (3, "problems", include_str!("../migrations/3_problems.sql")),
 ];
 
-/// How SQLite waits for other programs, keeps them from waiting for readers, and how safely it writes: after a power cut the last
-/// runs may be missing, and are indexed again.
-const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
+/// How long SQLite waits for other programs before the work is tried again, that they need not wait for readers, and how safely it
+/// writes: after a power cut the last runs may be missing, and are indexed again.
+const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
 
 /// A folder of runs, and where its index is.
 #[derive(Clone, Debug)]
@@ -186,6 +187,7 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
         return HistoryError::Full;
     }
     let advice = match location {
+        Location::File(_) if is_locked(error) => wording::WAIT_FOR_FILE,
         Location::File(_) => wording::CHECK_FILE,
         Location::Server(_) => wording::CHECK_SERVER,
     };
@@ -199,7 +201,27 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    /// SQLite asks no busy handler while it changes to write-ahead logging.
+    #[test]
+    fn a_new_history_that_another_program_writes_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        let location = Location::beside(&runs);
+        let other = History::open(&location, Archive::new(&runs), "here").unwrap();
+        let History { runtime, mut connection, .. } = other;
+        let hold = "PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE";
+        runtime.block_on(connection.execute(hold)).unwrap();
+        let opened =
+            std::thread::spawn(move || History::open(&location, Archive::new(&runs), "here").map(drop));
+        runtime.block_on(async { tokio::time::sleep(Duration::from_millis(300)).await });
+        assert!(!opened.is_finished(), "{:?}", opened.join());
+        runtime.block_on(connection.execute("COMMIT")).unwrap();
+        opened.join().unwrap().unwrap();
+    }
 
     #[test]
     fn a_full_drive_is_called_full() {

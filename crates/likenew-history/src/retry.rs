@@ -1,5 +1,6 @@
-//! A server that is busy is asked again.
+//! A database that is busy is asked again.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -32,7 +33,16 @@ const CONNECTION_CLASS: &str = "08";
 
 /// Whether the same would work a moment later.
 pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
-    has_code(error, |code| BUSY_CODES.contains(&code)) || has_ended(error)
+    has_code(error, |code| BUSY_CODES.contains(&code)) || has_ended(error) || is_locked(error)
+}
+
+/// Whether another program holds the file. SQLite waits by itself, but not where a read becomes a write, as in the change to
+/// write-ahead logging of a new file.
+pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
+    /// `SQLITE_BUSY`, the lowest byte of its result codes.
+    const BUSY: u32 = 5;
+    let code = code(error).filter(|code| code.len() < CODE_LENGTH);
+    code.and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| code & 0xFF == BUSY)
 }
 
 /// Whether the session is over.
@@ -52,11 +62,16 @@ pub(crate) fn has_ended(error: &sqlx::Error) -> bool {
         || has_code(error, |code| ENDED_CODES.contains(&code) || code.starts_with(CONNECTION_CLASS))
 }
 
-/// Codes of PostgreSQL have five characters, and those of SQLite fewer.
+/// Characters of PostgreSQL's codes; those of SQLite have fewer.
+const CODE_LENGTH: usize = 5;
+
+/// Whether it is one of PostgreSQL's codes, and which.
 fn has_code(error: &sqlx::Error, is_it: impl Fn(&str) -> bool) -> bool {
-    const LENGTH: usize = 5;
-    let code = cause(error).as_database_error().and_then(sqlx::error::DatabaseError::code);
-    code.is_some_and(|code| code.len() == LENGTH && is_it(&code))
+    code(error).is_some_and(|code| code.len() == CODE_LENGTH && is_it(&code))
+}
+
+fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
+    cause(error).as_database_error().and_then(sqlx::error::DatabaseError::code)
 }
 
 /// The database's error of a migration.

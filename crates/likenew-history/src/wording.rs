@@ -5,3 +5,6 @@ pub(crate) const CHECK_FILE: &str =
     "move it away, and it is made again from the run folders, or name another file with --history";
 /// What to do about a server that cannot be reached.
 pub(crate) const CHECK_SERVER: &str = "check its address, and that the server runs and lets you in";
+/// After another program held a file for minutes.
+pub(crate) const WAIT_FOR_FILE: &str =
+    "another program holds it; try again when that has ended, or name another file with --history";
