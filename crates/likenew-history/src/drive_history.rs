@@ -179,6 +179,7 @@ mod tests {
             seed: 0,
             drive: Some("k".into()),
             failed_ios: 0,
+            problems: Vec::new(),
         };
         Check { run, metrics: values.iter().map(metric).collect() }
     }

@@ -10,11 +10,12 @@ use likenew_core::answer::Standing;
 use likenew_core::findings::{Findings, Row, standing};
 use likenew_core::plan::Plan;
 use likenew_core::segment::Segment;
-use likenew_restoring::check::{CheckOptions, MetricName};
+use likenew_restoring::check::{self, CheckOptions, MetricName};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 3;
+const INDEX_VERSION: u32 = 4;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 
@@ -41,6 +42,16 @@ pub(crate) struct RunContent {
     pub(crate) drive: Option<DriveSignature>,
     pub(crate) metrics: Vec<MetricValue>,
     pub(crate) failed_ios: u64,
+    pub(crate) problems: Option<Vec<Problem>>,
+}
+
+/// A problem that a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The same in all checks that find it.
+    pub name: String,
+    /// What it is, without a full stop.
+    pub sentence: String,
 }
 
 /// A number with its interval.
@@ -110,9 +121,15 @@ fn content(mut record: Record) -> Result<RunContent, String> {
             .map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
         summary: findings.map_or_else(String::new, |findings| findings.summary.clone()),
         drive,
+        problems: findings.filter(|_| plan.procedure == "check").map(problems),
         failed_ios: record.segments.iter().map(Segment::errors).sum(),
         metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),
     })
+}
+
+fn problems(findings: &Findings) -> Vec<Problem> {
+    let problem = |(name, sentence): (String, &str)| Problem { name, sentence: sentence.to_owned() };
+    check::problems(&findings.answers).map(problem).collect()
 }
 
 fn name_of(standing: Standing) -> &'static str {

@@ -20,7 +20,7 @@ mod wording;
 pub use database::{History, KeptRuns};
 pub use drive_history::{Change, DriveHistory, MetricHistory};
 pub use error::HistoryError;
-pub use indexed_run::MetricValue;
+pub use indexed_run::{MetricValue, Problem};
 pub use json::{drive_json, drives_json};
 pub use location::Location;
 pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};

@@ -5,7 +5,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 
 use crate::database::History;
 use crate::error::HistoryError;
-use crate::indexed_run::MetricValue;
+use crate::indexed_run::{MetricValue, Problem};
 
 /// Checks of one drive in its series: the first, and the latest ones. Chosen: more than two years of weekly checks.
 const CHECKS_MAX: i64 = 120;
@@ -71,6 +71,8 @@ pub struct RunRow {
     pub drive: Option<String>,
     /// I/Os that failed in it.
     pub failed_ios: i64,
+    /// The problems that it found, if it is a check.
+    pub problems: Vec<Problem>,
 }
 
 /// A run folder that cannot be read.
@@ -97,7 +99,7 @@ const DRIVE_COLUMNS: &str = "SELECT d.archive, d.key, d.access, d.model, d.seria
     d.last_at, d.runs, d.checks, (SELECT r.target FROM run r WHERE r.archive = d.archive AND r.drive = d.key \
     ORDER BY r.started_at DESC, r.name DESC LIMIT 1) AS target FROM drive d";
 
-const RUN_COLUMNS: &str = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios FROM run";
+const RUN_COLUMNS: &str = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, problems FROM run";
 
 impl History {
     /// The drives: real ones before simulated ones, those measured last first.
@@ -162,13 +164,13 @@ impl History {
     /// # Errors
     /// The database fails.
     pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
-        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, error FROM run \
+        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, problems, error FROM run \
             WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3";
         let archive = self.archive_name().to_owned();
         self.read(async |connection| {
             let query =
                 sqlx::query(query).bind(&archive).bind(i64::from(page.rows)).bind(i64::from(page.offset));
-            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(10)? {
+            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(11)? {
                 Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
                 None => run_row(row).map(Ok),
             };
@@ -340,5 +342,9 @@ fn run_row(row: &AnyRow) -> sqlx::Result<RunRow> {
         seed: seed.parse().unwrap_or_default(),
         drive: row.try_get(8)?,
         failed_ios: row.try_get::<Option<i64>, _>(9)?.unwrap_or_default(),
+        problems: row.try_get::<Option<String>, _>(10)?.map_or_else(Vec::new, |problems| {
+            // Only this program writes it.
+            serde_json::from_str(&problems).unwrap_or_default()
+        }),
     })
 }

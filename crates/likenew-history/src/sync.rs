@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{AccessClass, DriveSignature, place_key, serial_key};
+use serde_json::json;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _, Row as _};
@@ -177,7 +178,7 @@ async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str
 }
 
 async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun) -> sqlx::Result<()> {
-    const COLUMNS: [&str; 16] = [
+    const COLUMNS: [&str; 17] = [
         "fingerprint",
         "error",
         "started_at",
@@ -194,6 +195,7 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         "capacity_bytes",
         "is_virtual",
         "failed_ios",
+        "problems",
     ];
     let set: Vec<String> = COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let upsert = format!(
@@ -227,6 +229,11 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         .bind(drive.and_then(|drive| drive.capacity_bytes.map(whole)))
         .bind(drive.map(|drive| i64::from(drive.is_virtual)))
         .bind(content.map(|content| whole(content.failed_ios)))
+        .bind(
+            content
+                .and_then(|content| content.problems.as_ref())
+                .map(|problems| storable(&json!(problems).to_string())),
+        )
         .execute(connection)
         .await
         .map(drop)

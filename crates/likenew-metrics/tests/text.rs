@@ -47,6 +47,7 @@ fn check(day: usize, read: f64, standing: &str) -> Check {
         seed: 0,
         drive: Some(KEY.into()),
         failed_ios: 3,
+        problems: Vec::new(),
     };
     let metrics = vec![
         metric("sequential_read", "bytes/s", read, Some(200e6)),

@@ -32,6 +32,7 @@ use results::CheckResults;
 use workload_plan::WorkloadPlan;
 
 pub(crate) use answers::harmful_causes;
+pub use answers::problems;
 pub use check_metrics::CheckMetrics;
 pub use check_options::{
     CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use remarks::remarks;
+pub(crate) use wording::HEALTH;
 use wording::{DriveLine, Health, Unusual};
 
 /// What the procedure measures and what it costs.

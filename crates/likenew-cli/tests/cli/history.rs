@@ -192,6 +192,21 @@ fn only_what_is_new_is_said() {
     };
     change_findings(sandbox.runs().last().unwrap(), good);
     changes().code(10).says("Writes are slow");
+    // A second problem is named, and the one before it is not named again.
+    let failing = |findings: &mut Value| {
+        let answer = serde_json::json!({"id": "health", "question": "Drive health", "standing": "problem",
+            "answer": "sda reports that it is failing", "estimate": null, "evidence": [], "caveats": [], "actions": []});
+        findings["answers"].as_array_mut().unwrap().insert(0, answer);
+    };
+    change_findings(sandbox.runs().last().unwrap(), |findings| {
+        let slow = findings["answers"].as_array_mut().unwrap();
+        slow.retain(|answer| answer["id"] != "slow");
+        failing(findings);
+    });
+    let more = changes();
+    assert!(more.code(10).stdout().contains(": sustained writes run at "), "{}", more.stdout());
+    change_findings(sandbox.runs().last().unwrap(), failing);
+    assert_eq!(changes().code(0).stdout(), "", "a problem of several that is gone is no news");
     // Another drive's checks say nothing of this one.
     let other = sandbox.run(&["check", "sim:tiny-flash", "--changes"]);
     assert_eq!(other.code(0).stdout(), "");

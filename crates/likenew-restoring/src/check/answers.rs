@@ -11,7 +11,7 @@ use likenew_diagnosis::{
     Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
-use crate::facts::failing_drives;
+use crate::facts::{HEALTH, failing_drives};
 
 use super::check_options::CatalogMatch;
 use super::results::PauseLatencies;
@@ -64,6 +64,24 @@ const POWER_SAVING: &str = "power_saving";
 /// The first action for the first cause that does harm.
 pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
     harmful_causes(diagnosis).flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
+}
+
+/// The problems that a check found, each with a name that is the same as long as the problem is, and its sentence without a full
+/// stop. Metrics below a reference are not among them, beyond the headline: of two slow metrics now one, now the other is the
+/// headline, and the table of metrics says how each changed.
+pub fn problems(answers: &[Answer]) -> impl Iterator<Item = (String, &str)> {
+    let is_metric =
+        |answer: &&Answer| Metric::ALL.into_iter().any(|metric| answer.id == Symptom::Below(metric).name());
+    let problems = answers.iter().filter(|answer| answer.standing == Standing::Problem);
+    problems.filter(move |answer| !is_metric(answer)).map(|answer| {
+        let name = match &*answer.id {
+            wording::SLOW => format!("{}: {}", answer.id, answer.question),
+            // Another drive below the same target that fails is another problem.
+            HEALTH => format!("{}: {}", answer.id, answer.answer),
+            id => id.to_owned(),
+        };
+        (name, &*answer.answer)
+    })
 }
 
 /// The metric that heads the answers of a check: of those that are a problem, the one that fell farthest.
@@ -688,6 +706,22 @@ mod tests {
         assert_eq!((findings.answers[0].standing, &*findings.answers[0].id), (Standing::Problem, "health"));
         assert_eq!(findings.answers[0].evidence, ["nvme0n1: its reliability is degraded."]);
         assert_eq!(findings.overview.answers[0], "health");
+        let problems: Vec<_> = problems(&findings.answers).collect();
+        let sentence = "nvme0n1 reports that it is failing";
+        assert_eq!(problems, [(format!("health: {sentence}"), sentence)]);
+    }
+
+    #[test]
+    fn a_problem_keeps_its_name_when_another_metric_is_the_slowest() {
+        let names = |read: f64, write: f64| -> Vec<String> {
+            let metrics = [(READ, narrow(read)), (Metric::SequentialWrite, narrow(write))];
+            let slow = metrics.map(|(metric, _)| Symptom::Below(metric));
+            let findings = findings(&metrics, true, &diagnosis(vec![found("encryption", &slow)]));
+            assert!(findings.summary.starts_with(if read < write { "Reads" } else { "Writes" }));
+            problems(&findings.answers).map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(30e6, 50e6), ["slow: Speed", "cause_encryption"]);
+        assert_eq!(names(30e6, 50e6), names(50e6, 30e6));
     }
 
     #[test]

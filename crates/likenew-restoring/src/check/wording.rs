@@ -96,7 +96,7 @@ impl Speeds {
 
 // The headline: its summary and its answer
 
-const SLOW: &str = "slow";
+pub(super) const SLOW: &str = "slow";
 const HEALTHY: &str = "healthy";
 const UNDECIDED: &str = "undecided";
 const SPEED: &str = "Speed";

@@ -372,7 +372,7 @@ fn health(drive: &DriveLine) -> String {
     }
 }
 
-pub(super) const HEALTH: &str = "health";
+pub(crate) const HEALTH: &str = "health";
 pub(super) const REMARKS: &str = "remarks";
 
 #[cfg(test)]

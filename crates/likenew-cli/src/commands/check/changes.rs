@@ -49,7 +49,13 @@ fn news(drive: &DriveHistory) -> News {
             news.sentences.push(wording::new_problem(&latest.run.summary));
         }
         (Some(before), false) => news.sentences.push(wording::solved(&before.run.summary)),
-        _ => {}
+        (Some(before), true) => {
+            let is_known = |name: &str| before.run.problems.iter().any(|problem| problem.name == name);
+            let more = latest.run.problems.iter().filter(|problem| !is_known(&problem.name));
+            news.sentences.extend(more.map(|problem| problem.sentence.clone()));
+            news.is_worse |= !news.sentences.is_empty();
+        }
+        (None, false) => {}
     }
     let before = drive.before();
     for metric in &drive.metrics {
