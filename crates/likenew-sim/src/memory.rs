@@ -1,4 +1,13 @@
-//! Hints to the processor about large tables. They save time, and change no result.
+//! Large tables: memory for them, and hints to the processor. They save time, and change no result.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::{fmt, io};
+
+use bytemuck::Pod;
+use memmap2::{Advice, MmapMut};
+use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Tells the processor that an entry is needed soon, so that it waits for memory while something else is done. An index
 /// behind the end is none.
@@ -11,4 +20,110 @@ pub(crate) fn prefetch<T>(table: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (table, index);
+}
+
+/// A table of many entries, zero at first. Pages of the machine's memory that nothing was written to take none.
+pub(crate) struct Table<T> {
+    mapping: MmapMut,
+    entry: PhantomData<T>,
+}
+
+/// Bytes from which the tables of a drive take large pages. Chosen: below that the caches of a processor hold what addresses need,
+/// and large pages would cost memory for nothing.
+const LARGE_PAGES_BYTES_MIN: usize = 64 << 20;
+
+impl<T: Pod> Table<T> {
+    /// A table of so many zeros.
+    ///
+    /// # Panics
+    /// The system has no room for the addresses, as an allocation of that size.
+    pub(crate) fn zeroed(length: usize) -> Self {
+        Self::map(length).expect("the memory that a drive needs was checked")
+    }
+
+    fn map(length: usize) -> io::Result<Self> {
+        let bytes = length.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { mapping: MmapMut::map_anon(bytes)?, entry: PhantomData })
+    }
+
+    /// Nearly all entries will be used, so that large pages of memory waste none: a random access then waits once for memory, and
+    /// not a second time to learn where the entry is. A system that has none costs only time.
+    pub(crate) fn use_large_pages(&self) {
+        if self.mapping.len() >= LARGE_PAGES_BYTES_MIN {
+            let _ = self.mapping.advise(Advice::HugePage);
+        }
+    }
+}
+
+impl<T: Pod> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(&self.mapping)
+    }
+}
+
+impl<T: Pod> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.mapping)
+    }
+}
+
+/// As a list of its entries.
+impl<T: Pod + Serialize> Serialize for Table<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de, T: Pod + Deserialize<'de>> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(TableVisitor(PhantomData))
+    }
+}
+
+/// What serde calls a table in its errors.
+const TABLE: &str = "sized list";
+
+/// Fills a table entry by entry, so that a large one is in memory once.
+struct TableVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Pod + Deserialize<'de>> Visitor<'de> for TableVisitor<T> {
+    type Value = Table<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(TABLE)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Table<T>, A::Error> {
+        let length = entries.size_hint().ok_or_else(|| A::Error::invalid_type(Unexpected::Seq, &self))?;
+        let mut table = Table::map(length).map_err(A::Error::custom)?;
+        for index in 0..length {
+            table[index] = entries.next_element()?.ok_or_else(|| A::Error::invalid_length(index, &self))?;
+        }
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_saved_as_the_list_that_it_is() {
+        let mut table = Table::<u32>::zeroed(1000);
+        (table[0], table[999]) = (1, u32::MAX);
+        table.use_large_pages();
+        let bytes = postcard::to_stdvec(&table).unwrap();
+        assert_eq!(bytes, postcard::to_stdvec(&table.to_vec()).unwrap());
+        let again: Table<u32> = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(again[..], table[..]);
+        // A length beyond the data, and beyond any memory.
+        assert!(postcard::from_bytes::<Table<u32>>(&bytes[..900]).is_err());
+        let boundless = postcard::to_stdvec(&(u64::MAX >> 3)).unwrap();
+        assert!(postcard::from_bytes::<Table<u32>>(&boundless).is_err());
+        assert_eq!(Table::<u32>::zeroed(0).len(), 0);
+    }
 }

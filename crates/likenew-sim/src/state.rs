@@ -42,6 +42,9 @@ pub(crate) struct DriveTreatment {
     pub(crate) writes_per_unit: Option<u8>,
 }
 
+/// Share of the pages from which a drive counts as in use. Chosen: half of its tables.
+const MOSTLY_USED: f64 = 0.5;
+
 /// All aged drives have the same past.
 const SEED: u64 = 1;
 
@@ -52,6 +55,9 @@ pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTrea
     let DriveTreatment { fill, overwritten_share, age, writes_per_unit } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
+    if fill >= MOSTLY_USED {
+        layer.expect_use();
+    }
     let mut writer = Writer::new(layer, dies, writes_per_unit);
     (0..filled).for_each(|page| writer.write(page));
     if filled > 0 {

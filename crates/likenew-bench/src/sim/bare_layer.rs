@@ -12,8 +12,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::case_run;
+use crate::spread::middle;
 
-const WRITES: u32 = 20_000_000;
+/// Writes of a round.
+const WRITES: u32 = 4_000_000;
+const ROUNDS: usize = 5;
 /// Writes that are announced before one is made, as the write buffer of a drive does it.
 const AHEAD: usize = 32;
 /// Blocks of each of 40 dies: drives of 1.2, 10, 80 GB and 1 TB, and what is asked of the latter two, in million host writes a
@@ -36,16 +39,36 @@ pub(super) fn run(bytes_max: f64) -> anyhow::Result<()> {
         "pages per update"
     );
     for (blocks_per_die, goal) in SIZES {
-        let user_pages = (f64::from(40 * (blocks_per_die - 3)) * 128.0 * 0.93) as u32;
+        let user_pages = user_pages(blocks_per_die);
         if f64::from(user_pages) * 4096.0 <= bytes_max {
-            report(blocks_per_die, user_pages, goal)?;
+            report(&measure(blocks_per_die, ROUNDS)?, user_pages, goal);
         }
     }
     Ok(())
 }
 
-/// 40 dies, 128 pages of 4 KiB a block, spare share 7% after the erased reserve.
-fn report(blocks_per_die: u32, user_pages: u32, goal: Option<f64>) -> anyhow::Result<()> {
+/// What a page map alone came to.
+pub(crate) struct BareLayer {
+    pub(crate) fill_s: f64,
+    /// Host writes a second in the steady state, in each round.
+    pub(crate) writes_per_s: Vec<f64>,
+    pub(crate) programs_per_write: f64,
+    pub(crate) memory_bytes: f64,
+    /// Random updates of a table as large as those of the map, in the same run.
+    pub(crate) updates_per_s: f64,
+}
+
+/// User pages of 40 dies with 7% spare after the erased reserve.
+pub(crate) fn user_pages(blocks_per_die: u32) -> u32 {
+    (f64::from(40 * (blocks_per_die - 3)) * 128.0 * 0.93) as u32
+}
+
+/// 40 dies, 128 pages of 4 KiB a block.
+///
+/// # Errors
+/// The system does not say how much memory this process has.
+pub(crate) fn measure(blocks_per_die: u32, rounds: usize) -> anyhow::Result<BareLayer> {
+    let user_pages = user_pages(blocks_per_die);
     let geometry = PageMapParameters {
         flash: FlashGeometry {
             dies: 40,
@@ -64,6 +87,7 @@ fn report(blocks_per_die: u32, user_pages: u32, goal: Option<f64>) -> anyhow::Re
     let memory_before = case_run::memory_bytes("VmRSS:")?;
     let start = Instant::now();
     let mut map = PageMap::new(geometry);
+    map.expect_use();
     (0..user_pages).for_each(|page| {
         map.write(page, 1, page % 40, &mut pending);
         pending.forget_works();
@@ -82,31 +106,47 @@ fn report(blocks_per_die: u32, user_pages: u32, goal: Option<f64>) -> anyhow::Re
     };
     write(&mut map, 2 * user_pages);
     let before = map.counts();
-    let start = Instant::now();
-    write(&mut map, WRITES);
-    let seconds = start.elapsed().as_secs_f64();
-    let programmed = (map.counts().programmed - before.programmed) as f64;
+    let round = |_| {
+        let start = Instant::now();
+        write(&mut map, WRITES);
+        f64::from(WRITES) / start.elapsed().as_secs_f64()
+    };
+    let writes_per_s: Vec<f64> = (0..rounds).map(round).collect();
+    let after = map.counts();
     let memory = case_run::memory_bytes("VmRSS:")? - memory_before;
     drop(map);
     // As large as the two tables of the map together.
     let updates = random_updates_per_s(2 * user_pages as usize);
+    Ok(BareLayer {
+        fill_s: fill,
+        writes_per_s,
+        programs_per_write: (after.programmed - before.programmed) as f64
+            / (after.host_pages - before.host_pages) as f64,
+        memory_bytes: memory,
+        updates_per_s: updates,
+    })
+}
+
+fn report(of: &BareLayer, user_pages: u32, goal: Option<f64>) {
+    let writes_per_s = middle(&of.writes_per_s);
+    let programs_per_s = writes_per_s * of.programs_per_write;
     println!(
         "  {:>10.2e} {:>7.2}G {fill:>10.2} {:>10.2} {:>6} {:>6.2} {:>13.1}M {:>13.1}M {:>16.2}",
         f64::from(user_pages) * 4096.0,
-        memory / 1e9,
-        f64::from(WRITES) / seconds / 1e6,
+        of.memory_bytes / 1e9,
+        writes_per_s / 1e6,
         goal.map_or_else(String::new, |goal| format!("≥ {goal}")),
-        programmed / f64::from(WRITES),
-        programmed / seconds / 1e6,
-        updates / 1e6,
-        programmed / seconds / updates,
+        of.programs_per_write,
+        programs_per_s / 1e6,
+        of.updates_per_s / 1e6,
+        programs_per_s / of.updates_per_s,
+        fill = of.fill_s,
     );
-    Ok(())
 }
 
 /// Updates of random entries of a table, each a plain load and store without a hint: what memory gives to a program that leaves all
 /// to the processor.
-fn random_updates_per_s(entries: usize) -> f64 {
+pub(crate) fn random_updates_per_s(entries: usize) -> f64 {
     const UPDATES: u32 = 50_000_000;
     let mut table = vec![1u32; entries];
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);

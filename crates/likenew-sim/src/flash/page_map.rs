@@ -21,7 +21,7 @@ use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
 };
 use super::victims::Victims;
-use crate::memory::prefetch;
+use crate::memory::{Table, prefetch};
 
 // Within this module, because it works on the map's own fields.
 mod slc_cache;
@@ -86,6 +86,10 @@ impl AnnouncedPages {
     }
 }
 
+/// Host pages from which tables are brought ahead. Chosen: 4 MiB of entries; a cache of the processor holds tables of a third of
+/// that, where bringing them ahead took 0.85 times the speed, and of 10 MiB it gave 1.9 times. Tests have small drives.
+const LARGE_TABLE_PAGES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+
 /// Entries of a table that come from memory together, in a line of 64 bytes.
 const ENTRIES_PER_LINE: usize = 16;
 
@@ -98,9 +102,9 @@ pub struct PageMap {
     parameters: PageMapParameters,
     flash: FlashGeometry,
     /// Host page to flash page.
-    flash_pages: Vec<u32>,
+    flash_pages: Table<u32>,
     /// Flash page to host page; nothing where the flash page holds no valid data.
-    host_pages: Vec<u32>,
+    host_pages: Table<u32>,
     victims: Victims,
     dies: Vec<Die>,
     counts: Counts,
@@ -144,8 +148,8 @@ impl PageMap {
             }
         };
         let mut map = Self {
-            flash_pages: vec![NO_PAGE; flash.user_pages as usize],
-            host_pages: vec![NO_PAGE; flash.pages() as usize],
+            flash_pages: Table::zeroed(flash.user_pages as usize),
+            host_pages: Table::zeroed(flash.pages() as usize),
             victims: Victims::new(
                 flash.dies,
                 flash.blocks_per_die,
@@ -174,6 +178,12 @@ impl PageMap {
     /// Its shape.
     pub fn parameters(&self) -> &PageMapParameters {
         &self.parameters
+    }
+
+    /// Whether no cache of a processor holds its tables.
+    #[inline]
+    fn is_large(&self) -> bool {
+        self.flash_pages.len() >= LARGE_TABLE_PAGES
     }
 
     #[inline]
@@ -259,10 +269,16 @@ impl PageMap {
         let start = victim * self.flash.pages_per_block;
         let die = self.victims.die(victim);
         let (mut rows, mut left, mut page) = (0, valid, start);
-        (start..start + self.flash.pages_per_block)
-            .step_by(ENTRIES_PER_LINE)
-            .for_each(|page| prefetch(&self.host_pages, page as usize));
+        let is_large = self.is_large();
+        if is_large {
+            (start..start + self.flash.pages_per_block)
+                .step_by(ENTRIES_PER_LINE)
+                .for_each(|page| prefetch(&self.host_pages, page as usize));
+        }
         let fetch_entry = |map: &Self, page: usize| {
+            if !is_large {
+                return;
+            }
             // Where nothing is valid, or no page is, there is no entry to bring.
             let entry = map.host_pages.get(page).copied().unwrap_or(NO_PAGE);
             prefetch(&map.flash_pages, (entry as usize).wrapping_sub(1));
@@ -339,8 +355,16 @@ impl TranslationLayer for PageMap {
         Unit { cell: Cell::Native, size: self.flash.unit_pages - begun }
     }
 
+    fn expect_use(&mut self) {
+        self.flash_pages.use_large_pages();
+        self.host_pages.use_large_pages();
+    }
+
     #[inline]
     fn announce(&mut self, page: u32) {
+        if !self.is_large() {
+            return;
+        }
         prefetch(&self.flash_pages, page as usize);
         let earlier = self.announced.push(page);
         if let Some(flash_page) = self.flash_page(earlier) {

@@ -194,6 +194,9 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     /// What the next program operation of a die takes.
     fn unit(&self, die: u32) -> Unit;
 
+    /// Most of the drive will be in use. Changes nothing: its tables may take more memory at once, where that makes them faster.
+    fn expect_use(&mut self) {}
+
     /// A page will be written soon. Changes nothing: what the write will need is brought into the processor's caches.
     #[inline]
     fn announce(&mut self, page: u32) {

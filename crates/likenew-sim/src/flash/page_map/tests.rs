@@ -55,6 +55,7 @@ fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut P
 fn announcements_change_nothing() {
     let geometry = shape(32, 0.1);
     let [mut announced, mut plain] = [PageMap::new(geometry), PageMap::new(geometry)];
+    assert!(announced.is_large());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let mut pages: Vec<u32> = (0..geometry.flash.user_pages).collect();
     pages.extend((0..geometry.flash.user_pages).map(|_| random.random_range(0..geometry.flash.user_pages)));
