@@ -6,6 +6,7 @@ use likenew_core::answer::Answer;
 use likenew_core::quantity::{Latency, Rate, Share, Size, digits};
 use likenew_sim::generator::Family;
 use likenew_sim::truth::{TrueValue, Truth};
+use likenew_stats::summary::{mean, quantile};
 
 use super::answer::{PropertyResult, StatedValue};
 use super::case::{Case, Row};
@@ -26,6 +27,7 @@ pub(super) fn all(cases: &[Case]) -> String {
         text.push_str(&matrix(property, rows_of(cases, property)));
     }
     text.push_str(&costs(cases));
+    text.push_str(&writes(cases));
     text.push_str(&wrong(cases));
     text
 }
@@ -113,8 +115,9 @@ fn costs(cases: &[Case]) -> String {
         if of.is_empty() {
             continue;
         }
-        let mean =
-            |value: &dyn Fn(&Case) -> f64| of.iter().map(|case| value(case)).sum::<f64>() / of.len() as f64;
+        let mean = |value: &dyn Fn(&Case) -> f64| {
+            mean(&of.iter().map(|case| value(case)).collect::<Vec<_>>()).unwrap_or(0.0)
+        };
         writeln!(
             text,
             "  {name:20} {:>6} {:>16.3} {:>7.2} s {:>12.1} s",
@@ -126,6 +129,57 @@ fn costs(cases: &[Case]) -> String {
         .expect("a text takes all");
     }
     text
+}
+
+/// Capacities written by an X-ray, over all drives and by family, and by each test over the drives of its
+/// family: quartiles, because a few drives write several times as much as the others.
+fn writes(cases: &[Case]) -> String {
+    let mut text = format!(
+        "Written, in capacities\n  {:20} {:18} {:>6} {:>9} {:>7} {:>9} {:>7}\n",
+        "family", "test", "drives", "quartile", "median", "quartile", "mean"
+    );
+    let families = Family::ALL.map(|family| (family.name(), Some(family)));
+    for (name, family) in [("all", None)].into_iter().chain(families) {
+        let of: Vec<&Case> =
+            cases.iter().filter(|case| family.is_none_or(|family| case.family == family)).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let total: Vec<f64> = of.iter().map(|case| case.capacities_written).collect();
+        text.push_str(&write_line(name, "all", &total));
+        for test in tests_that_wrote(&of) {
+            let capacities: Vec<f64> = of.iter().map(|case| written_by(case, test)).collect();
+            text.push_str(&write_line(name, test, &capacities));
+        }
+    }
+    text
+}
+
+fn write_line(family: &str, test: &str, capacities: &[f64]) -> String {
+    let at = |share: f64| quantile(capacities, share).unwrap_or(0.0);
+    let mean = mean(capacities).unwrap_or(0.0);
+    format!(
+        "  {family:20} {test:18} {:>6} {:>9.3} {:>7.3} {:>9.3} {mean:>7.3}\n",
+        capacities.len(),
+        at(0.25),
+        at(0.5),
+        at(0.75)
+    )
+}
+
+/// The tests that wrote on any of these drives, in the order in which they first did.
+fn tests_that_wrote<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
+    let mut tests: Vec<&str> = Vec::new();
+    for (test, _) in cases.iter().flat_map(|case| &case.written_by_test) {
+        if !tests.contains(&test.as_str()) {
+            tests.push(test);
+        }
+    }
+    tests
+}
+
+fn written_by(case: &Case, test: &str) -> f64 {
+    case.written_by_test.iter().find(|(name, _)| name == test).map_or(0.0, |(_, capacities)| *capacities)
 }
 
 /// Drives that could not be X-rayed, and every wrong or missing answer, by property.
@@ -187,6 +241,9 @@ pub(super) fn property_rows(case: &Case) -> String {
         case.cpu.as_secs_f64(),
         case.elapsed
     );
+    for (test, capacities) in &case.written_by_test {
+        writeln!(text, "  {test}: {capacities:.3} capacities").expect("a text takes all");
+    }
     for row in &case.rows {
         let (key, mark) = (&row.answer.property, row.mark.name());
         let written = Size(row.answer.bytes_written);
