@@ -92,8 +92,8 @@ pub(super) struct Case {
     pub(super) findings: Result<Findings, String>,
     /// Bytes written over the capacity.
     pub(super) capacities_written: f64,
-    /// The same by test, in the order in which they first wrote.
-    pub(super) written_by_test: Vec<(String, f64)>,
+    /// The same by the steps of tests, such as `fill: piece`, in the order in which they first wrote.
+    pub(super) written_by_step: Vec<(String, f64)>,
     /// User time of the thread.
     pub(super) cpu: Nanos,
     /// Time on the drive's own clock.
@@ -138,23 +138,23 @@ impl Case {
             rows,
             findings,
             capacities_written: written as f64 / capacity as f64,
-            written_by_test: written_by_test(&segments, capacity),
+            written_by_step: written_by_step(&segments, capacity),
             cpu: user_time()?.since(before),
             elapsed: segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at),
         })
     }
 }
 
-/// Capacities written by each test that wrote; a segment's name begins with the name of its test.
-fn written_by_test(segments: &[Segment], capacity: u64) -> Vec<(String, f64)> {
+/// Capacities written by each step of a test that wrote: its segments' names without their numbers.
+fn written_by_step(segments: &[Segment], capacity: u64) -> Vec<(String, f64)> {
     let mut written: Vec<(String, f64)> = Vec::new();
     for segment in segments.iter().filter(|segment| segment.bytes(Op::Write) > 0) {
-        let name = &segment.workload.name;
-        let test = name.split_once(": ").map_or(name.as_str(), |(test, _)| test);
+        let is_number = |letter: char| letter.is_ascii_digit() || letter == ' ' || letter == '.';
+        let step = segment.workload.name.trim_end_matches(is_number);
         let capacities = segment.bytes(Op::Write) as f64 / capacity as f64;
-        match written.iter_mut().find(|(name, _)| name == test) {
+        match written.iter_mut().find(|(name, _)| name == step) {
             Some((_, sum)) => *sum += capacities,
-            None => written.push((test.to_owned(), capacities)),
+            None => written.push((step.to_owned(), capacities)),
         }
     }
     written

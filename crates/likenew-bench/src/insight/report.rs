@@ -131,11 +131,11 @@ fn costs(cases: &[Case]) -> String {
     text
 }
 
-/// Capacities written by an X-ray, over all drives and by family, and by each test over the drives of its
-/// family: quartiles, because a few drives write several times as much as the others.
+/// Capacities written by an X-ray, over all drives and by family: by each test, and over all drives by each
+/// step of a test. Quartiles, because a few drives write several times as much as the others.
 fn writes(cases: &[Case]) -> String {
     let mut text = format!(
-        "Written, in capacities\n  {:20} {:18} {:>6} {:>9} {:>7} {:>9} {:>7}\n",
+        "Written, in capacities\n  {:20} {:28} {:>6} {:>9} {:>7} {:>9} {:>7}\n",
         "family", "test", "drives", "quartile", "median", "quartile", "mean"
     );
     let families = Family::ALL.map(|family| (family.name(), Some(family)));
@@ -147,9 +147,11 @@ fn writes(cases: &[Case]) -> String {
         }
         let total: Vec<f64> = of.iter().map(|case| case.capacities_written).collect();
         text.push_str(&write_line(name, "all", &total));
-        for test in tests_that_wrote(&of) {
-            let capacities: Vec<f64> = of.iter().map(|case| written_by(case, test)).collect();
-            text.push_str(&write_line(name, test, &capacities));
+        for test in names(&of, test_of) {
+            text.push_str(&write_line(name, test, &written_by(&of, test, test_of)));
+        }
+        for step in names(&of, |step| step).into_iter().filter(|_| family.is_none()) {
+            text.push_str(&write_line(name, step, &written_by(&of, step, |step| step)));
         }
     }
     text
@@ -159,7 +161,7 @@ fn write_line(family: &str, test: &str, capacities: &[f64]) -> String {
     let at = |share: f64| quantile(capacities, share).unwrap_or(0.0);
     let mean = mean(capacities).unwrap_or(0.0);
     format!(
-        "  {family:20} {test:18} {:>6} {:>9.3} {:>7.3} {:>9.3} {mean:>7.3}\n",
+        "  {family:20} {test:28} {:>6} {:>9.3} {:>7.3} {:>9.3} {mean:>7.3}\n",
         capacities.len(),
         at(0.25),
         at(0.5),
@@ -167,19 +169,30 @@ fn write_line(family: &str, test: &str, capacities: &[f64]) -> String {
     )
 }
 
-/// The tests that wrote on any of these drives, in the order in which they first did.
-fn tests_that_wrote<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
-    let mut tests: Vec<&str> = Vec::new();
-    for (test, _) in cases.iter().flat_map(|case| &case.written_by_test) {
-        if !tests.contains(&test.as_str()) {
-            tests.push(test);
-        }
-    }
-    tests
+/// The test that a step belongs to.
+fn test_of(step: &str) -> &str {
+    step.split_once(": ").map_or(step, |(test, _)| test)
 }
 
-fn written_by(case: &Case, test: &str) -> f64 {
-    case.written_by_test.iter().find(|(name, _)| name == test).map_or(0.0, |(_, capacities)| *capacities)
+/// The names of all steps that wrote on any of these drives, in the order in which they first did.
+fn names<'a>(cases: &[&'a Case], name_of: fn(&str) -> &str) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (step, _) in cases.iter().flat_map(|case| &case.written_by_step) {
+        let name = name_of(step);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Capacities that the steps of this name wrote on each drive.
+fn written_by(cases: &[&Case], name: &str, name_of: fn(&str) -> &str) -> Vec<f64> {
+    let on_drive = |case: &&Case| {
+        let own = case.written_by_step.iter().filter(|(step, _)| name_of(step) == name);
+        own.fold(0.0, |sum, (_, written)| sum + written)
+    };
+    cases.iter().map(on_drive).collect()
 }
 
 /// Drives that could not be X-rayed, and every wrong or missing answer, by property.
@@ -241,8 +254,8 @@ pub(super) fn property_rows(case: &Case) -> String {
         case.cpu.as_secs_f64(),
         case.elapsed
     );
-    for (test, capacities) in &case.written_by_test {
-        writeln!(text, "  {test}: {capacities:.3} capacities").expect("a text takes all");
+    for (step, capacities) in &case.written_by_step {
+        writeln!(text, "  {step}: {capacities:.3} capacities").expect("a text takes all");
     }
     for row in &case.rows {
         let (key, mark) = (&row.answer.property, row.mark.name());
