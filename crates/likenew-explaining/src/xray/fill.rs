@@ -24,6 +24,7 @@ use super::context::{ExperimentContext, SIMULATED_MAX, latencies, own_name, rand
 use super::experiment::Experiment;
 use super::finding::Finding;
 use super::idle::Idle;
+use super::mapping;
 use super::property::{Key, Property, State};
 use super::reason::Reason;
 use super::wording;
@@ -154,6 +155,10 @@ fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
     let simulated = context.evidence.identity.kind == Kind::Simulated;
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some(wording::only_flash());
+    }
+    // What a full drive shows of a block map shows on some clusters as well.
+    if mapping::is_block_map(context) && !context.is_named {
+        return Some(wording::block_map_not_filled());
     }
     if !context.is_whole() {
         return Some(context.part_refusal());

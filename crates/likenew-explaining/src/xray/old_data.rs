@@ -23,6 +23,7 @@ use likenew_stats::summary::{median, sorted};
 use super::context::{ExperimentContext, latencies, random_reads};
 use super::experiment::Experiment;
 use super::finding::Finding;
+use super::mapping;
 use super::property::{Key, Property};
 use super::sequential_area::written_in_order;
 use super::wording;
@@ -100,7 +101,7 @@ fn is_wanted(context: &ExperimentContext<'_>) -> bool {
 }
 
 /// Beyond the part of a fill that a pseudo-SLC cache would take, and before what remains in it at the end.
-fn window(span: u64) -> Range<u64> {
+pub(super) fn window(span: u64) -> Range<u64> {
     let start = span / 5 * 3;
     let start = start - start % WINDOW;
     start..start + WINDOW
@@ -143,7 +144,9 @@ fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Rang
         Some((inside, end - region.start))
     });
     let (inside, all) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    inside >= window.end - window.start && all > context.span / 2
+    // A block map writes a whole cluster to another block, however few are written.
+    let is_all = all > context.span / 2 || mapping::is_block_map(context);
+    inside >= window.end - window.start && is_all
 }
 
 fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) -> Option<Property> {

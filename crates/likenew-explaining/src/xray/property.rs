@@ -184,6 +184,13 @@ impl Property {
         self
     }
 
+    /// The same with at most this confidence.
+    #[must_use]
+    pub(super) fn at_most(mut self, confidence: f64) -> Self {
+        self.confidence = self.confidence.min(confidence);
+        self
+    }
+
     /// Whether it was found, or found to be absent.
     pub(super) fn is_known(&self) -> bool {
         self.state != State::Undecided

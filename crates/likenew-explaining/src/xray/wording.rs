@@ -50,6 +50,10 @@ pub(super) fn fill_missing() -> Reason {
     Reason::new(NEEDS_FILL, "The whole drive was not filled in this run.").decided_by(Remedy::OtherTests)
 }
 
+pub(super) fn block_map_not_filled() -> Reason {
+    Reason::new("skipped: block map", "Not filled, because a block-mapped drive shows the rest without.")
+}
+
 pub(super) fn fill_unfinished() -> Reason {
     Reason::new("fill did not finish", "The sequential fill of the drive did not come to its end.")
 }

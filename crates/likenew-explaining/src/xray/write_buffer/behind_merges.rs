@@ -1,6 +1,8 @@
 //! The write buffer in front of a block map. While its dies merge a cluster nothing leaves the buffer, so
 //! what is taken until a write has to wait is its size.
 
+use std::ops::Range;
+
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
@@ -13,6 +15,7 @@ use likenew_stats::summary::median;
 
 use super::super::context::{ExperimentContext, own_name};
 use super::super::finding::Finding;
+use super::super::mapping;
 use super::super::property::{Key, Property};
 use super::super::synced_writes::synced_writes;
 use super::super::wording;
@@ -20,6 +23,8 @@ use likenew_procedure_support::series::axis;
 
 const PAGE: u32 = 16 << 10;
 const IOS_MAX: u64 = 512;
+/// Fewer clusters are too few for a burst. Chosen: as many as the mapping test writes.
+const CLUSTERS_LEAST: u64 = 36;
 /// Writes before the burst that each have to wait for a merge.
 const LEAD: u32 = 8;
 const BURSTS: usize = 3;
@@ -32,9 +37,7 @@ const FIRST: usize = 4;
 
 pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     let page = page(context);
-    let step =
-        (context.inferences.number(Key::EraseUnitBytes)? / f64::from(page)).round() as u64 * u64::from(page);
-    let clusters = context.span / step.max(1);
+    let (start, step, clusters) = mapping::clusters(context)?;
     let bursts = bursts(context);
     let block = match bursts.last() {
         None => 2 * page,
@@ -45,24 +48,23 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
             None => 4 * burst.workload.length_max(),
         },
     };
-    if clusters < 64 || u64::from(block) > step / 4 {
+    // Clusters are written in turn, so those that have been idle for longest come next.
+    let lead_clusters = u64::from(LEAD);
+    if clusters < CLUSTERS_LEAST || u64::from(block) > step / 4 {
         return None;
     }
-    // The clusters idle for longest come next.
-    let quarter = clusters / 4;
-    let first = quarter * (context.segments.len() as u64 % 4) * step;
-    let region = |clusters: u64| Region::bytes(first..(first + clusters * step).min(context.span));
+    let place = |clusters: Range<u64>| {
+        let region = Region::bytes(start + clusters.start * step..start + clusters.end * step);
+        AccessPattern::Strided { region, step }
+    };
     if context.segments.len() == 2 * bursts.len() {
-        let place = AccessPattern::Strided { region: region(quarter), step };
-        let lead = synced_writes(format!("lead {}", bursts.len() + 1), 2 * page, place, LEAD);
+        let name = format!("lead {}", bursts.len() + 1);
+        let lead = synced_writes(name, 2 * page, place(0..lead_clusters), LEAD);
         return Some(Workload { flush: true, ..lead });
     }
-    let place = AccessPattern::Strided {
-        region: region(clusters - quarter * (context.segments.len() as u64 % 4)),
-        step,
-    };
+    let place = place(lead_clusters..clusters);
     let writes = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-    let ios = IOS_MAX.min(quarter - 1);
+    let ios = IOS_MAX.min(clusters - lead_clusters);
     let workload = Workload::new(format!("burst {}", bursts.len() + 1), Until::ops(ios), vec![writes]);
     Some(Workload { samples: IOS_MAX as u32, ..workload })
 }
