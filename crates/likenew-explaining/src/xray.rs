@@ -78,7 +78,6 @@ const EXPERIMENTS: &[&dyn Experiment] = &[
     &mapping::MappingExperiment,
     &fill::FillExperiment,
     &old_data::OldData,
-    &mapping::FullMapping,
     &write_buffer::WriteBufferExperiment,
     &cleaning::CleaningExperiment,
     &overwriting::Overwriting,

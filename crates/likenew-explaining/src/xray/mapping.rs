@@ -6,9 +6,9 @@
 //! complete cluster is erased. Random writes within one cluster then tell maps with log blocks from those
 //! without.
 //!
-//! A block map treats each cluster alike, so some dozens of written clusters show it. They come before the
-//! fill, which a block map then does not need. What looked like a page map on those is tested again once the
-//! drive is full.
+//! A block map treats each cluster alike, so some dozens of clusters that hold data show it, and it need not
+//! be filled. They are looked for on the drive as it is found; on a stretch of it, if it is found empty; and
+//! again once it is full. Only where single writes are merged, sequential writes search for clusters.
 
 use std::ops::Range;
 
@@ -24,6 +24,7 @@ use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
 use likenew_stats::spikes::{Spikes, spikes};
 use likenew_stats::summary::median;
 
+use super::comparison::{MedianComparison, reads_of_both};
 use super::context::{ExperimentContext, bytes_written};
 use super::experiment::Experiment;
 use super::finding::Finding;
@@ -33,10 +34,28 @@ use super::synced_writes::{synced_times, synced_writes};
 use super::wording::{self, MergeTimes};
 use likenew_procedure_support::series::axis;
 
-/// Sequential writes that search for pauses: I/O length and bytes written, one attempt after the other. What
-/// has never been written has no old block, so each stretch comes twice or was written before.
+const NAME: &str = "mapping";
+/// Sequential writes that search for pauses: I/O length and bytes written, one attempt after the other.
 const TRIES: [(u32, u64); 4] =
     [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
+/// One more of them on a full drive.
+const TRY_WHEN_FULL: (u32, u64) = TRIES[TRIES.len() - 1];
+/// Rounds of single writes: as found, on a stretch of an empty drive, and when it is full.
+const ROUNDS: [&str; 3] = ["", ON_STRETCH, WHEN_FULL];
+const ON_STRETCH: &str = " on a stretch";
+const WHEN_FULL: &str = " when full";
+/// Reads that tell whether the drive is empty, of what this run wrote and of what it found.
+const READS: &str = "reads";
+const READS_EACH: u32 = 64;
+const READ: u32 = 4096;
+const JUST_WRITTEN: Range<u64> = 2 << 20..4 << 20;
+/// Share by which reads that skip the flash are faster, at least. Chosen: reading flash adds more than that.
+const EMPTY: f64 = 0.07;
+/// The stretch of an empty drive that is written, as a share of the span, and at most in bytes. Chosen: it
+/// holds more clusters than most maps have log blocks.
+const STRETCH: &str = "stretch";
+const STRETCH_SHARE: u64 = 16;
+const STRETCH_MOST: u64 = 1 << 30;
 const DEPTH: u32 = 4;
 /// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
 const HEADS: u32 = 48;
@@ -63,94 +82,52 @@ const CLUSTERS_MOST: u64 = 256;
 const CLUSTERS_SHARE: u64 = 16;
 /// Confidence in merges of unknown clusters before the drive was full, in 0..1. Chosen: no claim.
 const UNLOCATED: f64 = 0.8;
-/// Names under which pauses are searched.
-const TRY_NAMES: [&str; 2] = ["mapping: in order ", "mapping-full: in order "];
+/// Name of the sequential writes that search for pauses, and of those that complete the clusters.
+const TRY: &str = "in order ";
+const CLUSTERS: &str = "clusters";
+/// Bytes before the addresses that were read as found: as much as the largest cluster, so that whole clusters
+/// cover them.
+const BEFORE: u64 = 16 << 20;
 /// Bytes of the stretch in which writes follow each other.
 const FOLLOWED: u64 = 8 << 20;
 
-/// Searches for merges on some clusters.
+/// Searches for merges.
 pub(super) struct MappingExperiment;
 
 impl Experiment for MappingExperiment {
     fn name(&self) -> &'static str {
-        "mapping"
+        NAME
     }
 
     fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
         if refusal(context).is_some() {
             return None;
         }
-        let cluster = cluster(context);
-        let attempts = tries(context).count();
-        let times = Times::from_context(context);
-        // A drive that merges is worth a longer search.
-        let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
-        let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
-        if cluster.is_none() && attempts < most {
-            let (block, bytes) = TRIES[attempts];
-            let start = start(context);
-            let bytes = bytes.min(context.span - start).min(context.span / 2);
-            let name = format!("in order {}", attempts + 1);
-            return context.may_write(bytes).then(|| in_order(&name, block, start..start + bytes, SAMPLES_MAX));
-        }
-        let stretch = stretch(context, cluster.as_ref());
-        if let Some(rest) = unwritten(context, &stretch) {
-            let name = "clusters";
-            let may = context.segment(name).is_none() && context.may_write(rest.end - rest.start);
-            if may {
-                return Some(in_order(name, 128 << 10, rest, 0));
-            }
-        }
-        single_writes(context, &Names::ON_CLUSTERS, &stretch, cluster.as_ref(), times.as_ref())
+        let merges = Times::of_last(context).is_some_and(|times| times.merge() > 0.0);
+        let search = || if merges { clusters_workload(context) } else { None };
+        search().or_else(|| round_workload(context))
     }
 
     fn find(&self, context: &ExperimentContext<'_>) -> Finding {
         if let Some(property) = refusal(context) {
             return Finding::single(property, None);
         }
-        let Some(times) = Times::from_context(context) else { return Finding::default() };
+        let Some(times) = Times::of_last(context) else { return Finding::default() };
         let cluster = cluster(context);
+        let is_full = context.segment(&format!("wide{WHEN_FULL}")).is_some();
         // Collection on a page map may look like merges, but not of clusters.
-        let is_sure = times.merge() == 0.0 || cluster.is_some();
-        let mapping = infer_property(&times, false);
+        let is_sure = is_full || times.merge() == 0.0 || cluster.is_some();
+        let mapping = infer_property(&times, is_full);
         let mapping = if is_sure { mapping } else { mapping.at_most(UNLOCATED) };
-        finding(context, &times, mapping, cluster.as_ref())
-    }
-}
-
-/// Repeats the single writes once the drive is full, unless it maps blocks.
-pub(super) struct FullMapping;
-
-impl Experiment for FullMapping {
-    fn name(&self) -> &'static str {
-        "mapping-full"
-    }
-
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if refusal(context).is_some() || !is_full(context) || is_block_map(context) {
-            return None;
+        let is_known = mapping.is_known();
+        let mut pictures = vec![("writes_in_places", places(context, &times))];
+        let mut properties = vec![mapping];
+        if let Some(cluster) = cluster.filter(|_| is_known && times.merge() > 0.0) {
+            properties.push(erase_unit(&cluster, f64::from(page(context))));
+            let last = tries(context).last();
+            pictures.extend(last.map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
         }
-        let cluster = cluster(context);
-        let times = Times::with_names(context, &Names::ON_FULL);
-        let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
-        let attempts = tries(context).count();
-        if merges && cluster.is_none() && attempts <= TRIES.len() {
-            let (block, bytes) = TRIES[TRIES.len() - 1];
-            let bytes = bytes.min(context.span / 2);
-            let name = format!("in order {}", attempts + 1);
-            return context.may_write(bytes).then(|| in_order(&name, block, 0..bytes, SAMPLES_MAX));
-        }
-        let whole = 0..context.span;
-        single_writes(context, &Names::ON_FULL, &whole, cluster.as_ref(), times.as_ref())
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        if refusal(context).is_some() || is_block_map(context) {
-            return Finding::default();
-        }
-        let Some(times) = Times::with_names(context, &Names::ON_FULL) else { return Finding::default() };
-        let mapping = infer_property(&times, is_full(context));
-        finding(context, &times, mapping, cluster(context).as_ref())
+        Finding { properties, pictures, ..Finding::default() }
     }
 }
 
@@ -160,102 +137,124 @@ pub(super) fn is_block_map(context: &ExperimentContext<'_>) -> bool {
         && context.inferences.number(Key::EraseUnitBytes).is_some()
 }
 
-/// Names of the single writes.
-struct Names {
-    follow: &'static str,
-    wide: &'static str,
-    heads: &'static str,
-    narrow: &'static str,
-}
-
-impl Names {
-    const ON_CLUSTERS: Self = Self { follow: "follow", wide: "wide", heads: "heads", narrow: "narrow" };
-    const ON_FULL: Self = Self {
-        follow: "follow when full",
-        wide: "wide when full",
-        heads: "heads when full",
-        narrow: "narrow when full",
-    };
-}
-
-/// The next of the single writes within `stretch`.
-fn single_writes(
-    context: &ExperimentContext<'_>,
-    names: &Names,
-    stretch: &Range<u64>,
-    cluster: Option<&Spikes>,
-    times: Option<&Times>,
-) -> Option<Workload> {
+/// The next single writes of a round: sequential ones, the first page of the first cluster again and again,
+/// and random ones over what holds data.
+fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
+    if is_located(context) {
+        return None;
+    }
+    if context.segment("wide").is_some() && context.segment(READS).is_none() {
+        let found = old_data::window(context.span);
+        return Some(reads_of_both(READS, [found, JUST_WRITTEN], READ.max(context.block()), READS_EACH));
+    }
+    if let Some(stretch) = stretch_of_empty(context).filter(|_| context.segment(STRETCH).is_none()) {
+        return Some(in_order(STRETCH, 128 << 10, 0..stretch, 0));
+    }
+    let (round, filled) = round(context);
     let page = page(context);
-    if context.segment(names.follow).is_none() {
-        let middle = stretch.start.midpoint(stretch.end) / (1 << 20) * (1 << 20);
-        let start = middle.min(context.span - FOLLOWED.min(context.span));
-        let place = AccessPattern::Sequential(Region::bytes(start..start + FOLLOWED));
-        return Some(synced_writes(names.follow, 2 * page, place, FEW));
+    let (follow, first, wide) = (format!("follow{round}"), format!("first{round}"), format!("wide{round}"));
+    if context.segment(&follow).is_none() {
+        let start = filled / 2 / (1 << 20) * (1 << 20);
+        let place = AccessPattern::Sequential(Region::bytes(start..start + FOLLOWED.min(filled - start)));
+        return Some(synced_writes(follow, 2 * page, place, FEW));
     }
-    if context.segment(names.wide).is_none() {
-        let place = AccessPattern::Random(Region::bytes(stretch.clone()));
-        return Some(synced_writes(names.wide, page, place, HEADS));
+    if context.segment(&first).is_none() {
+        let place = AccessPattern::Sequential(Region::bytes(0..u64::from(2 * page)));
+        return Some(synced_writes(first, 2 * page, place, FEW));
     }
-    let step = cluster.map(|cluster| step(cluster, page));
-    if let Some(step) = step.filter(|_| context.segment(names.heads).is_none()) {
-        let place = AccessPattern::Strided { region: Region::bytes(stretch.clone()), step };
-        return Some(synced_writes(names.heads, 2 * page, place, HEADS));
-    }
-    if times.is_some_and(|times| times.merge() > 0.0) && context.segment(names.narrow).is_none() {
-        let pages = step.map_or(64, |step| step / u64::from(page) * 7 / 8).clamp(2, 64);
-        let first = stretch.start;
-        let place = AccessPattern::Random(Region::bytes(first..first + pages * u64::from(page)));
-        return Some(synced_writes(names.narrow, page, place, 2 * FEW));
-    }
-    None
+    let place = AccessPattern::Random(Region::bytes(0..filled));
+    context.segment(&wide).is_none().then(|| synced_writes(wide, page, place, HEADS))
 }
 
-fn finding(
-    context: &ExperimentContext<'_>,
-    times: &Times,
-    mapping: Property,
-    cluster: Option<&Spikes>,
-) -> Finding {
-    let mut pictures = vec![("writes_in_places", places(context, times))];
-    let is_known = mapping.is_known();
-    let mut properties = vec![mapping];
-    if let Some(cluster) = cluster.filter(|_| is_known && times.merge() > 0.0) {
-        properties.push(erase_unit(cluster, f64::from(page(context))));
-        pictures.extend(tries(context).last().map(|segment| ("pauses_in_order", pauses(segment, cluster))));
-    }
-    Finding { properties, pictures, ..Finding::default() }
+/// Bytes to write on a drive that was found empty and will be emptied before it is filled.
+fn stretch_of_empty(context: &ExperimentContext<'_>) -> Option<u64> {
+    let reads = MedianComparison::in_segment(context.segment(READS)?)?;
+    let bytes = (context.span / STRETCH_SHARE).min(STRETCH_MOST) / (1 << 20) * (1 << 20);
+    let is_wanted = reads.is_less(EMPTY) && context.loses_writes() && context.is_whole();
+    (is_wanted && bytes > 0 && context.may_write(bytes)).then_some(bytes)
 }
 
-/// Where the search begins: at addresses that were read as they were found, so that they can be compared.
+/// Whether merges were found, and what they merge.
+fn is_located(context: &ExperimentContext<'_>) -> bool {
+    Times::of_last(context).is_some_and(|times| times.merge() > 0.0) && cluster(context).is_some()
+}
+
+/// The round that the drive is ready for, and the bytes from the first address on that may hold data.
+fn round(context: &ExperimentContext<'_>) -> (&'static str, u64) {
+    match context.segment(STRETCH) {
+        _ if is_full(context) => (WHEN_FULL, context.span),
+        Some(stretch) => (ON_STRETCH, bytes_written(stretch)),
+        None => ("", context.span),
+    }
+}
+
+/// The next workload of the search for clusters, once single writes were merged.
+fn clusters_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
+    let page = page(context);
+    let attempts = tries(context).count();
+    let Some(cluster) = cluster(context) else {
+        let attempt = match context.segment(&format!("wide{WHEN_FULL}")) {
+            Some(_) if attempts == TRIES.len() => Some(&TRY_WHEN_FULL),
+            _ => TRIES.get(attempts),
+        };
+        let (block, bytes) = *attempt?;
+        let start = start(context);
+        let bytes = bytes.min(context.span - start).min(context.span / 2);
+        let name = format!("{TRY}{}", attempts + 1);
+        return context.may_write(bytes).then(|| in_order(&name, block, start..start + bytes, SAMPLES_MAX));
+    };
+    let step = step(&cluster, page);
+    let first = start(context).next_multiple_of(step);
+    let count = (context.span / CLUSTERS_SHARE / step).clamp(CLUSTERS_LEAST, CLUSTERS_MOST);
+    let stretch = first..first + step * count.min((context.span - first) / step);
+    if let Some(rest) = unwritten(context, &stretch)
+        && context.segment(CLUSTERS).is_none()
+        && context.may_write(rest.end - rest.start)
+    {
+        return Some(in_order(CLUSTERS, 128 << 10, rest, 0));
+    }
+    if context.segment("heads").is_none() {
+        let place = AccessPattern::Strided { region: Region::bytes(stretch), step };
+        return Some(synced_writes("heads", 2 * page, place, HEADS));
+    }
+    let pages = (step / u64::from(page) * 7 / 8).clamp(2, 64);
+    let place = AccessPattern::Random(Region::bytes(first..first + pages * u64::from(page)));
+    context.segment("narrow").is_none().then(|| synced_writes("narrow", page, place, 2 * FEW))
+}
+
+/// Where the search for clusters begins: on the stretch of an empty drive, or around the addresses that were
+/// read as they were found, so that old data can be compared with new.
 fn start(context: &ExperimentContext<'_>) -> u64 {
-    old_data::window(context.span).start
+    match context.segment_of_any(&format!("{NAME}: {STRETCH}")) {
+        Some(_) => 0,
+        None => old_data::window(context.span).start.saturating_sub(BEFORE) / (1 << 20) * (1 << 20),
+    }
 }
 
 fn step(cluster: &Spikes, page: u32) -> u64 {
     (cluster.period / f64::from(page)).round() as u64 * u64::from(page)
 }
 
-/// The addresses to search for merges: clusters from the first whole one on, or what was written if there are
-/// none.
-fn stretch(context: &ExperimentContext<'_>, cluster: Option<&Spikes>) -> Range<u64> {
-    let start = start(context);
-    let Some(step) = cluster.map(|cluster| step(cluster, page(context))) else {
-        let bytes = tries(context).map(bytes_written).max().unwrap_or(FOLLOWED);
-        return start..start + bytes;
-    };
-    let first = start.next_multiple_of(step);
-    let count = (context.span / CLUSTERS_SHARE / step).clamp(CLUSTERS_LEAST, CLUSTERS_MOST);
-    first..first + step * count.min((context.span - first) / step)
+/// The part of some clusters that was not written sequentially.
+fn unwritten(context: &ExperimentContext<'_>, clusters: &Range<u64>) -> Option<Range<u64>> {
+    let block = 128 << 10;
+    let from = (written_end(context)? / block * block).max(clusters.start);
+    let to = clusters.end.next_multiple_of(block).min(context.span / block * block);
+    (from < to).then_some(from..to)
 }
 
-/// The part of a stretch that the search for pauses has not written.
-fn unwritten(context: &ExperimentContext<'_>, stretch: &Range<u64>) -> Option<Range<u64>> {
-    let block = u64::from(TRIES[1].0) * 2;
-    let written = start(context) + tries(context).map(bytes_written).max().unwrap_or(0);
-    let from = (written / block * block).max(stretch.start);
-    let to = stretch.end.next_multiple_of(block).min(context.span / block * block);
-    (from < to).then_some(from..to)
+/// The end of what this test wrote sequentially.
+fn written_end(context: &ExperimentContext<'_>) -> Option<u64> {
+    let is_written = |segment: &&Segment| {
+        let name = segment.workload.name.strip_prefix(NAME).and_then(|name| name.strip_prefix(": "));
+        name.is_some_and(|name| name.starts_with(TRY) || [STRETCH, CLUSTERS].contains(&name))
+    };
+    let end = |segment: &Segment| {
+        let region = segment.workload.streams.first()?.pattern.region();
+        let region = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
+        Some(region.end)
+    };
+    context.evidence.segments.iter().filter(is_written).filter_map(end).max()
 }
 
 /// Clusters that hold data: their first address, the length of one and how many.
@@ -267,14 +266,7 @@ pub(super) fn clusters(context: &ExperimentContext<'_>) -> Option<(u64, u64, u64
         return Some((0, step, context.span / step));
     }
     let first = start(context).next_multiple_of(step);
-    let own = context.evidence.segments.iter().filter(|segment| segment.workload.name.starts_with("mapping: "));
-    let ends = own.filter_map(|segment| match segment.workload.streams.first()?.pattern {
-        AccessPattern::Sequential(region) => {
-            region.resolve(context.evidence.geometry.capacity, context.block()).ok()
-        }
-        _ => None,
-    });
-    let end = ends.map(|region| region.end).max()?;
+    let end = written_end(context)?;
     Some((first, step, end.checked_sub(first)? / step))
 }
 
@@ -313,9 +305,12 @@ fn in_order(name: &str, block: u32, range: Range<u64>, samples: u32) -> Workload
     Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
 }
 
-fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segment> {
-    let is_try = |segment: &&Segment| TRY_NAMES.iter().any(|name| segment.workload.name.starts_with(name));
-    context.evidence.segments.iter().filter(is_try)
+fn is_try(segment: &Segment) -> bool {
+    segment.workload.name.strip_prefix(NAME).is_some_and(|name| name.starts_with(": in order "))
+}
+
+fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segment> + use<'a> {
+    context.evidence.segments.iter().filter(|segment| is_try(segment))
 }
 
 /// Bytes written, and the latency of the last I/O of each step.
@@ -342,7 +337,9 @@ fn cluster(context: &ExperimentContext<'_>) -> Option<Spikes> {
 struct Times {
     /// Sequential.
     follow: f64,
-    /// At random over the span.
+    /// At the first page of the first cluster, again and again.
+    first: f64,
+    /// At random over what holds data.
     wide: f64,
     /// At the first pages of clusters.
     heads: Option<f64>,
@@ -351,39 +348,36 @@ struct Times {
 }
 
 impl Times {
-    fn from_context(context: &ExperimentContext<'_>) -> Option<Self> {
-        Self::with_names(context, &Names::ON_CLUSTERS)
-    }
-
-    fn with_names(context: &ExperimentContext<'_>, names: &Names) -> Option<Self> {
+    /// Of the last round that is complete.
+    fn of_last(context: &ExperimentContext<'_>) -> Option<Self> {
         let of = |name: &str| {
             let times = synced_times(context.segment(name)?);
             median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
         };
-        let (follow, wide) = (of(names.follow)?, of(names.wide)?);
-        Some(Self { follow, wide, heads: of(names.heads), narrow: of(names.narrow) })
+        let round = ROUNDS.iter().rfind(|round| context.segment(&format!("wide{round}")).is_some())?;
+        let in_round = |name: &str| of(&format!("{name}{round}"));
+        Some(Self {
+            follow: in_round("follow")?,
+            first: in_round("first")?,
+            wide: in_round("wide")?,
+            heads: of("heads"),
+            narrow: of("narrow"),
+        })
     }
 
-    fn heads_merge(&self) -> bool {
-        self.heads.is_some_and(|heads| heads > MERGE * self.follow)
-    }
-
-    fn wide_merges(&self) -> bool {
-        self.wide > MERGE * self.follow
-    }
-
-    /// Time of a merge.
+    /// The longest of those that take as long as a merge; zero if none does.
     fn merge(&self) -> f64 {
-        let heads = self.heads.filter(|_| self.heads_merge()).unwrap_or(0.0);
-        if self.wide_merges() { heads.max(self.wide) } else { heads }
+        let all = [Some(self.first), Some(self.wide), self.heads];
+        let merges = all.into_iter().flatten().filter(|time| *time > MERGE * self.follow);
+        merges.fold(0.0, f64::max)
     }
 }
 
 fn infer_property(times: &Times, is_full: bool) -> Property {
     let (sequential, random) = (Latency(times.follow), Latency(times.wide));
     if times.merge() == 0.0 {
-        let reason = wording::nothing_merged(sequential, random, times.heads.map(Latency));
-        let confidence = if is_full && times.heads.is_some() { 0.97 } else { 0.85 };
+        let reason = wording::nothing_merged(sequential, Latency(times.first), random);
+        let confidence = if is_full { 0.97 } else { 0.85 };
         let page = Property::word(Key::Mapping, "page", confidence, reason);
         return if is_full { page } else { page.caveat(wording::not_full_before()) };
     }
@@ -412,11 +406,11 @@ fn erase_unit(cluster: &Spikes, page: f64) -> Property {
 
 fn places(context: &ExperimentContext<'_>, times: &Times) -> Series {
     let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
-    let all = [Some(times.follow), Some(times.wide), times.heads, times.narrow];
+    let all = [Some(times.follow), Some(times.first), Some(times.wide), times.heads, times.narrow];
     let points = all.into_iter().enumerate().filter_map(of).collect();
     let title = wording::synced_writes_title(page(context).into());
     Series::new(title, Shape::Bars, axis("pattern", ""), axis("median", "ns"))
-        .categories(["sequential", "random", "where pauses begin", "within one cluster"])
+        .categories(["sequential", "first address", "random", "where pauses begin", "within one cluster"])
         .lines([Line::new("writes", points)])
 }
 

@@ -529,15 +529,10 @@ pub(super) fn close_old_data(old: Latency, fresh: Latency) -> Reason {
 
 // Mapping.
 
-pub(super) fn nothing_merged(sequential: Latency, random: Latency, heads: Option<Latency>) -> Reason {
-    let sentence = match heads {
-        Some(heads) => format!(
-            "Synced writes take {sequential} sequentially, {random} at random and {heads} where writes pause: nothing is merged."
-        ),
-        None => {
-            format!("Synced writes take {sequential} sequentially and {random} at random: nothing is merged.")
-        }
-    };
+pub(super) fn nothing_merged(sequential: Latency, first: Latency, random: Latency) -> Reason {
+    let sentence = format!(
+        "Synced writes take {sequential} sequentially, {first} at the first address and {random} at random: nothing is merged."
+    );
     Reason::new("small writes not merged", sentence)
 }
 
