@@ -31,6 +31,9 @@ use likenew_procedure_support::series::axis;
 
 pub(super) const UNTOUCHED_READS: &str = "untouched";
 const FRESH: &str = "fresh";
+const SETTLE: &str = "settle";
+/// Rest in which merges that were begun come to an end. Chosen: hundreds of them.
+const SETTLING: Nanos = Nanos::from_secs(30);
 /// The addresses read, by reads of one flash page.
 const WINDOW: u64 = 4 << 20;
 const LENGTHS: [u32; 3] = [4096, 8192, 16_384];
@@ -79,8 +82,13 @@ impl Experiment for OldData {
             return None;
         }
         let window = window(context.span);
-        let fresh = || Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) };
-        is_rewritten(context, before, &window).then(fresh)
+        if !is_rewritten(context, before, &window) {
+            return None;
+        }
+        if mapping::is_block_map(context) && context.segment(SETTLE).is_none() {
+            return Some(Workload { name: SETTLE.into(), ..Workload::rest(SETTLING) });
+        }
+        Some(Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) })
     }
 
     fn find(&self, context: &ExperimentContext<'_>) -> Finding {
