@@ -253,12 +253,14 @@ impl Knee {
 fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
     let of = |segment: &&Segment| {
         let short = Burst::from_segment(segment);
+        let [time, bytes] = *short.intake.last()?;
+        let other = long.time_of(bytes)?;
         // If a faster part of the flash ended in between, the two bursts do not compare.
-        let alike = |[time, bytes]: &[f64; 2]| {
-            long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
-        };
-        short.intake.last().filter(|last| alike(last))?;
-        let (before, after) = long.intake_at(short.flushed)?;
+        if (time / other - 1.0).abs() >= ALIKE {
+            return None;
+        }
+        // Both had programmed the same when they had taken the same.
+        let (before, after) = long.intake_at(short.flushed - time + other)?;
         // A part of the next I/O has come in.
         let buffered_bytes = |intake: f64| intake + long.block / 2.0 - short.bytes as f64;
         Some([buffered_bytes(before), buffered_bytes(after)])
