@@ -16,7 +16,8 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::until::Until;
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
-use likenew_stats::summary::sorted;
+use likenew_stats::interval::{CONFIDENCE_90, median_interval};
+use likenew_stats::summary::{median, quantile, sorted};
 
 use super::super::context::{ExperimentContext, bytes_written, own_name};
 use super::super::finding::Finding;
@@ -60,6 +61,10 @@ const NEARER_MOST: f64 = 0.7;
 /// Spread of the answers of short bursts, as a share, at most. Chosen: wider answers come from a changed
 /// drive.
 const SPREAD_MAX: f64 = 0.25;
+/// Short bursts that say together what five of them do not. Chosen: those behind three long ones.
+const POOLED_MIN: usize = 3 * SHARES.len();
+/// Confidence in what they say, in 0..1. Chosen: no claim.
+const POOLED_CONFIDENCE: f64 = 0.8;
 /// Error in shares of an I/O, or 2% of the buffer if that is more; nine of ten drives lie within it. Fitted.
 const MARGIN: f64 = 0.9;
 
@@ -165,7 +170,7 @@ pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
         return Finding::default();
     }
     let estimates = estimates(&long, &context.segments[at + 1..]);
-    let property = infer_property(&long, &estimates);
+    let property = infer_property(&long, &estimates, &all_estimates(&context.segments));
     let picture = picture(&long, &property);
     Finding::single(property, Some(("write_buffer", picture)))
 }
@@ -287,7 +292,29 @@ fn agree(estimates: &[[f64; 2]]) -> bool {
     estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
 }
 
-fn infer_property(long: &Burst, estimates: &[[f64; 2]]) -> Property {
+/// The middles of the bounds from all long bursts with short ones behind them.
+fn all_estimates(segments: &[&Segment]) -> Vec<f64> {
+    let is_long = |at: &usize| own_name(segments[*at]).starts_with("long");
+    let longs: Vec<usize> = (0..segments.len()).filter(is_long).collect();
+    let of = |(index, at): (usize, &usize)| {
+        let end = longs.get(index + 1).copied().unwrap_or(segments.len());
+        estimates(&Burst::from_segment(segments[*at]), &segments[at + 1..end])
+    };
+    let all = longs.iter().enumerate().flat_map(of);
+    all.map(|[low, high]| low + NEARER_MOST * (high - low)).collect()
+}
+
+/// What many bursts say together, of which five do not agree: their median, and its 90% interval. `None` if
+/// they are too few, or half of them differ too much.
+fn pooled(all: &[f64]) -> Option<(f64, f64, f64)> {
+    let (low, middle, high) = (quantile(all, 0.25)?, median(all)?, quantile(all, 0.75)?);
+    let interval = median_interval(all, CONFIDENCE_90)?;
+    let is_narrow = |width: f64| width < SPREAD_MAX * middle;
+    let is_close = is_narrow(high - low) && is_narrow(interval.high - interval.low);
+    (all.len() >= POOLED_MIN && is_close).then_some((middle, interval.low, interval.high))
+}
+
+fn infer_property(long: &Burst, estimates: &[[f64; 2]], all: &[f64]) -> Property {
     let key = Key::WriteBufferBytes;
     let knee = match long.shape() {
         BurstShape::Knee(knee) => knee,
@@ -298,15 +325,16 @@ fn infer_property(long: &Burst, estimates: &[[f64; 2]]) -> Property {
     };
     let (before, after) = (Rate(knee.before), Rate(knee.after));
     let disagree = || Property::undecided(key, wording::disagreeing_flushes(before, after, knee.intake));
-    let Some((value, low, high)) = common(estimates).filter(|_| agree(estimates)) else {
-        return disagree();
+    let common = common(estimates).filter(|_| agree(estimates));
+    let common = common.filter(|(value, low, high)| high - low <= SPREAD_MAX * value);
+    let (found, confidence) = match common {
+        Some(common) => (Some(common), 0.93),
+        None => (pooled(all), POOLED_CONFIDENCE),
     };
-    if high - low > SPREAD_MAX * value {
-        return disagree();
-    }
+    let Some((value, low, high)) = found else { return disagree() };
     let margin = (MARGIN * long.block).max(0.02 * value);
     let interval = (low - margin, high + margin);
-    Property::number(key, value, interval, 0.93, wording::burst_knee(before, after, knee.intake))
+    Property::number(key, value, interval, confidence, wording::burst_knee(before, after, knee.intake))
 }
 
 fn picture(long: &Burst, property: &Property) -> Series {
