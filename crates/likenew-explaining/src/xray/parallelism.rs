@@ -30,7 +30,7 @@ use super::medium::reads_alone;
 use super::property::{Key, Property};
 use super::reason::Reason;
 use super::sequential_area::written_in_order;
-use super::wording;
+use super::{trim, wording};
 use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
 use likenew_core::quantity::{Factor, Share};
 use likenew_procedure_support::series::axis;
@@ -51,8 +51,14 @@ const STAGES: [Stage; 4] = [
 ];
 const SINGLE_READER: &str = "alone";
 const DEEP: &str = "32 in flight";
+const DEEP_TRIMMED: &str = "32 in flight, trimmed";
+/// Rate of reads that need no flash over that of others, as a ratio, from which the flash is what limits them.
+/// Chosen: well above what rates repeat to.
+const FLASH_LIMITS: f64 = 1.2;
 const SINGLE_READER_READS: u32 = 256;
 const DEEP_READS: u64 = 2048;
+/// Confidence in a single die, in 0..1. Chosen: no claim, because it rests on what does not happen.
+const SINGLE_DIE_CONFIDENCE: f64 = 0.85;
 /// An area is at most this fraction of all addresses, and smaller if the run has to write it itself.
 const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
@@ -80,6 +86,9 @@ impl Experiment for Parallelism {
                     .map(|conflicts| conflicts.pattern())
                 {
                     None | Some(Pattern::Unclear { .. }) => continue,
+                    Some(Pattern::Everywhere) => {
+                        return deep(context, walk).or_else(|| deep_trimmed(context));
+                    }
                     Some(_) => return deep(context, walk),
                 }
             }
@@ -130,7 +139,11 @@ impl Experiment for Parallelism {
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
         let pattern = by_share.unwrap_or_else(|| best.pattern());
         let busy = context.is_busy();
-        let [dies, stripe] = properties(&pattern, busy, depth_gain(context, alone_ns));
+        let gain = depth_gain(context, alone_ns);
+        let [dies, stripe] = match (&pattern, without_flash(context)) {
+            (Pattern::Everywhere, Some(faster)) if faster.0 >= FLASH_LIMITS && !busy => single_die(faster),
+            _ => properties(&pattern, busy, gain),
+        };
         let picture = ("conflicts_by_place", picture(best));
         Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
     }
@@ -214,6 +227,30 @@ fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
     let stream = random_reads(range, context.block(), 32);
     let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
     context.segment(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
+}
+
+/// The same where nothing is read from flash: right after the test of TRIM, before those addresses are written.
+fn deep_trimmed(context: &ExperimentContext<'_>) -> Option<Workload> {
+    let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
+    let is_last = context.evidence.segments.last().is_some_and(trim::is_own);
+    let is_wanted = is_trimmed && is_last && context.segment(DEEP_TRIMMED).is_none();
+    let stream = random_reads(0..trim::AREA, context.block(), 32);
+    let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
+    is_wanted.then(|| Workload::new(DEEP_TRIMMED, until, vec![stream]))
+}
+
+/// How many times as fast reads at the same depth are that need no flash.
+fn without_flash(context: &ExperimentContext<'_>) -> Option<Factor> {
+    let rate = |name: &str| context.segment(name).and_then(Segment::iops);
+    Some(Factor(rate(DEEP_TRIMMED)? / rate(DEEP)?))
+}
+
+/// All reads wait for the die of one page, though neither link nor firmware holds them up. Dies that share a
+/// channel would not wait: a channel is free while its die reads.
+fn single_die(faster: Factor) -> [Property; 2] {
+    let reason = wording::single_die(faster);
+    let stripe = Property::undecided(Key::StripeBytes, reason.clone());
+    [Property::number(Key::Parallelism, 1.0, (1.0, 1.0), SINGLE_DIE_CONFIDENCE, reason), stripe]
 }
 
 /// Reads right after a write may have waited for its leftovers; the fastest tenth has not.

@@ -20,8 +20,9 @@ use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
+const NAME: &str = "trim";
 /// Bytes to trim, and as many beside them to compare with.
-const AREA: u64 = 1 << 20;
+pub(super) const AREA: u64 = 1 << 20;
 const READS: u32 = 64;
 const READ: u32 = 4096;
 /// Rests in seconds after which the area is read again, until trimmed data is gone.
@@ -41,7 +42,7 @@ pub(super) struct TrimExperiment;
 
 impl Experiment for TrimExperiment {
     fn name(&self) -> &'static str {
-        "trim"
+        NAME
     }
 
     fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
@@ -91,6 +92,11 @@ impl Experiment for TrimExperiment {
         let stages = stages(context);
         Finding::single(infer_property(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
     }
+}
+
+/// Whether a segment belongs to this test.
+pub(super) fn is_own(segment: &Segment) -> bool {
+    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
 }
 
 /// Why TRIM cannot be tested here; `None` if it can.

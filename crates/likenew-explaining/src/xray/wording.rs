@@ -254,6 +254,13 @@ pub(super) fn collisions_everywhere() -> Reason {
     )
 }
 
+pub(super) fn single_die(faster: Factor) -> Reason {
+    Reason::new(
+        "all reads collide",
+        format!("Reads collide with a pinned reader at every address, and reads of trimmed addresses run {faster} as fast: flash holds them up, not the link."),
+    )
+}
+
 pub(super) fn irregular_collisions(share: Share) -> Reason {
     let sentence =
         format!("Reads collide with a pinned reader at {share} of addresses, without a clear period.");
