@@ -6,7 +6,8 @@
 //! die. They repeat with the period of the stripe over all dies, and each run of them is as long as what one
 //! die holds (after Chen, Lee and Zhang, "Essential roles of exploiting internal parallelism of flash memory
 //! based solid state drives in high-speed data processing", HPCA 2011). If a link, a channel or firmware is
-//! the bottleneck, the second reader waits everywhere, which shows nothing.
+//! the bottleneck, or there is one die, the second reader waits everywhere. Reads of trimmed addresses, which
+//! need no die, tell which it is.
 
 mod conflicts;
 

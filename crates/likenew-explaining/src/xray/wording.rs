@@ -257,7 +257,9 @@ pub(super) fn collisions_everywhere() -> Reason {
 pub(super) fn single_die(faster: Factor) -> Reason {
     Reason::new(
         "all reads collide",
-        format!("Reads collide with a pinned reader at every address, and reads of trimmed addresses run {faster} as fast: flash holds them up, not the link."),
+        format!(
+            "Reads collide with a pinned reader at every address, and reads of trimmed addresses run {faster} as fast: flash holds them up, not the link."
+        ),
     )
 }
 
