@@ -75,6 +75,7 @@ const EXPERIMENTS: &[&dyn Experiment] = &[
     &compression::CompressionExperiment,
     &map_page::MapPageExperiment,
     &trim::TrimExperiment,
+    &parallelism::SingleDie,
     &mapping::MappingExperiment,
     &fill::FillExperiment,
     &old_data::OldData,

@@ -50,9 +50,10 @@ const STAGES: [Stage; 4] = [
     Stage { bytes: 64 << 20, grain: 16 << 10, reads: 65_536 },
     Stage { bytes: 256 << 20, grain: 64 << 10, reads: 65_536 },
 ];
+const NAME: &str = "parallelism";
 const SINGLE_READER: &str = "alone";
 const DEEP: &str = "32 in flight";
-const DEEP_TRIMMED: &str = "32 in flight, trimmed";
+const TRIMMED: &str = "32 in flight, trimmed";
 /// Rate of reads that need no flash over that of others, as a ratio, from which the flash is what limits them.
 /// Chosen: well above what rates repeat to.
 const FLASH_LIMITS: f64 = 1.2;
@@ -74,7 +75,7 @@ pub(super) struct Parallelism;
 
 impl Experiment for Parallelism {
     fn name(&self) -> &'static str {
-        "parallelism"
+        NAME
     }
 
     fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
@@ -82,14 +83,11 @@ impl Experiment for Parallelism {
             return None;
         }
         for stage in usable(context) {
-            if let Some(walk) = context.segment(&walk_name(stage.bytes)) {
+            if let Some(walk) = segment(context, &walk_name(stage.bytes)) {
                 match Conflicts::from_walk(walk, single_reader_ns(context))
                     .map(|conflicts| conflicts.pattern())
                 {
                     None | Some(Pattern::Unclear { .. }) => continue,
-                    Some(Pattern::Everywhere) => {
-                        return deep(context, walk).or_else(|| deep_trimmed(context));
-                    }
                     Some(_) => return deep(context, walk),
                 }
             }
@@ -99,12 +97,12 @@ impl Experiment for Parallelism {
                 let start = context.span / 2 - context.span / 2 % stage.bytes;
                 let is_little = stage.bytes <= WRITE_MAX.min(context.span / WRITE_SHARE);
                 let may = is_little && context.may_write(stage.bytes);
-                if may && context.segment(&name).is_none() {
+                if may && segment(context, &name).is_none() {
                     return Some(writing(name, start..start + stage.bytes));
                 }
                 break;
             };
-            if context.segment(SINGLE_READER).is_none() {
+            if segment(context, SINGLE_READER).is_none() {
                 let until =
                     Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(SINGLE_READER_READS.into()) };
                 let stream = random_reads(area, context.block(), 1);
@@ -116,16 +114,16 @@ impl Experiment for Parallelism {
             return Some(walking(context, stage, area));
         }
         // Without a period, the share of slow addresses tells as much.
-        if context.segment(wording::ALL_ADDRESSES).is_none() && is_even(context) {
+        if segment(context, wording::ALL_ADDRESSES).is_none() && is_even(context) {
             return Some(walk_all(context));
         }
-        let last = usable(context).filter_map(|stage| context.segment(&walk_name(stage.bytes))).last()?;
+        let last = usable(context).filter_map(|stage| segment(context, &walk_name(stage.bytes))).last()?;
         deep(context, last)
     }
 
     fn find(&self, context: &ExperimentContext<'_>) -> Finding {
         let alone_ns = single_reader_ns(context);
-        let walks = STAGES.iter().filter_map(|stage| context.segment(&walk_name(stage.bytes)));
+        let walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
         let conflicts: Vec<Conflicts> =
             walks.filter_map(|walk| Conflicts::from_walk(walk, alone_ns)).collect();
         let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
@@ -140,14 +138,61 @@ impl Experiment for Parallelism {
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
         let pattern = by_share.unwrap_or_else(|| best.pattern());
         let busy = context.is_busy();
-        let gain = depth_gain(context, alone_ns);
-        let [dies, stripe] = match (&pattern, without_flash(context)) {
-            (Pattern::Everywhere, Some(faster)) if faster.0 >= FLASH_LIMITS && !busy => single_die(faster),
-            _ => properties(&pattern, busy, gain),
-        };
+        let [dies, stripe] = properties(&pattern, busy, depth_gain(context, alone_ns));
         let picture = ("conflicts_by_place", picture(best));
         Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
     }
+}
+
+/// Reads where nothing comes from flash, if all reads waited for the pinned reader.
+pub(super) struct SingleDie;
+
+impl Experiment for SingleDie {
+    fn name(&self) -> &'static str {
+        "single-die"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
+        // Later tests write the trimmed addresses.
+        let is_last = context.evidence.segments.last().is_some_and(trim::is_own);
+        let stream = random_reads(0..trim::AREA, context.block(), 32);
+        let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
+        let is_wanted = is_trimmed && is_last && waits_everywhere(context);
+        is_wanted.then(|| Workload::new(TRIMMED, until, vec![stream]))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let rate = |segment: Option<&Segment>| segment.and_then(Segment::iops);
+        let rates = rate(context.segment(TRIMMED)).zip(rate(segment(context, DEEP)));
+        let faster = rates.map(|(trimmed, others)| Factor(trimmed / others));
+        match faster.filter(|faster| faster.0 >= FLASH_LIMITS && !context.is_busy()) {
+            Some(faster) if waits_everywhere(context) => {
+                Finding { properties: single_die(faster).into(), ..Finding::default() }
+            }
+            _ => Finding::default(),
+        }
+    }
+}
+
+/// Whether all reads waited for the pinned reader.
+fn waits_everywhere(context: &ExperimentContext<'_>) -> bool {
+    let walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
+    let last = walks.last().and_then(|walk| Conflicts::from_walk(walk, single_reader_ns(context)));
+    last.is_some_and(|conflicts| conflicts.pattern() == Pattern::Everywhere)
+}
+
+/// All reads wait for the die of one page, though neither link nor firmware holds them up. Dies that share a
+/// channel would not wait: a channel is free while its die reads.
+fn single_die(faster: Factor) -> [Property; 2] {
+    let reason = wording::single_die(faster);
+    let stripe = Property::absent(Key::StripeBytes, SINGLE_DIE_CONFIDENCE, reason.clone());
+    [Property::number(Key::Parallelism, 1.0, (1.0, 1.0), SINGLE_DIE_CONFIDENCE, reason), stripe]
+}
+
+/// A segment of the two readers' test.
+fn segment<'a>(context: &ExperimentContext<'a>, name: &str) -> Option<&'a Segment> {
+    context.segment_of_any(&format!("{NAME}: {name}"))
 }
 
 fn walk_name(bytes: u64) -> String {
@@ -227,40 +272,16 @@ fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
     let range = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
     let stream = random_reads(range, context.block(), 32);
     let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
-    context.segment(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
-}
-
-/// The same where nothing is read from flash: right after the test of TRIM, before those addresses are written.
-fn deep_trimmed(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
-    let is_last = context.evidence.segments.last().is_some_and(trim::is_own);
-    let is_wanted = is_trimmed && is_last && context.segment(DEEP_TRIMMED).is_none();
-    let stream = random_reads(0..trim::AREA, context.block(), 32);
-    let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
-    is_wanted.then(|| Workload::new(DEEP_TRIMMED, until, vec![stream]))
-}
-
-/// How many times as fast reads at the same depth are that need no flash.
-fn without_flash(context: &ExperimentContext<'_>) -> Option<Factor> {
-    let rate = |name: &str| context.segment(name).and_then(Segment::iops);
-    Some(Factor(rate(DEEP_TRIMMED)? / rate(DEEP)?))
-}
-
-/// All reads wait for the die of one page, though neither link nor firmware holds them up. Dies that share a
-/// channel would not wait: a channel is free while its die reads.
-fn single_die(faster: Factor) -> [Property; 2] {
-    let reason = wording::single_die(faster);
-    let stripe = Property::undecided(Key::StripeBytes, reason.clone());
-    [Property::number(Key::Parallelism, 1.0, (1.0, 1.0), SINGLE_DIE_CONFIDENCE, reason), stripe]
+    segment(context, DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
 }
 
 /// Reads right after a write may have waited for its leftovers; the fastest tenth has not.
 fn single_reader_ns(context: &ExperimentContext<'_>) -> f64 {
-    context.segment(SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
+    segment(context, SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
 }
 
 fn depth_gain(context: &ExperimentContext<'_>, alone_ns: f64) -> Option<Factor> {
-    let rate = context.segment(DEEP).and_then(Segment::iops).filter(|_| alone_ns > 0.0)?;
+    let rate = segment(context, DEEP).and_then(Segment::iops).filter(|_| alone_ns > 0.0)?;
     Some(Factor(rate * alone_ns / 1e9))
 }
 
