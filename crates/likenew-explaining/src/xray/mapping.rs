@@ -48,7 +48,6 @@ const WHEN_FULL: &str = " when full";
 const READS: &str = "reads";
 const READS_EACH: u32 = 64;
 const READ: u32 = 4096;
-const JUST_WRITTEN: Range<u64> = 2 << 20..4 << 20;
 /// Share by which reads that skip the flash are faster, at least. Chosen: reading flash adds more than that.
 const EMPTY: f64 = 0.07;
 /// The stretch of an empty drive that is written, as a share of the span, and at most in bytes. Chosen: it
@@ -145,7 +144,9 @@ fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
     }
     if context.segment("wide").is_some() && context.segment(READS).is_none() {
         let found = old_data::window(context.span);
-        return Some(reads_of_both(READS, [found, JUST_WRITTEN], READ.max(context.block()), READS_EACH));
+        let start = followed_from(context.span);
+        let written = start..start + u64::from(FEW * 2 * page(context));
+        return Some(reads_of_both(READS, [found, written], READ.max(context.block()), READS_EACH));
     }
     if let Some(stretch) = stretch_of_empty(context).filter(|_| context.segment(STRETCH).is_none()) {
         return Some(in_order(STRETCH, 128 << 10, 0..stretch, 0));
@@ -154,7 +155,7 @@ fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
     let page = page(context);
     let (follow, first, wide) = (format!("follow{round}"), format!("first{round}"), format!("wide{round}"));
     if context.segment(&follow).is_none() {
-        let start = filled / 2 / (1 << 20) * (1 << 20);
+        let start = followed_from(filled);
         let place = AccessPattern::Sequential(Region::bytes(start..start + FOLLOWED.min(filled - start)));
         return Some(synced_writes(follow, 2 * page, place, FEW));
     }
@@ -164,6 +165,11 @@ fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
     }
     let place = AccessPattern::Random(Region::bytes(0..filled));
     context.segment(&wide).is_none().then(|| synced_writes(wide, page, place, HEADS))
+}
+
+/// Where sequential single writes begin: in the middle of what holds data.
+fn followed_from(filled: u64) -> u64 {
+    filled / 2 / (1 << 20) * (1 << 20)
 }
 
 /// Bytes to write on a drive that was found empty and will be emptied before it is filled.
