@@ -27,6 +27,7 @@ use likenew_stats::summary::median;
 use super::comparison::{MedianComparison, reads_of_both};
 use super::context::{ExperimentContext, bytes_written};
 use super::experiment::Experiment;
+use super::fill;
 use super::finding::Finding;
 use super::old_data;
 use super::property::{Key, Property};
@@ -187,8 +188,10 @@ fn is_located(context: &ExperimentContext<'_>) -> bool {
 
 /// The round that the drive is ready for, and the bytes from the first address on that may hold data.
 fn round(context: &ExperimentContext<'_>) -> (&'static str, u64) {
+    // A fill that is going on must not be interrupted.
+    let is_filling = !fill::pieces(context).is_empty() && !fill::is_filled_whole(context);
     match context.segment(STRETCH) {
-        _ if is_full(context) => (WHEN_FULL, context.span),
+        _ if is_full(context) && !is_filling => (WHEN_FULL, context.span),
         Some(stretch) => (ON_STRETCH, bytes_written(stretch)),
         None => ("", context.span),
     }
@@ -289,9 +292,10 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     }
 }
 
-/// Whether this run wrote the whole span sequentially.
+/// Whether other tests of this run wrote the whole span sequentially.
 fn is_full(context: &ExperimentContext<'_>) -> bool {
-    let in_order = context.evidence.segments.iter().filter(|segment| {
+    let others = context.evidence.segments.iter().filter(|segment| !is_own(segment));
+    let in_order = others.filter(|segment| {
         let forward = |stream: &Stream| {
             matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
         };
@@ -309,6 +313,10 @@ fn in_order(name: &str, block: u32, range: Range<u64>, samples: u32) -> Workload
     let place = AccessPattern::Sequential(Region::bytes(range));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
     Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
+}
+
+fn is_own(segment: &Segment) -> bool {
+    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
 }
 
 fn is_try(segment: &Segment) -> bool {
