@@ -24,7 +24,6 @@ use super::context::{ExperimentContext, SIMULATED_MAX, latencies, own_name, rand
 use super::experiment::Experiment;
 use super::finding::Finding;
 use super::idle::Idle;
-use super::mapping;
 use super::property::{Key, Property, State};
 use super::reason::Reason;
 use super::wording;
@@ -157,7 +156,7 @@ fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
         return Some(wording::only_flash());
     }
     // What a full drive shows of a block map shows on some clusters as well.
-    if mapping::is_block_map(context) && !context.is_named {
+    if context.inferences.is_block_map() && !context.is_named {
         return Some(wording::block_map_not_filled());
     }
     if !context.is_whole() {

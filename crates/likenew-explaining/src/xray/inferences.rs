@@ -66,6 +66,12 @@ impl InferredProperties {
         })
     }
 
+    /// Whether the drive is known to map whole blocks, and how large they are.
+    pub(super) fn is_block_map(&self) -> bool {
+        matches!(self.word(Key::Mapping), Some("hybrid" | "block"))
+            && self.number(Key::EraseUnitBytes).is_some()
+    }
+
     /// The number of a property, if it has one.
     pub(super) fn number(&self, key: Key) -> Option<f64> {
         self.properties.iter().find(|property| property.key == key).and_then(Property::value)

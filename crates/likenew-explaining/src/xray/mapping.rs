@@ -131,12 +131,6 @@ impl Experiment for MappingExperiment {
     }
 }
 
-/// Whether the drive is known to map whole blocks, and which.
-pub(super) fn is_block_map(context: &ExperimentContext<'_>) -> bool {
-    matches!(context.inferences.word(Key::Mapping), Some("hybrid" | "block"))
-        && context.inferences.number(Key::EraseUnitBytes).is_some()
-}
-
 /// The next single writes of a round: sequential ones, the first page of the first cluster again and again,
 /// and random ones over what holds data.
 fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {

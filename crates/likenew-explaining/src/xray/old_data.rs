@@ -23,7 +23,6 @@ use likenew_stats::summary::{median, sorted};
 use super::context::{ExperimentContext, latencies, random_reads};
 use super::experiment::Experiment;
 use super::finding::Finding;
-use super::mapping;
 use super::property::{Key, Property};
 use super::sequential_area::written_in_order;
 use super::wording;
@@ -85,7 +84,7 @@ impl Experiment for OldData {
         if !is_rewritten(context, before, &window) {
             return None;
         }
-        if mapping::is_block_map(context) && context.segment(SETTLE).is_none() {
+        if context.inferences.is_block_map() && context.segment(SETTLE).is_none() {
             return Some(Workload { name: SETTLE.into(), ..Workload::rest(SETTLING) });
         }
         Some(Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) })
@@ -153,7 +152,7 @@ fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Rang
     });
     let (inside, all) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     // A block map writes a whole cluster to another block, however few are written.
-    let is_all = all > context.span / 2 || mapping::is_block_map(context);
+    let is_all = all > context.span / 2 || context.inferences.is_block_map();
     inside >= window.end - window.start && is_all
 }
 
