@@ -177,8 +177,8 @@ impl Experiment for SingleDie {
 
 /// Whether all reads waited for the pinned reader.
 fn waits_everywhere(context: &ExperimentContext<'_>) -> bool {
-    let walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
-    let last = walks.last().and_then(|walk| Conflicts::from_walk(walk, single_reader_ns(context)));
+    let mut walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
+    let last = walks.next_back().and_then(|walk| Conflicts::from_walk(walk, single_reader_ns(context)));
     last.is_some_and(|conflicts| conflicts.pattern() == Pattern::Everywhere)
 }
 
