@@ -28,7 +28,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
         // Like fio's setting: the comparison is about the path of an I/O, not its content.
         data: DataClass::Zero,
     };
-    Workload { seed: 1, ..Workload::new(case.to_string(), until, vec![stream]) }
+    Workload { seed: 1, lanes: case.lanes, ..Workload::new(case.to_string(), until, vec![stream]) }
 }
 
 /// Runs the case once.
@@ -45,9 +45,11 @@ pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyh
 /// The setup failed, or the drive returned an error.
 pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow::Result<FioResult> {
     let case = &workload.name;
-    let before = user_time()?;
+    // One lane is driven by this thread, beside which others may measure; several have threads of their own.
+    let who = if workload.lanes == 1 { UsageWho::RUSAGE_THREAD } else { UsageWho::RUSAGE_SELF };
+    let before = user_time_of(who)?;
     let ran = run(drive, workload, &mut || Box::new(()))?;
-    let user = user_time()?.since(before);
+    let user = user_time_of(who)?.since(before);
     if let Some(lab_error) = ran.lab_error {
         return Err(lab_error.into());
     }
@@ -65,7 +67,11 @@ pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow
 /// User-space CPU time of this thread, which drives the only lane; includes opening the lane and joining the
 /// records.
 pub(crate) fn user_time() -> anyhow::Result<Nanos> {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).context("could not ask for CPU time")?;
+    user_time_of(UsageWho::RUSAGE_THREAD)
+}
+
+fn user_time_of(who: UsageWho) -> anyhow::Result<Nanos> {
+    let usage = getrusage(who).context("could not ask for CPU time")?;
     let time = usage.user_time();
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
 }

@@ -35,49 +35,76 @@ pub(crate) struct Options {
     busy: u32,
 }
 
-const SPAN: u64 = 512 << 20;
+pub(crate) const SPAN: u64 = 512 << 20;
 const MIB: u32 = 1 << 20;
+/// Bytes of a tmpfs beyond the file.
+const RESERVE: u64 = 64 << 20;
 /// The devices.
-const LOOP: &str = "a loop device over tmpfs";
-const SERVED_FILE: &str = "a loop device over a file that nbdkit serves";
-const TMPFS: &str = "a file on tmpfs";
+pub(crate) const LOOP: &str = "a loop device over tmpfs";
+pub(crate) const SERVED_FILE: &str = "a loop device over a file that nbdkit serves";
+pub(crate) const TMPFS: &str = "a file on tmpfs";
 
 /// Prints agreement and cost on each device, then the limits of likenew alone.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let busy = CpuLoad::start(options.busy)?;
-    let tmpfs = Tmpfs::mount(3 * SPAN)?;
     if LOOP.contains(&options.on) {
-        let path = tmpfs.path().join("image");
-        fill(&path)?;
-        run_on_loop(LOOP, &path, false, options)?;
-        std::fs::remove_file(path)?;
+        on_loop(&mut |drive, path| compare(LOOP, drive, path, options))?;
     }
     if SERVED_FILE.contains(&options.on) {
-        let served = ServedFile::begin(SPAN)?;
-        fill(served.path())?;
-        run_on_loop(SERVED_FILE, served.path(), true, options)?;
+        on_served_file(&mut |drive, path| compare(SERVED_FILE, drive, path, options))?;
     }
     if TMPFS.contains(&options.on) {
-        let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
-        let reserve = Some(0);
-        let mut drive =
-            open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
-        let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN };
-        case_run::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
-        let file = tmpfs.path().join("likenew-scratch/00000.likenew");
-        compare(TMPFS, &mut *drive, &file, options)?;
+        on_tmpfs_file(&mut |drive, path| compare(TMPFS, drive, path, options))?;
     }
     drop(busy);
     nop::run()
 }
 
-/// Compares both on a loop device over a temporary file.
-fn run_on_loop(target: &str, file: &Path, is_direct: bool, options: &Options) -> anyhow::Result<()> {
+/// What is measured on an open drive; fio takes the path.
+type Measurement<'a> = &'a mut dyn FnMut(&mut dyn Drive, &Path) -> anyhow::Result<()>;
+
+/// Measures on a loop device over a file on tmpfs.
+///
+/// # Errors
+/// Not root, the system refuses, or the measurement failed.
+pub(crate) fn on_loop(measure: Measurement<'_>) -> anyhow::Result<()> {
+    let tmpfs = Tmpfs::mount(SPAN + RESERVE)?;
+    let path = tmpfs.path().join("image");
+    fill(&path)?;
+    on_loop_over(&path, false, measure)
+}
+
+/// Measures on a loop device over a file that another process serves.
+///
+/// # Errors
+/// nbdkit or nbdfuse are not installed, the system refuses, or the measurement failed.
+pub(crate) fn on_served_file(measure: Measurement<'_>) -> anyhow::Result<()> {
+    let served = ServedFile::begin(SPAN)?;
+    fill(served.path())?;
+    on_loop_over(served.path(), true, measure)
+}
+
+/// Measures on a file on tmpfs.
+///
+/// # Errors
+/// Not root, the system refuses, or the measurement failed.
+pub(crate) fn on_tmpfs_file(measure: Measurement<'_>) -> anyhow::Result<()> {
+    let tmpfs = Tmpfs::mount(SPAN + RESERVE)?;
+    let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
+    let reserve = Some(0);
+    let mut drive =
+        open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
+    let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN, lanes: 1 };
+    case_run::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
+    measure(&mut *drive, &tmpfs.path().join("likenew-scratch/00000.likenew"))
+}
+
+fn on_loop_over(file: &Path, is_direct: bool, measure: Measurement<'_>) -> anyhow::Result<()> {
     let attached = Loop::attach(file, is_direct)?;
     let loss = Loss::at(&attached.device)?;
     let consent = Consent::to_lose(&loss, &Agreement { id: loss.id.text.clone(), destroy: Vec::new() })?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
-    compare(target, &mut *drive, &attached.device, options)
+    measure(&mut *drive, &attached.device)
 }
 
 /// Allocates memory before anything is timed.
@@ -92,22 +119,22 @@ fn compare(target: &str, drive: &mut dyn Drive, path: &Path, options: &Options) 
     );
     println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
     for case in agreement_cases().filter(|case| case.to_string().contains(&options.only)) {
-        let turns = Turns::take(drive, path, &case, options, Setting::default())?;
+        let turns = Turns::take(drive, path, &case, options.pairs, options.seconds, Setting::default())?;
         println!(
             "  {case}  bandwidth {}   mean latency {}   fio / fio {}",
-            turns.ratio(|measured| measured.bytes_per_s),
-            turns.ratio(|measured| measured.latency_ns_mean),
-            turns.control(|measured| measured.bytes_per_s)
+            spread(&turns.ratios(|measured| measured.bytes_per_s)),
+            spread(&turns.ratios(|measured| measured.latency_ns_mean)),
+            spread(&turns.controls(|measured| measured.bytes_per_s))
         );
     }
     println!("Cost, every sample recorded");
     for case in cost_cases().filter(|case| case.to_string().contains(&options.only)) {
         for (name, goal, setting) in SETTINGS {
-            let turns = Turns::take(drive, path, &case, options, setting)?;
+            let turns = Turns::take(drive, path, &case, options.pairs, options.seconds, setting)?;
             println!(
                 "  {case}  against fio {name:16} IOPS {} {goal}   user CPU {} [≤ 0.6]   {:.2} µs against {:.2} µs",
-                turns.ratio(|measured| measured.iops),
-                turns.ratio(|measured| measured.cpu_ns_per_io),
+                spread(&turns.ratios(|measured| measured.iops)),
+                spread(&turns.ratios(|measured| measured.cpu_ns_per_io)),
                 middle_cost(&turns.likenew) / 1e3,
                 middle_cost(&turns.fio) / 1e3,
             );
@@ -123,53 +150,61 @@ const SETTINGS: [(&str, &str, Setting); 3] = [
     ("--write_lat_log", "[≥ 1.15]", Setting { registered: false, logged: true }),
 ];
 
-fn agreement_cases() -> impl Iterator<Item = Case> {
+pub(crate) fn agreement_cases() -> impl Iterator<Item = Case> {
     let shapes = [(false, MIB, 8), (true, 4096, 1), (true, 4096, 32)];
     shapes.into_iter().flat_map(|(random, block, depth)| {
-        [false, true].map(|write| Case { random, write, block, depth, span: SPAN })
+        [false, true].map(|write| Case { random, write, block, depth, span: SPAN, lanes: 1 })
     })
 }
 
 fn cost_cases() -> impl Iterator<Item = Case> {
-    [32, 1].into_iter().map(|depth| Case { random: true, write: false, block: 4096, depth, span: SPAN })
+    [32, 1].into_iter().map(|depth| Case {
+        random: true,
+        write: false,
+        block: 4096,
+        depth,
+        span: SPAN,
+        lanes: 1,
+    })
 }
 
 /// Runs of likenew, each between two of fio, so that a computer that becomes slower or faster affects both.
-struct Turns {
+pub(crate) struct Turns {
     likenew: Vec<FioResult>,
     /// One more than runs of likenew.
     fio: Vec<FioResult>,
 }
 
 impl Turns {
-    fn take(
+    /// # Errors
+    /// A run failed.
+    pub(crate) fn take(
         drive: &mut dyn Drive,
         path: &Path,
         case: &Case,
-        options: &Options,
+        pairs: usize,
+        seconds: f64,
         setting: Setting,
     ) -> anyhow::Result<Self> {
-        let until = Until::elapsed(Nanos::from_secs_f64(options.seconds));
+        let until = Until::elapsed(Nanos::from_secs_f64(seconds));
         let mut turns = Self { likenew: Vec::new(), fio: Vec::new() };
-        turns.fio.push(fio::run(path, case, options.seconds, setting)?);
-        for _ in 0..options.pairs {
+        turns.fio.push(fio::run(path, case, seconds, setting)?);
+        for _ in 0..pairs {
             turns.likenew.push(case_run::run_once(drive, case, until)?);
-            turns.fio.push(fio::run(path, case, options.seconds, setting)?);
+            turns.fio.push(fio::run(path, case, seconds, setting)?);
         }
         Ok(turns)
     }
 
     /// Each run of likenew over the geometric mean of fio's before and after it.
-    fn ratio(&self, of: impl Fn(&FioResult) -> f64) -> String {
+    pub(crate) fn ratios(&self, of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
         let likenew = self.likenew.iter().zip(self.fio.windows(2));
-        let ratios = likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt());
-        spread(&ratios.collect::<Vec<_>>())
+        likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect()
     }
 
     /// fio compared with itself: how much the computer alone varies a ratio.
-    fn control(&self, of: impl Fn(&FioResult) -> f64) -> String {
-        let ratios = self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0]));
-        spread(&ratios.collect::<Vec<_>>())
+    pub(crate) fn controls(&self, of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
+        self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0])).collect()
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> a
         format!("--rw={}", case.fio_rw()),
         format!("--bs={}", case.block),
         format!("--iodepth={}", case.depth),
+        format!("--numjobs={}", case.lanes),
+        "--group_reporting".into(),
         format!("--size={}", case.span),
         format!("--runtime={}ms", (seconds * 1e3).round()),
     ];
@@ -91,7 +93,7 @@ mod tests {
     fn fio_is_run_and_understood() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         for write in [true, false] {
-            let case = Case { random: true, write, block: 4096, depth: 4, span: 1 << 20 };
+            let case = Case { random: true, write, block: 4096, depth: 4, span: 1 << 20, lanes: 1 };
             for setting in [Setting::default(), Setting { registered: true, logged: true }] {
                 let measured = run(file.path(), &case, 0.1, setting).unwrap();
                 assert!(measured.iops > 0.0 && measured.latency_ns_mean > 0.0, "{measured:?}");
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_not_fios_json_is_an_error() {
-        let case = Case { random: true, write: false, block: 4096, depth: 1, span: 1 << 20 };
+        let case = Case { random: true, write: false, block: 4096, depth: 1, span: 1 << 20, lanes: 1 };
         for text in ["", "fio: no such file", "{}", "{\"jobs\": [{\"read\": {}}]}"] {
             assert!(parse(text, &case).is_err(), "{text}");
         }

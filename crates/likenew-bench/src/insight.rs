@@ -9,6 +9,7 @@ mod published_models;
 mod report;
 mod score;
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,6 +18,9 @@ use clap::Args;
 use likenew_sim::generator::{Family, generate};
 
 use case::{Case, Noise, Query};
+use score::{Score, rows_of};
+
+use crate::spread::middle;
 pub(crate) use case::{QueryResult, ask};
 
 /// The drives, and what to do with them.
@@ -71,6 +75,36 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         print!("{}", published_models::report());
     }
     Ok(())
+}
+
+/// What X-rays of some drives came to.
+pub(crate) struct Summary {
+    cases: Vec<Case>,
+    /// Bytes written over the capacity, the median.
+    pub(crate) capacities_written: f64,
+    /// False claims, of all answers.
+    pub(crate) false_claims: (u32, u32),
+}
+
+impl Summary {
+    /// Drives about which an answer is right, of those that have the property and show it.
+    pub(crate) fn right(&self, property: &str) -> (u32, u32) {
+        let score = Score::compute(rows_of(&self.cases, property));
+        (score.right, score.exists)
+    }
+}
+
+/// X-rays the drives of some seeds, on all cores.
+///
+/// # Errors
+/// A drive cannot be opened.
+pub(crate) fn summary(seeds: Range<u64>) -> anyhow::Result<Summary> {
+    let threads = std::thread::available_parallelism()?.get();
+    let cases = run_all(&seeds.collect::<Vec<u64>>(), &Query::default(), threads)?;
+    let written: Vec<f64> = cases.iter().map(|case| case.capacities_written).collect();
+    let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
+    let false_claims = (score.false_claims, score.answers);
+    Ok(Summary { capacities_written: middle(&written), false_claims, cases })
 }
 
 /// One drive in this many is X-rayed again under each noise; coprime to the number of families, so that all

@@ -7,6 +7,7 @@ mod diagnosis;
 mod engine;
 mod fio;
 mod insight;
+mod limits;
 mod nop;
 mod record;
 mod replay;
@@ -34,6 +35,8 @@ enum Bench {
     Engine(engine::Options),
     /// How accurate an X-ray is: drives with known internals
     Insight(insight::Options),
+    /// Every limit of the instrument in one table: cost of an I/O, simulator, bytes of an answer, growth
+    Limits(limits::Options),
     /// What recording costs a load, in pairs of runs
     Record(record::Options),
     /// Replays: how exactly recorded times are kept, and the speed of likenew and fio without them
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Diagnosis(options) => diagnosis::run(&options),
         Bench::Engine(options) => engine::run(&options),
         Bench::Insight(options) => insight::run(&options),
+        Bench::Limits(options) => limits::run(&options),
         Bench::Record(options) => record::run(&options),
         Bench::Replay(options) => replay::run(&options),
         Bench::Reproduce(options) => reproduce::run(&options),

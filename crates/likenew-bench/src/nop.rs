@@ -14,7 +14,7 @@ const LONG_IOS: u64 = 100_000_000;
 
 /// Prints the limits of the instrument.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30 };
+    let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
     let mut nop = Nop::new();
     println!("The instrument alone (medians of {ROUNDS}; goals in brackets)");
     let iops =

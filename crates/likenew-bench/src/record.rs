@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         options.pairs, options.seconds
     );
     for (depth, write) in [(32, false), (32, true), (1, false)] {
-        let case = Case { random: true, write, block: 4096, depth, span: SPAN };
+        let case = Case { random: true, write, block: 4096, depth, span: SPAN, lanes: 1 };
         compare(&binary, &attached.device, tmpfs.path(), &case, options)?;
     }
     Ok(())

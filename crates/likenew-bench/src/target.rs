@@ -19,6 +19,8 @@ pub(crate) struct Case {
     pub(crate) depth: u32,
     /// Bytes of address space.
     pub(crate) span: u64,
+    /// Threads, each at this depth.
+    pub(crate) lanes: u32,
 }
 
 impl Case {
@@ -36,7 +38,8 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = likenew_core::units::exact_size(u64::from(self.block));
-        write!(f, "{:9} {size:>4} QD{:<2}", self.fio_rw(), self.depth)
+        write!(f, "{:9} {size:>4} QD{:<2}", self.fio_rw(), self.depth)?;
+        if self.lanes > 1 { write!(f, " T{}", self.lanes) } else { Ok(()) }
     }
 }
 

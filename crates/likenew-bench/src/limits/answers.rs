@@ -1,0 +1,125 @@
+//! What an answer costs the drive, beside the fixed plans that people run today.
+
+use anyhow::Context as _;
+use likenew_core::drive::Drive as _;
+use likenew_core::findings::Findings;
+use likenew_core::io::Op;
+use likenew_sim::Spec;
+
+use super::{Goal, print_row};
+use crate::insight::ask;
+
+/// Drives of the catalog, used: with a page map and without a cache in flash, small and larger.
+const DRIVES: [&str; 3] = ["intel-x25-e-32gb", "intel-x25-m-80gb", "crucial-m4-128gb"];
+/// What ezFIO writes before its first test: the drive twice in sequence and twice at random (ezfio.py, 2023-09).
+const EZFIO_CAPACITIES: f64 = 4.0;
+/// What a mean is to be known to if the fixed plan has no interval.
+const PRECISION: f64 = 0.02;
+/// Goals as shares of the bytes of a fixed plan.
+const OF_CRYSTAL_DISK_MARK: f64 = 0.2;
+const OF_EZFIO: f64 = 0.01;
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// What a procedure came to on one drive.
+struct Effort {
+    written: f64,
+    seconds: f64,
+    /// Half of the widest 95% interval over its value, of the metrics of writes that it gives.
+    half_width: Option<f64>,
+}
+
+pub(super) fn measure() -> anyhow::Result<()> {
+    let capacities: Vec<f64> = DRIVES
+        .iter()
+        .map(|drive| Ok(open(drive)?.geometry().capacity as f64))
+        .collect::<anyhow::Result<_>>()?;
+    let fixed = efforts("bench", |_| String::new())?;
+    let width = |efforts: &[Effort]| {
+        let widths: Vec<String> = efforts
+            .iter()
+            .filter_map(|effort| effort.half_width)
+            .map(|width| format!("±{:.1}%", width * 100.0))
+            .collect();
+        if widths.is_empty() { String::new() } else { format!("; writes known to {}", widths.join(", ")) }
+    };
+    print_row(
+        "CrystalDiskMark's default plan: written",
+        &of(&fixed, |effort| effort.written / MIB),
+        "MiB",
+        None,
+        &format!("{} s of the drive's time{}", seconds(&fixed), width(&fixed)),
+    );
+    // A bench until its means are known as well as those of the fixed plan on the same drive.
+    let precision = |index: usize| {
+        let width = fixed[index].half_width.unwrap_or(PRECISION);
+        format!("passes_max = 1000\nprecise = '{:.1}%'", (100.0 * width).max(0.1))
+    };
+    for (name, procedure) in
+        [("check", "check"), ("bench --precise", "bench"), ("model", "model"), ("xray", "xray")]
+    {
+        let options = |index| if procedure == "bench" { precision(index) } else { String::new() };
+        let efforts = efforts(procedure, options)?;
+        let to_fixed: Vec<f64> =
+            efforts.iter().zip(&fixed).map(|(one, fixed)| one.written / fixed.written).collect();
+        let to_ezfio: Vec<f64> = efforts
+            .iter()
+            .zip(&capacities)
+            .map(|(one, capacity)| one.written / (EZFIO_CAPACITIES * capacity))
+            .collect();
+        print_row(
+            &format!("{name}: bytes written / CrystalDiskMark's default plan"),
+            &to_fixed,
+            "",
+            Some(Goal::AtMost(OF_CRYSTAL_DISK_MARK)),
+            &format!("{} s of the drive's time{}", seconds(&efforts), width(&efforts)),
+        );
+        print_row(
+            &format!("{name}: bytes written / ezFIO's preconditioning"),
+            &to_ezfio,
+            "",
+            Some(Goal::AtMost(OF_EZFIO)),
+            "",
+        );
+    }
+    Ok(())
+}
+
+fn of(efforts: &[Effort], value: fn(&Effort) -> f64) -> Vec<f64> {
+    efforts.iter().map(value).collect()
+}
+
+fn seconds(efforts: &[Effort]) -> String {
+    let all: Vec<String> = efforts.iter().map(|effort| format!("{:.0}", effort.seconds)).collect();
+    all.join(", ")
+}
+
+fn open(drive: &str) -> anyhow::Result<likenew_sim::SimDrive> {
+    let spec = Spec::parse(&format!("sim:{drive}?state=used"))?;
+    Ok(spec.open(|_| Err(std::io::ErrorKind::NotFound.into()))?)
+}
+
+/// `options` by the index of the drive.
+fn efforts(procedure: &str, options: impl Fn(usize) -> String) -> anyhow::Result<Vec<Effort>> {
+    DRIVES.iter().enumerate().map(|(index, drive)| effort(drive, procedure, &options(index))).collect()
+}
+
+fn effort(drive: &str, procedure: &str, options: &str) -> anyhow::Result<Effort> {
+    let asked = ask(&mut open(drive)?, procedure, 1, options.parse()?)?;
+    let findings = asked.findings.with_context(|| format!("{procedure} of {drive}"))?;
+    let segments = &asked.evidence.segments;
+    Ok(Effort {
+        written: segments.iter().map(|segment| segment.bytes(Op::Write) as f64).sum(),
+        seconds: segments.last().map_or(0.0, |segment| segment.ended_at.as_secs_f64()),
+        half_width: half_width(&findings),
+    })
+}
+
+/// Of a bench's table: rows of writes with their intervals.
+fn half_width(findings: &Findings) -> Option<f64> {
+    let rows = findings.tables.get("results")?;
+    let widths = rows.iter().filter(|row| row.get("op").is_some_and(|op| op == "write")).filter_map(|row| {
+        let number = |key: &str| row.get(key)?.as_f64();
+        Some((number("bytes_per_s_high")? - number("bytes_per_s_low")?) / 2.0 / number("bytes_per_s")?)
+    });
+    widths.max_by(f64::total_cmp)
+}

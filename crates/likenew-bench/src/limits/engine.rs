@@ -1,0 +1,169 @@
+//! The cost of an I/O: likenew, a bare ring and fio in turns on the same target, every sample of likenew recorded.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use likenew_core::drive::Drive;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use xshell::{Shell, cmd};
+
+use super::{Goal, Options, print_row};
+use crate::engine::{LOOP, SPAN, TMPFS, on_loop, on_tmpfs_file};
+use crate::fio::{self, FioResult, Setting};
+use crate::target::Case;
+use crate::{case_run, root};
+
+pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
+    let ring = BareRing::build()?;
+    on_tmpfs_file(&mut |drive, path| compare(TMPFS, drive, path, &ring, options))?;
+    on_loop(&mut |drive, path| compare(LOOP, drive, path, &ring, options))
+}
+
+fn compare(
+    target: &str,
+    drive: &mut dyn Drive,
+    path: &Path,
+    ring: &BareRing,
+    options: &Options,
+) -> anyhow::Result<()> {
+    for lanes in [1, 2] {
+        for (write, depth) in [(false, 32), (true, 32), (false, 1), (true, 1)] {
+            let case = Case { random: true, write, block: 4096, depth, span: SPAN, lanes };
+            let rounds: Vec<Round> = (0..options.rounds)
+                .map(|_| Round::run(drive, path, &case, ring, options.seconds))
+                .collect::<anyhow::Result<_>>()?;
+            let ratios = |of: fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
+            let name = |what: &str| format!("{case} on {target}: {what}");
+            print_row(
+                &name("IOPS / bare ring"),
+                &ratios(Round::iops_to_ring),
+                "",
+                Some(Goal::AtLeast(0.98)),
+                "",
+            );
+            print_row(
+                &name("IOPS / fio's best"),
+                &ratios(Round::iops_to_fio),
+                "",
+                Some(Goal::AtLeast(1.03)),
+                "",
+            );
+            print_row(
+                &name("IOPS / fio, --write_lat_log"),
+                &ratios(Round::iops_to_log),
+                "",
+                Some(Goal::AtLeast(1.2)),
+                "",
+            );
+            let ns = |of: fn(&Round) -> f64| crate::spread::middle(&ratios(of));
+            let beside = format!(
+                "{:.0} ns of {:.0} ns; bare ring {:.0} ns",
+                ns(|round| round.likenew.cpu_ns_per_io),
+                ns(|round| round.fio_best().cpu_ns_per_io),
+                ns(|round| round.ring_best().cpu_ns_per_io),
+            );
+            print_row(
+                &name("user CPU / fio's"),
+                &ratios(Round::cpu_to_fio),
+                "",
+                Some(Goal::AtMost(0.35)),
+                &beside,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// One run of each, one after the other.
+struct Round {
+    likenew: FioResult,
+    /// With one call into the kernel a batch, and with two.
+    rings: [RingResult; 2],
+    /// Plain, and with registered buffers and files.
+    fios: [FioResult; 2],
+    fio_log: FioResult,
+}
+
+impl Round {
+    fn run(
+        drive: &mut dyn Drive,
+        path: &Path,
+        case: &Case,
+        ring: &BareRing,
+        seconds: f64,
+    ) -> anyhow::Result<Self> {
+        let fio = |registered, logged| fio::run(path, case, seconds, Setting { registered, logged });
+        let plain = fio(false, false)?;
+        let one_call = ring.run(path, case, seconds, "one")?;
+        let until = Until::elapsed(Nanos::from_secs_f64(seconds));
+        let likenew = case_run::run_once(drive, case, until)?;
+        let two_calls = ring.run(path, case, seconds, "two")?;
+        let registered = fio(true, false)?;
+        Ok(Self {
+            likenew,
+            rings: [one_call, two_calls],
+            fios: [plain, registered],
+            fio_log: fio(false, true)?,
+        })
+    }
+
+    fn ring_best(&self) -> RingResult {
+        let [one, two] = self.rings;
+        if one.iops > two.iops { one } else { two }
+    }
+
+    fn fio_best(&self) -> FioResult {
+        let [plain, registered] = self.fios;
+        if plain.iops > registered.iops { plain } else { registered }
+    }
+
+    fn iops_to_ring(&self) -> f64 {
+        self.likenew.iops / self.ring_best().iops
+    }
+
+    fn iops_to_fio(&self) -> f64 {
+        self.likenew.iops / self.fio_best().iops
+    }
+
+    fn iops_to_log(&self) -> f64 {
+        self.likenew.iops / self.fio_log.iops
+    }
+
+    fn cpu_to_fio(&self) -> f64 {
+        self.likenew.cpu_ns_per_io / self.fio_best().cpu_ns_per_io
+    }
+}
+
+/// What a bare ring came to.
+#[derive(Clone, Copy, Debug)]
+struct RingResult {
+    iops: f64,
+    cpu_ns_per_io: f64,
+}
+
+/// The example `bare_ring` of likenew-real, a program of its own as fio is.
+struct BareRing {
+    program: PathBuf,
+}
+
+impl BareRing {
+    fn build() -> anyhow::Result<Self> {
+        let sh = Shell::new()?;
+        sh.change_dir(root());
+        cmd!(sh, "cargo build --release --quiet --package likenew-real --example bare_ring").quiet().run()?;
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        Ok(Self { program: target.join("release/examples/bare_ring") })
+    }
+
+    fn run(&self, path: &Path, case: &Case, seconds: f64, calls: &str) -> anyhow::Result<RingResult> {
+        let sh = Shell::new()?;
+        let op = if case.write { "write" } else { "read" };
+        let (program, depth, lanes) = (&self.program, case.depth.to_string(), case.lanes.to_string());
+        let seconds = seconds.to_string();
+        let text = cmd!(sh, "{program} {path} {op} {depth} {lanes} {seconds} {calls}").quiet().read()?;
+        let (iops, cpu) = text.split_once(' ').with_context(|| format!("the bare ring said {text:?}"))?;
+        Ok(RingResult { iops: iops.parse()?, cpu_ns_per_io: cpu.parse()? })
+    }
+}
