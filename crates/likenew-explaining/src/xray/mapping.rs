@@ -184,9 +184,11 @@ fn is_located(context: &ExperimentContext<'_>) -> bool {
 fn round(context: &ExperimentContext<'_>) -> (&'static str, u64) {
     // A fill that is going on must not be interrupted.
     let is_filling = !fill::pieces(context).is_empty() && !fill::is_filled_whole(context);
-    match context.segment(STRETCH) {
+    // One that a failing drive did not take holds nothing.
+    let stretch = context.segment(STRETCH).map(bytes_written).filter(|bytes| *bytes >= 1 << 20);
+    match stretch {
         _ if is_full(context) && !is_filling => (WHEN_FULL, context.span),
-        Some(stretch) => (ON_STRETCH, bytes_written(stretch)),
+        Some(bytes) => (ON_STRETCH, bytes),
         None => ("", context.span),
     }
 }
