@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// Generated drives that are X-rayed
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 200)]
     drives: u64,
     /// Seed of the first of them
     #[arg(long, default_value_t = 7001)]
@@ -112,7 +112,7 @@ fn print_row(what: &str, values: &[f64], unit: &str, goal: Option<Goal>, beside:
             format!("{} ({}–{})", digits(middle(several)), digits(lowest), digits(highest))
         }
     };
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    let unit = if unit.is_empty() || unit == "%" { unit.to_owned() } else { format!(" {unit}") };
     let reached = goal.map_or("", |goal| if goal.is_reached_by(middle(values)) { "yes" } else { "no" });
     let goal = goal.map_or_else(String::new, Goal::text);
     println!("| {what} | {measured}{unit} | {goal} | {reached} | {beside} |");

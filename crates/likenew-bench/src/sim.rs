@@ -66,15 +66,17 @@ pub(crate) fn open_scaled(scale: u64, state: &str) -> anyhow::Result<SimDrive> {
 }
 
 fn open_as(bytes: u64, scale: u64, state: &str) -> anyhow::Result<SimDrive> {
-    /// Blocks of a plane of the catalog's drive.
+    /// What the catalog says of a plane; its range holds for the drive as it was sold.
     const BLOCKS: u64 = 2048;
+    const BLOCKS_RANGE: &str = " range = [2008, 2048],";
     let entry =
         catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").context("it is in the catalog")?;
     let mut text = entry.text.to_owned();
-    for (key, before, after) in
-        [("capacity_bytes", X25_M_BYTES, bytes), ("blocks_per_plane", BLOCKS, BLOCKS * scale)]
-    {
-        let before = format!("{key} = {{ value = {before},");
+    for (key, before, range, after) in [
+        ("capacity_bytes", X25_M_BYTES, "", bytes),
+        ("blocks_per_plane", BLOCKS, BLOCKS_RANGE, BLOCKS * scale),
+    ] {
+        let before = format!("{key} = {{ value = {before},{range}");
         ensure!(text.contains(&before), "the catalog spells {before} otherwise");
         text = text.replace(&before, &format!("{key} = {{ value = {after},"));
     }
