@@ -1,5 +1,8 @@
 //! One run of likenew's loop on a target, in this process, with a sample of every I/O.
 
+use std::io;
+use std::path::Path;
+
 use anyhow::{Context as _, ensure};
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive;
@@ -83,4 +86,9 @@ pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
     let found = found.with_context(|| format!("no {line} in /proc/self/status"))?;
     let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024.0)
+}
+
+/// Drives of the catalog and generated ones need no file.
+pub(crate) fn no_files(_: &Path) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
 }

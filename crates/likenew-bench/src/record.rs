@@ -54,8 +54,13 @@ pub(crate) fn release_binary() -> anyhow::Result<PathBuf> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     cmd!(sh, "cargo build --release --package likenew").run()?;
+    Ok(release_folder().join("likenew"))
+}
+
+/// Where cargo puts what it builds for a release.
+pub(crate) fn release_folder() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("release/likenew"))
+    target.join("release")
 }
 
 fn compare(

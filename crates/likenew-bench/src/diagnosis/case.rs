@@ -1,8 +1,6 @@
 //! One simulated drive with its causes, and the answer of `check`.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
@@ -16,6 +14,7 @@ use likenew_sim::Spec;
 use likenew_sim::catalog;
 use likenew_sim::truth::causes;
 
+use crate::case_run::no_files;
 use crate::insight::{QueryResult, ask};
 
 /// A drive, and the causes at work.
@@ -290,8 +289,4 @@ fn run_check(
         bits: item.bits,
     };
     Ok((findings?, evidence_items.map(scored).collect()))
-}
-
-fn no_files(_: &Path) -> io::Result<Vec<u8>> {
-    Err(io::ErrorKind::NotFound.into())
 }

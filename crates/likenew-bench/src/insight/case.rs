@@ -1,8 +1,6 @@
 //! One X-rayed drive: its truth, the answers, and the cost.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use likenew_core::drive::Drive as _;
@@ -21,7 +19,7 @@ use likenew_sim::{SimDrive, Spec};
 
 use super::answer::{PropertyResult, answers};
 use super::mark::{Mark, mark};
-use crate::case_run::user_time;
+use crate::case_run::{no_files, user_time};
 
 /// The noise on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,10 +156,6 @@ fn written_by_step(segments: &[Segment], capacity: u64) -> Vec<(String, f64)> {
         }
     }
     written
-}
-
-fn no_files(_: &Path) -> io::Result<Vec<u8>> {
-    Err(io::ErrorKind::NotFound.into())
 }
 
 /// The result of a procedure.

@@ -7,6 +7,7 @@ use likenew_core::io::Op;
 use likenew_sim::Spec;
 
 use super::{Goal, print_row};
+use crate::case_run::no_files;
 use crate::insight::ask;
 
 /// Drives of the catalog, used: with a page map and without a cache in flash, small and larger.
@@ -95,7 +96,7 @@ fn seconds(efforts: &[Effort]) -> String {
 
 fn open(drive: &str) -> anyhow::Result<likenew_sim::SimDrive> {
     let spec = Spec::parse(&format!("sim:{drive}?state=used"))?;
-    Ok(spec.open(|_| Err(std::io::ErrorKind::NotFound.into()))?)
+    Ok(spec.open(no_files)?)
 }
 
 /// `options` by the index of the drive.

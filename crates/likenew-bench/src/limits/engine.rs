@@ -11,6 +11,7 @@ use xshell::{Shell, cmd};
 use super::{Goal, Options, print_row};
 use crate::engine::{LOOP, SPAN, TMPFS, on_loop, on_tmpfs_file};
 use crate::fio::{self, FioResult, Setting};
+use crate::record::release_folder;
 use crate::target::Case;
 use crate::{case_run, root};
 
@@ -35,27 +36,14 @@ fn compare(
                 .collect::<anyhow::Result<_>>()?;
             let ratios = |of: fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
             let name = |what: &str| format!("{case} on {target}: {what}");
-            print_row(
-                &name("IOPS / bare ring"),
-                &ratios(Round::iops_to_ring),
-                "",
-                Some(Goal::AtLeast(0.98)),
-                "",
-            );
-            print_row(
-                &name("IOPS / fio's best"),
-                &ratios(Round::iops_to_fio),
-                "",
-                Some(Goal::AtLeast(1.03)),
-                "",
-            );
-            print_row(
-                &name("IOPS / fio, --write_lat_log"),
-                &ratios(Round::iops_to_log),
-                "",
-                Some(Goal::AtLeast(1.2)),
-                "",
-            );
+            let comparisons: [(&str, Ratio, f64); 3] = [
+                ("IOPS / bare ring", Round::iops_to_ring, 0.98),
+                ("IOPS / fio's best", Round::iops_to_fio, 1.03),
+                ("IOPS / fio, --write_lat_log", Round::iops_to_log, 1.2),
+            ];
+            for (what, of, goal) in comparisons {
+                print_row(&name(what), &ratios(of), "", Some(Goal::AtLeast(goal)), "");
+            }
             // The system counts user time in steps of milliseconds, so that all rounds count together.
             let ns = |of: fn(&Round) -> f64| ratios(of).iter().sum::<f64>() / rounds.len() as f64;
             let (likenew, fio) =
@@ -71,6 +59,9 @@ fn compare(
     }
     Ok(())
 }
+
+/// A number of likenew over that of another program, of one round.
+type Ratio = fn(&Round) -> f64;
 
 /// One run of each, one after the other.
 struct Round {
@@ -145,9 +136,7 @@ impl BareRing {
         let sh = Shell::new()?;
         sh.change_dir(root());
         cmd!(sh, "cargo build --release --quiet --package likenew-real --example bare_ring").quiet().run()?;
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        Ok(Self { program: target.join("release/examples/bare_ring") })
+        Ok(Self { program: release_folder().join("examples/bare_ring") })
     }
 
     fn run(&self, path: &Path, case: &Case, seconds: f64, calls: &str) -> anyhow::Result<RingResult> {

@@ -53,7 +53,7 @@ fn samples(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Drives of 10 to 160 GB, opened used.
+/// Larger and larger drives, opened used.
 fn drives() -> anyhow::Result<()> {
     let (mut times, mut memories) = (Vec::new(), Vec::new());
     for scale in [1u64, 2, 4] {

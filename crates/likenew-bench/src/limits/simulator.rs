@@ -103,7 +103,7 @@ fn age_drives(threads: usize) -> anyhow::Result<f64> {
         let work = || -> anyhow::Result<()> {
             while next.fetch_add(1, Ordering::Relaxed) < DRIVES {
                 let spec = Spec::parse("sim:tiny-flash?state=used")?;
-                let mut drive = spec.open(|_| Err(std::io::ErrorKind::NotFound.into()))?;
+                let mut drive = spec.open(case_run::no_files)?;
                 let capacity = drive.geometry().capacity;
                 let case = Case {
                     random: true,

@@ -1,8 +1,5 @@
 //! One drive that is checked when new, checked as it is, and reconditioned.
 
-use std::io;
-use std::path::Path;
-
 use anyhow::Context as _;
 use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::findings::{Findings, Row};
@@ -14,6 +11,7 @@ use likenew_sim::generator::Family;
 use likenew_sim::truth::causes;
 use likenew_sim::{SimDrive, Spec};
 
+use crate::case_run::no_files;
 use crate::insight::ask;
 
 /// Share from which on a drive is restored (goal of the project): of new, and of what the drive reaches when new and rewritten. What
@@ -226,8 +224,4 @@ fn check_rewritten(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Resu
         lane.wait(until, &mut Vec::new())?;
     }
     checked(&mut drive, &rewritten, seed, asked)
-}
-
-fn no_files(_: &Path) -> io::Result<Vec<u8>> {
-    Err(io::ErrorKind::NotFound.into())
 }
