@@ -1,13 +1,13 @@
 //! Decides which I/O leaves when: the streams of a workload, or a recording.
 
-use likenew_core::io::{Io, Slot};
+use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
 use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
-use crate::issuer::{Issuer, StreamCopy};
+use crate::issuer::{Departure, Issuer, StreamCopy};
 
 /// Leads a lane through a workload. The loop asks it what may leave, and reports what has left and what has
 /// ended.
@@ -42,14 +42,6 @@ pub(crate) trait IoSource {
     fn is_done(&self) -> bool {
         false
     }
-}
-
-/// An I/O that leaves.
-pub(crate) struct Departure {
-    pub(crate) io: Io,
-    pub(crate) stream: u16,
-    /// When it was due, if its pace sets that.
-    pub(crate) due: Option<Nanos>,
 }
 
 /// The streams of a workload, side by side.
@@ -97,8 +89,7 @@ impl IoSource for Streams {
 
     #[inline]
     fn issue(&mut self, of: usize, slot: Slot) -> Departure {
-        let (stream, io, due) = self.issuers[of].issue(slot);
-        Departure { io, stream, due }
+        self.issuers[of].issue(slot)
     }
 
     #[inline]

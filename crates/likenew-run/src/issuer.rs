@@ -21,6 +21,14 @@ pub(crate) struct StreamCopy {
     pub(crate) copies: u32,
 }
 
+/// An I/O that leaves.
+pub(crate) struct Departure {
+    pub(crate) io: Io,
+    pub(crate) stream: u16,
+    /// When it was due, if its pace sets that.
+    pub(crate) due: Option<Nanos>,
+}
+
 /// Issues the I/Os of one copy of a stream, or of the streams that take turns with it.
 pub(crate) struct Issuer {
     kinds: Vec<Kind>,
@@ -118,12 +126,13 @@ impl Issuer {
         matches!(self.timer, Timer::Open { .. })
     }
 
-    /// The stream whose turn it is, its next I/O, and when that was due if its pace sets that.
-    pub(crate) fn issue(&mut self, slot: Slot) -> (u16, Io, Option<Nanos>) {
+    /// The next I/O, of the stream whose turn it is.
+    #[inline]
+    pub(crate) fn issue(&mut self, slot: Slot) -> Departure {
         self.in_flight += 1;
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
         let kind = &mut self.kinds[turn];
-        (kind.stream, kind.next(slot), self.timer.tick(&mut kind.random))
+        Departure { io: kind.next(slot), stream: kind.stream, due: self.timer.tick(&mut kind.random) }
     }
 
     /// One of its I/Os has ended.
@@ -149,6 +158,7 @@ impl Kind {
         }
     }
 
+    #[inline]
     fn next(&mut self, slot: Slot) -> Io {
         let op = match self.mix {
             Mix::Only(op) => op,
@@ -164,6 +174,7 @@ impl Kind {
         Io { slot, op, offset, length, data: self.data }
     }
 
+    #[inline]
     fn draw_length(&mut self) -> u32 {
         let choices = self.size.choices();
         if let [(bytes, _)] = choices {

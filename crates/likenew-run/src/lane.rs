@@ -14,8 +14,8 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
 use crate::generator::Generator;
-use crate::io_source::{Departure, IoSource};
-use crate::issuer::StreamCopy;
+use crate::io_source::IoSource;
+use crate::issuer::{Departure, StreamCopy};
 
 /// On a wall clock a silent drive is checked this often, so that a request to stop is noticed. Chosen: a
 /// delay of 100 ms is not felt, and costs nothing.
@@ -305,19 +305,20 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             return recorder.idle(self.now);
         }
         for completion in self.completions.drain(..) {
-            let flight = &mut self.flights[completion.slot.index()];
-            flight.sample.done = completion.at;
-            flight.sample.outcome = completion.outcome;
-            self.source.on_end(flight.slot_owner, &flight.sample);
+            let flight = &self.flights[completion.slot.index()];
+            // Copied first and completed there: a processor that has just stored a field waits before it can copy the
+            // whole.
+            let sample = self.samples.push_mut(flight.sample);
+            (sample.done, sample.outcome) = (completion.at, completion.outcome);
+            self.source.on_end(flight.slot_owner, sample);
             self.now = completion.at;
             self.busy.on_end(completion.at);
-            self.samples.push(flight.sample);
             if let Some(damage) = &mut self.damage
-                && let DataClass::Stamped(stamp) = self.data[usize::from(flight.sample.stream)]
-                && flight.sample.op == Op::Read
+                && let DataClass::Stamped(stamp) = self.data[usize::from(sample.stream)]
+                && sample.op == Op::Read
             {
-                let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];
-                damage.inspect(stamp, flight.sample.offset, read);
+                let read = &self.target.buffer(completion.slot)[..sample.bytes() as usize];
+                damage.inspect(stamp, sample.offset, read);
             }
             self.free.push(completion.slot);
         }

@@ -11,7 +11,8 @@ use likenew_core::trace::TraceSource;
 use likenew_core::units::Nanos;
 
 use super::address_map::{AddressMap, Spot};
-use crate::io_source::{Departure, IoSource};
+use crate::io_source::IoSource;
+use crate::issuer::Departure;
 
 /// Parts of the region that are tracked: one bit each, 16 MiB in all where no I/O is shorter than a part.
 const PARTS_MAX: u64 = 1 << 27;

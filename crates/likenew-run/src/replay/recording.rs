@@ -13,7 +13,8 @@ use super::address_map::{AddressMap, Spot};
 use super::ledger::Ledger;
 use super::pacer::{DueTime, Pacer};
 use super::ticket::Ticket;
-use crate::io_source::{Departure, IoSource};
+use crate::io_source::IoSource;
+use crate::issuer::Departure;
 
 /// On a wall clock the last stretch before a departure is polled and not slept. Chosen: more than a sleeper
 /// usually wakes up late.
