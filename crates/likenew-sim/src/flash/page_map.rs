@@ -119,6 +119,9 @@ pub struct PageMap {
     slc: Option<SlcCache>,
     #[serde(skip)]
     announced: AnnouncedPages,
+    /// The pages that leave a block, kept so that their memory is.
+    #[serde(skip)]
+    moves: Vec<Move>,
 }
 
 impl PageMap {
@@ -165,6 +168,7 @@ impl PageMap {
             now_s: 0,
             slc: SlcCache::from_parameters(&parameters),
             announced: AnnouncedPages::default(),
+            moves: Vec::new(),
             parameters,
             flash,
         };
@@ -248,7 +252,7 @@ impl PageMap {
     fn recycle(&mut self, victim: u32, pending: &mut PendingWork) -> (Work, bool) {
         let (die, valid) = (self.victims.die(victim), u32::from(self.victims.valid(victim)));
         let unit_fill = self.dies[die as usize].relocation_frontier().next % self.flash.unit_pages;
-        let rows = if valid > 0 { self.move_out(victim, valid, pending) } else { 0 };
+        let rows = if valid > 0 { self.move_out(victim, pending) } else { 0 };
         self.victims.erase(victim);
         let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
         pending.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
@@ -265,59 +269,91 @@ impl PageMap {
     }
 
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
-    fn move_out(&mut self, victim: u32, valid: u32, pending: &mut PendingWork) -> u32 {
-        let start = victim * self.flash.pages_per_block;
-        let die = self.victims.die(victim);
-        let (mut rows, mut left, mut page) = (0, valid, start);
-        let is_large = self.is_large();
+    fn move_out(&mut self, victim: u32, pending: &mut PendingWork) -> u32 {
+        let (die, is_large) = (self.victims.die(victim), self.is_large());
+        let pages = self.flash.pages_per_block as usize;
+        let start = victim as usize * pages;
+        let block = &mut self.host_pages[start..start + pages];
         if is_large {
-            (start..start + self.flash.pages_per_block)
-                .step_by(ENTRIES_PER_LINE)
-                .for_each(|page| prefetch(&self.host_pages, page as usize));
+            (0..pages).step_by(ENTRIES_PER_LINE).for_each(|page| prefetch(block, page));
         }
-        let fetch_entry = |map: &Self, page: usize| {
-            if !is_large {
-                return;
-            }
-            // Where nothing is valid, or no page is, there is no entry to bring.
-            let entry = map.host_pages.get(page).copied().unwrap_or(NO_PAGE);
-            prefetch(&map.flash_pages, (entry as usize).wrapping_sub(1));
-        };
-        (0..MOVES_AHEAD).for_each(|ahead| fetch_entry(self, start as usize + ahead));
-        while left > 0 {
-            let left_before = left;
-            for _ in 0..self.flash.row_pages {
-                fetch_entry(self, page as usize + MOVES_AHEAD);
-                let entry = self.host_pages[page as usize];
-                if entry != NO_PAGE {
-                    self.host_pages[page as usize] = NO_PAGE;
-                    let to = self.append(entry, die);
-                    pending.note(|| Change::Moved { from: u64::from(page), to: u64::from(to) });
-                    left -= 1;
-                }
-                page += 1;
-            }
-            rows += u32::from(left < left_before);
+        let mut moves = std::mem::take(&mut self.moves);
+        let (rows, count) = take_valid(block, start as u32, self.flash.row_pages as usize, &mut moves);
+        let mut done = 0;
+        while done < count {
+            done += self.append(&moves[done..], count - done, die, pending);
         }
+        self.moves = moves;
         rows
     }
 
-    /// Puts a collected page, as the map spells it, into the die's block of collected pages; returns where.
-    #[inline]
-    fn append(&mut self, entry: u32, die: u32) -> u32 {
-        let place = &mut self.dies[die as usize];
-        let collected = place.relocation_frontier();
+    /// Puts the first of `count` collected pages, as many as find room, into the die's block of collected pages; returns how many.
+    /// Behind these stand [`MOVES_AHEAD`] more, of which only the entries are brought.
+    fn append(&mut self, moves: &[Move], count: usize, die: u32, pending: &mut PendingWork) -> usize {
+        let is_large = self.is_large();
+        let collected = self.dies[die as usize].relocation_frontier();
         let Frontier { block, next, end } = *collected;
-        collected.next = next + 1;
-        self.flash_pages[entry as usize - 1] = next + 1;
-        self.host_pages[next as usize] = entry;
-        self.victims.gain(block);
-        if next + 1 == end {
+        let count = count.min((end - next) as usize);
+        let after = next + count as u32;
+        collected.next = after;
+        let (now, ahead) = (&moves[..count], &moves[MOVES_AHEAD..][..count]);
+        let flash_pages = &mut self.flash_pages[..];
+        let places = &mut self.host_pages[next as usize..after as usize];
+        for (((now, ahead), place), to) in now.iter().zip(ahead).zip(places).zip(next + 1..after + 1) {
+            if is_large {
+                prefetch(flash_pages, ahead.index());
+            }
+            flash_pages[now.index()] = to;
+            *place = now.entry;
+        }
+        pending.note_all(|| {
+            let to = u64::from(next)..;
+            now.iter().zip(to).map(|(now, to)| Change::Moved { from: u64::from(now.from), to })
+        });
+        self.victims.gain_by(block, count as u16);
+        if after == end {
             self.victims.close(block);
             *self.dies[die as usize].relocation_frontier() = self.open_block(die, false);
         }
-        next
+        count
     }
+}
+
+/// A valid page that leaves its block.
+#[derive(Clone, Copy, Default)]
+struct Move {
+    /// The page of the host, as the map spells it.
+    entry: u32,
+    /// The flash page.
+    from: u32,
+}
+
+impl Move {
+    /// Where the map has the page; behind its end where there is none.
+    #[inline]
+    fn index(self) -> usize {
+        (self.entry as usize).wrapping_sub(1)
+    }
+}
+
+/// Takes the entries of a block whose first flash page is `start`; returns how many of its rows hold at least one, and how many
+/// there are in all. Behind them stand [`MOVES_AHEAD`] of no page.
+fn take_valid(block: &mut [u32], start: u32, row_pages: usize, moves: &mut Vec<Move>) -> (u32, usize) {
+    moves.resize(block.len() + MOVES_AHEAD, Move::default());
+    let (mut rows, mut count, mut from) = (0, 0, start);
+    for row in block.chunks_exact(row_pages) {
+        let count_before = count;
+        for &entry in row {
+            // Each is noted, and the next takes the place of one without data: which they are cannot be guessed.
+            moves[count] = Move { entry, from };
+            count += usize::from(entry != NO_PAGE);
+            from += 1;
+        }
+        rows += u32::from(count > count_before);
+    }
+    moves[count..][..MOVES_AHEAD].fill(Move::default());
+    block.fill(NO_PAGE);
+    (rows, count)
 }
 
 impl TranslationLayer for PageMap {

@@ -126,6 +126,14 @@ impl PendingWork {
         }
     }
 
+    /// Notes changes, as [`note`](Self::note) does one.
+    #[inline]
+    pub fn note_all<C: Iterator<Item = Change>>(&mut self, new_changes: impl FnOnce() -> C) {
+        if let Some(changes) = &mut self.changes {
+            changes.extend(new_changes());
+        }
+    }
+
     /// Whether any die was given work.
     #[inline]
     pub fn has_works(&self) -> bool {
