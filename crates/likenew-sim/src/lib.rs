@@ -29,7 +29,7 @@ pub mod host;
 mod host_link;
 mod machine_facts;
 mod make;
-mod memory;
+pub mod memory;
 pub mod model;
 mod opening;
 mod parameter_range;

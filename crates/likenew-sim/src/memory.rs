@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Tells the processor that an entry is needed soon, so that it waits for memory while something else is done. An index
 /// behind the end is none.
 #[inline(always)]
-pub(crate) fn prefetch<T>(table: &[T], index: usize) {
+pub fn prefetch<T>(table: &[T], index: usize) {
     // Stable Rust offers it for x86-64 alone.
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {

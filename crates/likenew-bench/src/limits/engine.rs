@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive;
+use likenew_core::quantity::digits;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use xshell::{Shell, cmd};
@@ -12,6 +13,7 @@ use super::{Goal, Options, print_row};
 use crate::engine::{LOOP, SPAN, TMPFS, on_loop, on_tmpfs_file};
 use crate::fio::{self, FioResult, Setting};
 use crate::record::release_folder;
+use crate::spread::middle;
 use crate::target::Case;
 use crate::{case_run, root};
 
@@ -34,23 +36,28 @@ fn compare(
             let rounds: Vec<Round> = (0..options.rounds)
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
-            let ratios = |of: fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
+            let ratios = |of: Ratio| rounds.iter().map(of).collect::<Vec<f64>>();
             let name = |what: &str| format!("{case} on {target}: {what}");
             let comparisons: [(&str, Ratio, f64); 3] = [
                 ("IOPS / bare ring", Round::iops_to_ring, 0.98),
                 ("IOPS / fio's best", Round::iops_to_fio, 1.03),
                 ("IOPS / fio, --write_lat_log", Round::iops_to_log, 1.2),
             ];
+            let iops = format!("{} IOPS", digits(middle(&ratios(|round| round.likenew.iops))));
             for (what, of, goal) in comparisons {
-                print_row(&name(what), &ratios(of), "", Some(Goal::AtLeast(goal)), "");
+                print_row(&name(what), &ratios(of), "", Some(Goal::AtLeast(goal)), &iops);
             }
             // The system counts user time in steps of milliseconds, so that all rounds count together.
-            let ns = |of: fn(&Round) -> f64| ratios(of).iter().sum::<f64>() / rounds.len() as f64;
-            let (likenew, fio) =
-                (ns(|round| round.likenew.cpu_ns_per_io), ns(|round| round.fio_best().cpu_ns_per_io));
+            let mean = |of: Ratio| ratios(of).iter().sum::<f64>() / rounds.len() as f64;
+            let fio = mean(|round| round.fio_best().cpu_ns_per_io);
+            // fio does not count what it does before its first I/O.
+            let fixed = fixed_user_ns(drive, &case)?;
+            let ios = mean(|round| round.likenew.iops) * options.seconds;
+            let likenew = (mean(|round| round.likenew.cpu_ns_per_io) - fixed / ios).max(0.0);
             let beside = format!(
-                "{likenew:.0} ns of {fio:.0} ns; bare ring {:.0} ns",
-                ns(|round| round.ring_best().cpu_ns_per_io)
+                "{likenew:.0} ns of {fio:.0} ns; bare ring {:.0} ns; besides {:.1} ms a run",
+                mean(|round| round.ring_best().cpu_ns_per_io),
+                fixed / 1e6
             );
             if fio > 0.0 {
                 print_row(&name("user CPU / fio's"), &[likenew / fio], "", Some(Goal::AtMost(0.35)), &beside);
@@ -60,7 +67,18 @@ fn compare(
     Ok(())
 }
 
-/// A number of likenew over that of another program, of one round.
+/// User time of a run that is over after its first I/Os, in nanoseconds.
+fn fixed_user_ns(drive: &mut dyn Drive, case: &Case) -> anyhow::Result<f64> {
+    let ios = u64::from(case.depth * case.lanes);
+    let runs = (0..FIXED_RUNS)
+        .map(|_| Ok(case_run::run_once(drive, case, Until::ops(ios))?.cpu_ns_per_io * ios as f64));
+    Ok(runs.sum::<anyhow::Result<f64>>()? / f64::from(FIXED_RUNS))
+}
+
+/// Runs whose fixed cost is counted together. Chosen: it is far below the steps of the system's count.
+const FIXED_RUNS: u32 = 200;
+
+/// A number of one round, mostly of likenew over that of another program.
 type Ratio = fn(&Round) -> f64;
 
 /// One run of each, one after the other.

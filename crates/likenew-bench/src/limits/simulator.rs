@@ -9,7 +9,7 @@ use likenew_sim::Spec;
 
 use super::{Goal, Options, print_row};
 use crate::case_run;
-use crate::sim::bare_layer::{self, BareLayer, random_updates_per_s};
+use crate::sim::bare_layer::{self, BareLayer, RandomUpdates};
 use crate::sim::{PAGE, X25_M_BYTES, open_scaled, stack_speed};
 use crate::spread::middle;
 use crate::target::Case;
@@ -27,7 +27,7 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
     for (name, share, goal) in [("7% spare", None, 2.5), ("20% spare", Some(0.8), 4.0)] {
         let stack = stack_speed(share, options.rounds)?;
         let amplification = stack.amplification.last().copied().unwrap_or_default();
-        let updates = random_updates_per_s(2 * (X25_M_BYTES / PAGE) as usize);
+        let updates = RandomUpdates::measure(2 * (X25_M_BYTES / PAGE) as usize);
         let pages = middle(&stack.writes_per_s) * amplification;
         print_row(
             &format!("random 4K writes through the whole stack, 80 GB, {name}, steady state"),
@@ -38,7 +38,7 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
         );
     }
     for (name, blocks, goal) in MAPS {
-        let BareLayer { writes_per_s, programs_per_write, updates_per_s, memory_bytes, .. } =
+        let BareLayer { writes_per_s, programs_per_write, updates, memory_bytes, .. } =
             bare_layer::measure(blocks, options.rounds)?;
         let pages = middle(&writes_per_s) * programs_per_write;
         print_row(
@@ -46,7 +46,7 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
             &in_millions(&writes_per_s),
             "M/s a core",
             Some(Goal::AtLeast(goal)),
-            &format!("{:.1} GiB; {}", memory_bytes / GIB, beside_memory(pages, updates_per_s)),
+            &format!("{:.1} GiB; {}", memory_bytes / GIB, beside_memory(pages, updates)),
         );
     }
     large_drive()?;
@@ -57,11 +57,12 @@ fn in_millions(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value / MILLION).collect()
 }
 
-fn beside_memory(pages_per_s: f64, updates_per_s: f64) -> String {
+fn beside_memory(pages_per_s: f64, updates: RandomUpdates) -> String {
     format!(
-        "{:.1} M flash pages/s of {:.0} M random updates/s of memory",
+        "{:.1} M flash pages/s of {:.0} M random updates/s of memory, {:.0} M with hints",
         pages_per_s / MILLION,
-        updates_per_s / MILLION
+        updates.plain / MILLION,
+        updates.hinted / MILLION
     )
 }
 

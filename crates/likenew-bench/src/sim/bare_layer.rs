@@ -8,6 +8,7 @@ use likenew_sim::flash::page_map::PageMap;
 use likenew_sim::flash::page_map_parameters::PageMapParameters;
 use likenew_sim::flash::policies::Policies;
 use likenew_sim::flash::translation_layer::{PendingWork, TranslationLayer as _};
+use likenew_sim::memory::prefetch;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -54,8 +55,8 @@ pub(crate) struct BareLayer {
     pub(crate) writes_per_s: Vec<f64>,
     pub(crate) programs_per_write: f64,
     pub(crate) memory_bytes: f64,
-    /// Random updates of a table as large as those of the map, in the same run.
-    pub(crate) updates_per_s: f64,
+    /// Of a table as large as those of the map, in the same run.
+    pub(crate) updates: RandomUpdates,
 }
 
 /// User pages of 40 dies with 7% spare after the erased reserve.
@@ -116,14 +117,14 @@ pub(crate) fn measure(blocks_per_die: u32, rounds: usize) -> anyhow::Result<Bare
     let memory = case_run::memory_bytes("VmRSS:")? - memory_before;
     drop(map);
     // As large as the two tables of the map together.
-    let updates = random_updates_per_s(2 * user_pages as usize);
+    let updates = RandomUpdates::measure(2 * user_pages as usize);
     Ok(BareLayer {
         fill_s: fill,
         writes_per_s,
         programs_per_write: (after.programmed - before.programmed) as f64
             / (after.host_pages - before.host_pages) as f64,
         memory_bytes: memory,
-        updates_per_s: updates,
+        updates,
     })
 }
 
@@ -138,24 +139,47 @@ fn report(of: &BareLayer, user_pages: u32, goal: Option<f64>) {
         goal.map_or_else(String::new, |goal| format!("≥ {goal}")),
         of.programs_per_write,
         programs_per_s / 1e6,
-        of.updates_per_s / 1e6,
-        programs_per_s / of.updates_per_s,
+        of.updates.plain / 1e6,
+        programs_per_s / of.updates.plain,
         fill = of.fill_s,
     );
 }
 
-/// Updates of random entries of a table, each a plain load and store without a hint: what memory gives to a program that leaves all
-/// to the processor.
-pub(crate) fn random_updates_per_s(entries: usize) -> f64 {
+/// Updates of random entries of a table a second, each a plain load and store: what memory gives to a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RandomUpdates {
+    /// All is left to the processor.
+    pub(crate) plain: f64,
+    /// Each entry is asked for [`AHEAD`] updates before its own.
+    pub(crate) hinted: f64,
+}
+
+impl RandomUpdates {
+    /// Of a table of so many entries of 4 bytes.
+    pub(crate) fn measure(entries: usize) -> Self {
+        let mut table = vec![1u32; entries];
+        let plain = updates_per_s(&mut table, |_, index| index);
+        let mut ring = [0; AHEAD];
+        let mut at = 0;
+        let hinted = updates_per_s(&mut table, |table, index| {
+            prefetch(table, index);
+            at = (at + 1) % AHEAD;
+            std::mem::replace(&mut ring[at], index)
+        });
+        std::hint::black_box(table);
+        Self { plain, hinted }
+    }
+}
+
+/// `choose` is given the index of a random entry and returns that of the entry to update.
+fn updates_per_s(table: &mut [u32], mut choose: impl FnMut(&[u32], usize) -> usize) -> f64 {
     const UPDATES: u32 = 50_000_000;
-    let mut table = vec![1u32; entries];
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let entries = table.len() as u32;
     let start = Instant::now();
     for _ in 0..UPDATES {
-        let index = random.random_range(0..entries as u32) as usize;
+        let index = choose(table, random.random_range(0..entries) as usize);
         table[index] = table[index].wrapping_mul(3);
     }
-    let seconds = start.elapsed().as_secs_f64();
-    std::hint::black_box(table);
-    f64::from(UPDATES) / seconds
+    f64::from(UPDATES) / start.elapsed().as_secs_f64()
 }
