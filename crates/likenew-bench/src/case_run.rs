@@ -81,9 +81,14 @@ fn user_time_of(who: UsageWho) -> anyhow::Result<Nanos> {
 
 /// A line of the memory of this process: `VmRSS:` or, for the highest it ever was, `VmHWM:`.
 pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
+    memory_bytes_of("/proc/self/status", line)
+}
+
+/// The same of the process that a status file of the kernel is about.
+pub(crate) fn memory_bytes_of(status_file: &str, line: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string(status_file)?;
     let found = status.lines().find_map(|found| found.strip_prefix(line));
-    let found = found.with_context(|| format!("no {line} in /proc/self/status"))?;
+    let found = found.with_context(|| format!("no {line} in {status_file}"))?;
     let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024.0)
 }

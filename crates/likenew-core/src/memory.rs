@@ -51,6 +51,11 @@ impl Memory {
         }
     }
 
+    /// What it holds.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Answers I/Os that touch `range` with this error number.
     #[must_use]
     pub fn with_bad(mut self, range: Range<u64>, errno: i32) -> Self {

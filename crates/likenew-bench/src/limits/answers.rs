@@ -4,16 +4,20 @@ use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
 use likenew_core::io::Op;
+use likenew_core::until::Until;
 use likenew_sim::Spec;
 
 use super::{Goal, print_row};
-use crate::case_run::no_files;
+use crate::case_run::{self, no_files};
 use crate::insight::ask;
+use crate::target::Case;
 
 /// Drives of the catalog, used: with a page map and without a cache in flash, small and larger.
 const DRIVES: [&str; 3] = ["intel-x25-e-32gb", "intel-x25-m-80gb", "crucial-m4-128gb"];
-/// What ezFIO writes before its first test: the drive twice in sequence and twice at random (ezfio.py, 2023-09).
-const EZFIO_CAPACITIES: f64 = 4.0;
+/// How often ezFIO writes the drive in sequence, and then at random, before its first test (ezfio.py, 2023-09).
+const EZFIO_FILLS: u32 = 2;
+/// Requests that a SATA drive takes at once, of the 128 and 256 that ezFIO has under way.
+const SATA_DEPTH: u32 = 32;
 /// What a mean is to be known to if the fixed plan has no interval.
 const PRECISION: f64 = 0.02;
 /// Goals as shares of the bytes of a fixed plan.
@@ -30,11 +34,9 @@ struct Effort {
 }
 
 pub(super) fn measure() -> anyhow::Result<()> {
-    let capacities: Vec<f64> = DRIVES
-        .iter()
-        .map(|drive| Ok(open(drive)?.geometry().capacity as f64))
-        .collect::<anyhow::Result<_>>()?;
     let fixed = efforts("bench", |_| String::new())?;
+    let preconditioned: Vec<Effort> =
+        DRIVES.iter().map(|drive| precondition(drive)).collect::<anyhow::Result<_>>()?;
     let width = |efforts: &[Effort]| {
         let widths: Vec<String> = efforts
             .iter()
@@ -50,6 +52,13 @@ pub(super) fn measure() -> anyhow::Result<()> {
         None,
         &format!("{} s of the drive's time{}", seconds(&fixed), width(&fixed)),
     );
+    print_row(
+        "ezFIO's preconditioning, before its sweep: written",
+        &of(&preconditioned, |effort| effort.written / MIB),
+        "MiB",
+        None,
+        &format!("{} s of the drive's time", seconds(&preconditioned)),
+    );
     // A bench until its means are known as well as those of the fixed plan on the same drive.
     let precision = |index: usize| {
         let width = fixed[index].half_width.unwrap_or(PRECISION);
@@ -62,11 +71,8 @@ pub(super) fn measure() -> anyhow::Result<()> {
         let efforts = efforts(procedure, options)?;
         let to_fixed: Vec<f64> =
             efforts.iter().zip(&fixed).map(|(one, fixed)| one.written / fixed.written).collect();
-        let to_ezfio: Vec<f64> = efforts
-            .iter()
-            .zip(&capacities)
-            .map(|(one, capacity)| one.written / (EZFIO_CAPACITIES * capacity))
-            .collect();
+        let to_ezfio: Vec<f64> =
+            efforts.iter().zip(&preconditioned).map(|(one, fixed)| one.written / fixed.written).collect();
         print_row(
             &format!("{name}: bytes written / CrystalDiskMark's default plan"),
             &to_fixed,
@@ -113,6 +119,22 @@ fn effort(drive: &str, procedure: &str, options: &str) -> anyhow::Result<Effort>
         seconds: segments.last().map_or(0.0, |segment| segment.ended_at.as_secs_f64()),
         half_width: half_width(&findings),
     })
+}
+
+/// ezFIO's preconditioning of a drive.
+fn precondition(drive: &str) -> anyhow::Result<Effort> {
+    let mut drive = open(drive)?;
+    let span = drive.geometry().capacity;
+    let (mut written, mut seconds) = (0.0, 0.0);
+    for (random, block) in [(false, 128 << 10), (true, 4096)] {
+        let case = Case { random, write: true, block, depth: SATA_DEPTH, span, lanes: 1 };
+        for _ in 0..EZFIO_FILLS {
+            let ran = case_run::run_once(&mut drive, &case, Until::bytes(span))?;
+            written += span as f64;
+            seconds += span as f64 / ran.bytes_per_s;
+        }
+    }
+    Ok(Effort { written, seconds, half_width: None })
 }
 
 /// Of a bench's table: rows of writes with their intervals.

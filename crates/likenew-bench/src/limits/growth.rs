@@ -10,7 +10,7 @@ use likenew_core::until::Until;
 use likenew_real::nop::Nop;
 use serde_json::Value;
 
-use super::program::{cpu_of, likenew, make_run};
+use super::program::{cpu_of, likenew, make_run, peak_memory_of};
 use super::{Goal, Options, print_row};
 use crate::case_run;
 use crate::record::release_binary;
@@ -71,7 +71,7 @@ fn drives() -> anyhow::Result<()> {
 
 /// From the command to the page, of runs with more and more samples.
 fn reports(program: &Path, options: &Options) -> anyhow::Result<()> {
-    let (mut runs, mut pages) = (Vec::new(), Vec::new());
+    let (mut runs, mut pages, mut memories) = (Vec::new(), Vec::new(), Vec::new());
     for ios in [100_000u64, 1_000_000, 10_000_000] {
         let folder = tempfile::tempdir()?;
         let started = Instant::now();
@@ -85,15 +85,18 @@ fn reports(program: &Path, options: &Options) -> anyhow::Result<()> {
             })
             .collect::<anyhow::Result<Vec<f64>>>()?;
         pages.push((ios as f64, middle(&seconds)));
+        let mut report = likenew(program, folder.path());
+        memories.push((ios as f64, peak_memory_of(report.args(["report", "--html"]).arg(&page))?));
     }
     print_growth("likenew run on a simulated drive, 10⁵ to 10⁷ samples: time", &runs, LINEAR, "s");
     print_growth("likenew report of these runs: CPU time", &pages, LINEAR, "s");
+    print_growth("the same: peak memory", &in_units(&memories, MIB), CONSTANT, "MiB");
     Ok(())
 }
 
 /// Bringing the history up to date, and listing it.
 fn histories(program: &Path) -> anyhow::Result<()> {
-    let (mut updates, mut lists) = (Vec::new(), Vec::new());
+    let (mut updates, mut lists, mut memories) = (Vec::new(), Vec::new(), Vec::new());
     for runs in [100u32, 1_000, 10_000] {
         let folder = tempfile::tempdir()?;
         cpu_of(likenew(program, folder.path()).args(["check", "sim:tiny-flash", "-q"]))?;
@@ -101,9 +104,12 @@ fn histories(program: &Path) -> anyhow::Result<()> {
         let history = || cpu_of(likenew(program, folder.path()).arg("history"));
         updates.push((f64::from(runs), history()?.as_secs_f64()));
         lists.push((f64::from(runs), history()?.as_secs_f64()));
+        let peak = peak_memory_of(likenew(program, folder.path()).arg("history"))?;
+        memories.push((f64::from(runs), peak));
     }
     print_growth("indexing a history of 100 to 10,000 runs: CPU time", &updates, LINEAR, "s");
     print_growth("likenew history of these, nothing new: CPU time", &lists, LINEAR, "s");
+    print_growth("the same: peak memory", &in_units(&memories, MIB), LINEAR, "MiB");
     Ok(())
 }
 

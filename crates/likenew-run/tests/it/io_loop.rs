@@ -46,6 +46,30 @@ fn a_closed_pace_keeps_its_depth_in_flight() {
 }
 
 #[test]
+fn zeros_are_written_even_where_a_read_has_just_filled_the_buffer() {
+    let mut drive = drive(2);
+    let mut run_here = |text: &str| {
+        let ran = run(&mut drive, &workload(text), &mut || Box::new(())).unwrap();
+        assert!(ran.lab_error.is_none());
+        drive.bytes().to_vec()
+    };
+    let written = run_here(
+        "until = { bytes = '1M' }\n[[stream]]\nop = 'write'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 4\ndata = 'random'",
+    );
+    let mixed = run_here(
+        "until = { ops = 200 }\n[[stream]]\nop = 'mix:50'\nsize = '4k:1,8k:1'\npattern.random = 'whole'\narrival.closed.depth = 2\ndata = 'zero'",
+    );
+    let zero = [0; 512];
+    let blocks = || mixed.chunks(zero.len()).zip(written.chunks(zero.len()));
+    assert!(
+        blocks().all(|(now, before)| now == zero || now == before),
+        "a write brought what a read had read"
+    );
+    let zeros = blocks().filter(|(now, _)| *now == zero).count();
+    assert!((500..2000).contains(&zeros), "{zeros} blocks of 2048 are zero");
+}
+
+#[test]
 fn each_bound_ends_a_workload() {
     assert_eq!(run_quietly(drive(1), &reads("ops = 17", 4)).total().ios, 17);
     assert_eq!(run_quietly(drive(1), &reads("bytes = '64k'", 4)).total().bytes, 64 << 10);
