@@ -17,6 +17,9 @@ use crate::spread::middle;
 use crate::target::Case;
 use crate::{case_run, root};
 
+/// The settings of fio in the order of [`Round::fios`].
+const FIO: [&str; 2] = ["plain", "registered buffers and files"];
+
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
     let ring = BareRing::build()?;
     on_tmpfs_file(&mut |drive, path| compare(TMPFS, drive, path, &ring, options))?;
@@ -36,27 +39,27 @@ fn compare(
             let rounds: Vec<Round> = (0..options.rounds)
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
-            let ratios = |of: Ratio| rounds.iter().map(of).collect::<Vec<f64>>();
+            let of_rounds = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
             let name = |what: &str| format!("{case} on {target}: {what}");
-            let comparisons: [(&str, Ratio, f64); 3] = [
-                ("IOPS / bare ring", Round::iops_to_ring, 0.98),
-                ("IOPS / fio's best", Round::iops_to_fio, 1.03),
-                ("IOPS / fio, --write_lat_log", Round::iops_to_log, 1.2),
-            ];
-            let iops = format!("{} IOPS", digits(middle(&ratios(|round| round.likenew.iops))));
-            for (what, of, goal) in comparisons {
-                print_row(&name(what), &ratios(of), "", Some(Goal::AtLeast(goal)), &iops);
-            }
+            let ring = better(&rounds, [|round| round.rings[0].iops, |round| round.rings[1].iops]);
+            let fio = better(&rounds, [|round| round.fios[0].iops, |round| round.fios[1].iops]);
+            let iops = format!("{} IOPS", digits(middle(&of_rounds(&|round| round.likenew.iops))));
+            let to_ring = of_rounds(&|round| round.likenew.iops / round.rings[ring].iops);
+            let to_fio = of_rounds(&|round| round.likenew.iops / round.fios[fio].iops);
+            let to_log = of_rounds(&|round| round.likenew.iops / round.fio_log.iops);
+            print_row(&name("IOPS / bare ring"), &to_ring, "", Some(Goal::AtLeast(0.98)), &iops);
+            print_row(&name("IOPS / fio's best"), &to_fio, "", Some(Goal::AtLeast(1.03)), FIO[fio]);
+            print_row(&name("IOPS / fio, --write_lat_log"), &to_log, "", Some(Goal::AtLeast(1.2)), "");
             // The system counts user time in steps of milliseconds, so that all rounds count together.
-            let mean = |of: Ratio| ratios(of).iter().sum::<f64>() / rounds.len() as f64;
-            let fio = mean(|round| round.fio_best().cpu_ns_per_io);
+            let mean = |of: &dyn Fn(&Round) -> f64| of_rounds(of).iter().sum::<f64>() / rounds.len() as f64;
+            let bare = mean(&|round| round.rings[ring].cpu_ns_per_io);
+            let fio = mean(&|round| round.fios[fio].cpu_ns_per_io);
             // fio does not count what it does before its first I/O.
             let fixed = fixed_user_ns(drive, &case)?;
-            let ios = mean(|round| round.likenew.iops) * options.seconds;
-            let likenew = (mean(|round| round.likenew.cpu_ns_per_io) - fixed / ios).max(0.0);
+            let ios = mean(&|round| round.likenew.iops) * options.seconds;
+            let likenew = (mean(&|round| round.likenew.cpu_ns_per_io) - fixed / ios).max(0.0);
             let beside = format!(
-                "{likenew:.0} ns of {fio:.0} ns; bare ring {:.0} ns; besides {:.1} ms a run",
-                mean(|round| round.ring_best().cpu_ns_per_io),
+                "{likenew:.0} ns of {fio:.0} ns; bare ring {bare:.0} ns; besides {:.2} ms a run",
                 fixed / 1e6
             );
             if fio > 0.0 {
@@ -78,8 +81,8 @@ fn fixed_user_ns(drive: &mut dyn Drive, case: &Case) -> anyhow::Result<f64> {
 /// Runs whose fixed cost is counted together. Chosen: it is far below the steps of the system's count.
 const FIXED_RUNS: u32 = 200;
 
-/// A number of one round, mostly of likenew over that of another program.
-type Ratio = fn(&Round) -> f64;
+/// A number of one round.
+type OfRound = fn(&Round) -> f64;
 
 /// One run of each, one after the other.
 struct Round {
@@ -113,28 +116,12 @@ impl Round {
             fio_log: fio(false, true)?,
         })
     }
+}
 
-    fn ring_best(&self) -> RingResult {
-        let [one, two] = self.rings;
-        if one.iops > two.iops { one } else { two }
-    }
-
-    fn fio_best(&self) -> FioResult {
-        let [plain, registered] = self.fios;
-        if plain.iops > registered.iops { plain } else { registered }
-    }
-
-    fn iops_to_ring(&self) -> f64 {
-        self.likenew.iops / self.ring_best().iops
-    }
-
-    fn iops_to_fio(&self) -> f64 {
-        self.likenew.iops / self.fio_best().iops
-    }
-
-    fn iops_to_log(&self) -> f64 {
-        self.likenew.iops / self.fio_log.iops
-    }
+/// The better of two settings over all rounds: the better run of each round would be the luckier one.
+fn better(rounds: &[Round], iops: [OfRound; 2]) -> usize {
+    let [one, two] = iops.map(|of| middle(&rounds.iter().map(of).collect::<Vec<f64>>()));
+    usize::from(two > one)
 }
 
 /// What a bare ring came to.
