@@ -24,6 +24,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// As it is shown, without columns.
+    pub(crate) fn name(&self) -> String {
+        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// fio's name for the pattern.
     pub(crate) fn fio_rw(&self) -> &'static str {
         match (self.random, self.write) {
@@ -71,7 +76,8 @@ impl Tmpfs {
 impl Drop for Tmpfs {
     fn drop(&mut self) {
         let path = self.folder.path();
-        let unmounted = Shell::new().and_then(|sh| cmd!(sh, "umount {path}").quiet().run());
+        // A loop device over a file in it may let go of that a moment after it was detached.
+        let unmounted = Shell::new().and_then(|sh| cmd!(sh, "umount --lazy {path}").quiet().run());
         if let Err(error) = unmounted {
             eprintln!("could not unmount {}: {error}", path.display());
         }

@@ -15,7 +15,7 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
             let turns = Turns::take(drive, path, &case, options.rounds, options.seconds, Setting::default())?;
             let control = spread(&turns.controls(|measured| measured.bytes_per_s));
             print_row(
-                &format!("{case} on {SERVED_FILE}: bandwidth / fio's"),
+                &format!("{} on {SERVED_FILE}: bandwidth / fio's", case.name()),
                 &turns.ratios(|measured| measured.bytes_per_s),
                 "",
                 Some(Goal::Within(0.97, 1.03)),

@@ -40,7 +40,7 @@ fn compare(
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
             let of_rounds = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
-            let name = |what: &str| format!("{case} on {target}: {what}");
+            let name = |what: &str| format!("{} on {target}: {what}", case.name());
             let ring = better(&rounds, [|round| round.rings[0].iops, |round| round.rings[1].iops]);
             let fio = better(&rounds, [|round| round.fios[0].iops, |round| round.fios[1].iops]);
             let iops = format!("{} IOPS", digits(middle(&of_rounds(&|round| round.likenew.iops))));
