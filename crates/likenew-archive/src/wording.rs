@@ -9,12 +9,14 @@ use parquet::errors::ParquetError;
 pub(crate) fn advice(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free some space there, or keep the runs on another drive"
+            "free some space there, or keep the runs on another drive with --archive DIR"
         }
-        ErrorKind::PermissionDenied => "change its permissions, or keep the runs in a folder of your own",
-        ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive",
+        ErrorKind::PermissionDenied => {
+            "change its permissions, or keep the runs in a folder of your own with --archive DIR"
+        }
+        ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive with --archive DIR",
         ErrorKind::NotFound => "check that the path exists",
-        _ => "check the drive that holds it, or keep the runs on another one",
+        _ => "check the drive that holds it, or keep the runs on another one with --archive DIR",
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use likenew_core::access_pattern::AccessPattern;
@@ -79,7 +81,7 @@ fn user_time_of(who: UsageWho) -> anyhow::Result<Nanos> {
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
 }
 
-/// A line of the memory of this process: `VmRSS:` or, for the highest it ever was, `VmHWM:`.
+/// A line of the memory of this process: such as `VmRSS:`.
 pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
     memory_bytes_of("/proc/self/status", line)
 }
@@ -92,6 +94,30 @@ pub(crate) fn memory_bytes_of(status_file: &str, line: &str) -> anyhow::Result<f
     let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024.0)
 }
+
+/// Runs a command silently; returns the most memory that it had at once, in bytes.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub(crate) fn peak_memory_of(command: &mut Command) -> anyhow::Result<f64> {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0.0_f64;
+    loop {
+        // The kernel keeps the highest; what is added in the last moment before the end is missed.
+        if let Ok(bytes) = memory_bytes_of(&status, "VmHWM:") {
+            peak = peak.max(bytes);
+        }
+        if let Some(ended) = child.try_wait()? {
+            ensure!(ended.success() && peak > 0.0, "{command:?}: {ended}");
+            return Ok(peak);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Between two looks at the memory of a command.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Drives of the catalog and generated ones need no file.
 pub(crate) fn no_files(_: &Path) -> io::Result<Vec<u8>> {

@@ -47,6 +47,9 @@ enum Bench {
     Restore(restore::Options),
     /// The simulator: speed, memory, and results beside theory
     Sim(sim::Options),
+    /// So many I/Os on a drive that does nothing, in a process whose memory is looked at
+    #[command(hide = true)]
+    NopRun { ios: u64 },
     /// Readers of traces: records per second and memory, by format
     Trace(trace::Options),
     /// The cost of verifying: compared with plain workloads, and with f3
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Reproduce(options) => reproduce::run(&options),
         Bench::Restore(options) => restore::run(&options),
         Bench::Sim(options) => sim::run(&options),
+        Bench::NopRun { ios } => nop::run_once(ios),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),
         Bench::Viewers(options) => viewers::run(&options),

@@ -1,20 +1,25 @@
 //! Limits of the instrument: a drive that does nothing, the data generator, and memory over a long run.
 
+use std::process::Command;
+
 use likenew_core::until::Until;
 use likenew_real::nop::Nop;
 use likenew_run::calibrate::calibrate;
 
-use crate::case_run;
+use crate::case_run::{self, peak_memory_of};
 use crate::spread::middle;
 use crate::target::Case;
 
 const ROUNDS: usize = 5;
 const SHORT_IOS: u64 = 1_000_000;
 const LONG_IOS: u64 = 100_000_000;
+/// Random 4 KiB reads at QD32.
+pub(crate) const CASE: Case =
+    Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
 
 /// Prints the limits of the instrument.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
+    let case = CASE;
     let mut nop = Nop::new();
     println!("The instrument alone (medians of {ROUNDS}; goals in brackets)");
     let iops =
@@ -29,13 +34,27 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("  incompressible data               {:8.1} GiB/s a core           [≥ 15]", random / gib);
     println!("  data that compresses to a half    {:8.1} GiB/s a core           [≥ 10]", ratio / gib);
     for ios in [SHORT_IOS, LONG_IOS] {
-        case_run::run_once(&mut nop, &case, Until::ops(ios))?;
-        println!(
-            "  peak resident memory after a run of {ios:>9} I/Os  {:6.1} MiB",
-            case_run::memory_bytes("VmHWM:")? / 1048576.0
-        );
+        let mib = peak_memory(ios)? / 1048576.0;
+        println!("  peak resident memory of a run of {ios:>9} I/Os  {mib:6.1} MiB");
     }
     Ok(())
+}
+
+/// Runs so many I/Os, every sample recorded.
+///
+/// # Errors
+/// The setup failed.
+pub(crate) fn run_once(ios: u64) -> anyhow::Result<()> {
+    case_run::run_once(&mut Nop::new(), &CASE, Until::ops(ios)).map(drop)
+}
+
+/// The most memory that a process of its own has for [`run_once`], in bytes: what this one did before does not count.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub(crate) fn peak_memory(ios: u64) -> anyhow::Result<f64> {
+    let program = std::env::current_exe()?;
+    peak_memory_of(Command::new(program).args(["nop-run", &ios.to_string()]))
 }
 
 fn middle_of(rounds: usize, measure: impl FnMut(usize) -> anyhow::Result<f64>) -> anyhow::Result<f64> {

@@ -6,17 +6,15 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
-use likenew_core::until::Until;
-use likenew_real::nop::Nop;
 use serde_json::Value;
 
-use super::program::{cpu_of, likenew, make_run, peak_memory_of};
+use super::program::{cpu_of, likenew, make_run};
 use super::{Goal, Options, print_row};
-use crate::case_run;
+use crate::case_run::{self, peak_memory_of};
+use crate::nop;
 use crate::record::release_binary;
 use crate::sim::open_scaled;
 use crate::spread::middle;
-use crate::target::Case;
 
 /// Linear, and what two runs of the same vary by.
 const LINEAR: Goal = Goal::AtMost(1.1);
@@ -35,18 +33,17 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
 
 /// The run loop, every sample recorded.
 fn samples(options: &Options) -> anyhow::Result<()> {
-    let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
     let (mut times, mut memories) = (Vec::new(), Vec::new());
     for ios in [100_000u64, 1_000_000, 10_000_000, 100_000_000] {
         let seconds = (0..options.rounds)
             .map(|_| {
                 let started = Instant::now();
-                case_run::run_once(&mut Nop::new(), &case, Until::ops(ios))?;
+                nop::run_once(ios)?;
                 Ok(started.elapsed().as_secs_f64())
             })
             .collect::<anyhow::Result<Vec<f64>>>()?;
         times.push((ios as f64, middle(&seconds)));
-        memories.push((ios as f64, case_run::memory_bytes("VmHWM:")?));
+        memories.push((ios as f64, nop::peak_memory(ios)?));
     }
     print_growth("run loop and recorder, 10⁵ to 10⁸ samples: time", &times, LINEAR, "s");
     print_growth("the same: peak memory", &in_units(&memories, MIB), CONSTANT, "MiB");

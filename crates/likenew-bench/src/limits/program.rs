@@ -1,15 +1,14 @@
 //! The program as it is released: how it starts, how large it is, and how long it writes a report.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use likenew_core::units::Nanos;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{Goal, Options, print_row};
-use crate::case_run;
 use crate::record::release_binary;
 
 /// Starts of one round: the system counts CPU time in steps.
@@ -94,27 +93,6 @@ pub(super) fn cpu_of(command: &mut Command) -> anyhow::Result<Nanos> {
     ensure!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
     Ok(children_time()?.since(before))
 }
-
-/// Runs a command silently; returns the most memory that it had at once, in bytes.
-pub(super) fn peak_memory_of(command: &mut Command) -> anyhow::Result<f64> {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0.0_f64;
-    loop {
-        // The kernel keeps the highest; what is added in the last moment before the end is missed.
-        if let Ok(bytes) = case_run::memory_bytes_of(&status, "VmHWM:") {
-            peak = peak.max(bytes);
-        }
-        if let Some(ended) = child.try_wait()? {
-            ensure!(ended.success() && peak > 0.0, "{command:?}: {ended}");
-            return Ok(peak);
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// Between two looks at the memory of a command.
-const LOOK: Duration = Duration::from_millis(1);
 
 fn children_time() -> anyhow::Result<Nanos> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("could not ask for CPU time")?;
