@@ -81,7 +81,7 @@ fn user_time_of(who: UsageWho) -> anyhow::Result<Nanos> {
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
 }
 
-/// A line of the memory of this process: such as `VmRSS:`.
+/// A line of the memory of this process, such as `VmRSS:`.
 pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
     memory_bytes_of("/proc/self/status", line)
 }
