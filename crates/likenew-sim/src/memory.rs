@@ -23,7 +23,7 @@ pub fn prefetch<T>(table: &[T], index: usize) {
 }
 
 /// A table of many entries, zero at first. Pages of the machine's memory that nothing was written to take none.
-pub(crate) struct Table<T> {
+pub struct Table<T> {
     mapping: MmapMut,
     entry: PhantomData<T>,
 }
@@ -37,7 +37,7 @@ impl<T: Pod> Table<T> {
     ///
     /// # Panics
     /// The system has no room for the addresses, as an allocation of that size.
-    pub(crate) fn zeroed(length: usize) -> Self {
+    pub fn zeroed(length: usize) -> Self {
         Self::map(length).expect("the memory that a drive needs was checked")
     }
 
@@ -48,7 +48,7 @@ impl<T: Pod> Table<T> {
 
     /// Nearly all entries will be used, so that large pages of memory waste none: a random access then waits once for memory, and
     /// not a second time to learn where the entry is. A system that has none costs only time.
-    pub(crate) fn use_large_pages(&self) {
+    pub fn use_large_pages(&self) {
         if self.mapping.len() >= LARGE_PAGES_BYTES_MIN {
             let _ = self.mapping.advise(Advice::HugePage);
         }

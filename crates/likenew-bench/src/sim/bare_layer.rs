@@ -8,7 +8,7 @@ use likenew_sim::flash::page_map::PageMap;
 use likenew_sim::flash::page_map_parameters::PageMapParameters;
 use likenew_sim::flash::policies::Policies;
 use likenew_sim::flash::translation_layer::{PendingWork, TranslationLayer as _};
-use likenew_sim::memory::prefetch;
+use likenew_sim::memory::{Table, prefetch};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -155,9 +155,11 @@ pub(crate) struct RandomUpdates {
 }
 
 impl RandomUpdates {
-    /// Of a table of so many entries of 4 bytes.
+    /// Of a table of so many entries of 4 bytes, kept as a drive keeps its own.
     pub(crate) fn measure(entries: usize) -> Self {
-        let mut table = vec![1u32; entries];
+        let mut table = Table::<u32>::zeroed(entries);
+        table.use_large_pages();
+        table.fill(1);
         let plain = updates_per_s(&mut table, |_, index| index);
         let mut ring = [0; AHEAD];
         let mut at = 0;
