@@ -8,6 +8,7 @@
 //! [`SlcCacheParameters`](super::slc_cache_parameters::SlcCacheParameters).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use likenew_core::flash_counters::Wear;
 use serde::{Deserialize, Serialize};
@@ -66,10 +67,10 @@ impl Die {
 const NO_PAGE: u32 = 0;
 
 /// Pages that will be written soon, in a ring. Between a page's announcement and its write lie the announcements of others: what
-/// its entry points to is brought when so many have come that the entry itself has arrived.
+/// its entry points to is brought when so many have come that the entry itself has arrived, and what that points to as many later.
 #[derive(Default)]
 struct AnnouncedPages {
-    ring: [u32; ANNOUNCED_PAGES],
+    ring: [u32; 2 * ANNOUNCED_PAGES],
     next: usize,
 }
 
@@ -77,12 +78,13 @@ struct AnnouncedPages {
 const ANNOUNCED_PAGES: usize = 8;
 
 impl AnnouncedPages {
-    /// Adds a page, and returns the one that was added so many pages ago.
+    /// Adds a page, and returns those that were added so many pages ago, and twice as many.
     #[inline]
-    fn push(&mut self, page: u32) -> u32 {
-        let earlier = std::mem::replace(&mut self.ring[self.next], page);
-        self.next = (self.next + 1) % ANNOUNCED_PAGES;
-        earlier
+    fn push(&mut self, page: u32) -> [u32; 2] {
+        let twice = std::mem::replace(&mut self.ring[self.next], page);
+        let once = self.ring[(self.next + ANNOUNCED_PAGES) % (2 * ANNOUNCED_PAGES)];
+        self.next = (self.next + 1) % (2 * ANNOUNCED_PAGES);
+        [once, twice]
     }
 }
 
@@ -239,6 +241,11 @@ impl PageMap {
     fn clear(&mut self, victim: u32, pending: &mut PendingWork) -> Work {
         let die = self.victims.die(victim);
         self.victims.take(victim);
+        if self.is_large()
+            && let Some(next) = self.victims.likely_next(die)
+        {
+            prefetch_lines(&self.host_pages[self.pages_of(next)]);
+        }
         let (work, survives) = self.recycle(victim, pending);
         if survives {
             self.dies[die as usize].free.push_back(victim);
@@ -254,8 +261,8 @@ impl PageMap {
         let unit_fill = self.dies[die as usize].relocation_frontier().next % self.flash.unit_pages;
         let rows = if valid > 0 { self.move_out(victim, pending) } else { 0 };
         self.victims.erase(victim);
-        let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
-        pending.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
+        let pages = self.pages_of(victim);
+        pending.note(|| Change::Erased(pages.start as u64..pages.end as u64));
         self.counts.programmed += u64::from(valid);
         self.counts.erases += 1;
         let work = Work {
@@ -268,17 +275,26 @@ impl PageMap {
         (work, self.wear.erase(victim))
     }
 
+    /// The flash pages of a block.
+    fn pages_of(&self, block: u32) -> Range<usize> {
+        let pages = self.flash.pages_per_block as usize;
+        let start = block as usize * pages;
+        start..start + pages
+    }
+
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
     fn move_out(&mut self, victim: u32, pending: &mut PendingWork) -> u32 {
         let (die, is_large) = (self.victims.die(victim), self.is_large());
-        let pages = self.flash.pages_per_block as usize;
-        let start = victim as usize * pages;
-        let block = &mut self.host_pages[start..start + pages];
+        let pages = self.pages_of(victim);
+        let start = pages.start as u32;
+        let block = &mut self.host_pages[pages];
         if is_large {
-            (0..pages).step_by(ENTRIES_PER_LINE).for_each(|page| prefetch(block, page));
+            prefetch_lines(block);
+            // The others are brought while these are moved.
+            block.iter().take(MOVES_AHEAD).for_each(|entry| prefetch(&self.flash_pages, index_of(*entry)));
         }
         let mut moves = std::mem::take(&mut self.moves);
-        let (rows, count) = take_valid(block, start as u32, self.flash.row_pages as usize, &mut moves);
+        let (rows, count) = take_valid(block, start, self.flash.row_pages as usize, &mut moves);
         let mut done = 0;
         while done < count {
             done += self.append(&moves[done..], count - done, die, pending);
@@ -329,11 +345,21 @@ struct Move {
 }
 
 impl Move {
-    /// Where the map has the page; behind its end where there is none.
     #[inline]
     fn index(self) -> usize {
-        (self.entry as usize).wrapping_sub(1)
+        index_of(self.entry)
     }
+}
+
+/// Where the map has the page of the host that an entry names; behind its end where it names none.
+#[inline]
+fn index_of(entry: u32) -> usize {
+    (entry as usize).wrapping_sub(1)
+}
+
+/// All of these entries will be needed soon.
+fn prefetch_lines(entries: &[u32]) {
+    (0..entries.len()).step_by(ENTRIES_PER_LINE).for_each(|index| prefetch(entries, index));
 }
 
 /// Takes the entries of a block whose first flash page is `start`; returns how many of its rows hold at least one, and how many
@@ -402,10 +428,13 @@ impl TranslationLayer for PageMap {
             return;
         }
         prefetch(&self.flash_pages, page as usize);
-        let earlier = self.announced.push(page);
-        if let Some(flash_page) = self.flash_page(earlier) {
+        let [once, twice] = self.announced.push(page);
+        if let Some(flash_page) = self.flash_page(once) {
             prefetch(&self.host_pages, flash_page as usize);
             self.victims.prefetch(flash_page / self.flash.pages_per_block);
+        }
+        if let Some(flash_page) = self.flash_page(twice) {
+            self.victims.prefetch_neighbors(flash_page / self.flash.pages_per_block);
         }
     }
 

@@ -93,6 +93,14 @@ impl Victims {
         prefetch(&self.blocks, block as usize);
     }
 
+    /// The block's neighbors in its list will be needed soon.
+    #[inline]
+    pub(crate) fn prefetch_neighbors(&self, block: u32) {
+        let Block { previous, next, .. } = self.blocks[block as usize];
+        prefetch(&self.blocks, previous as usize);
+        prefetch(&self.blocks, next as usize);
+    }
+
     pub(crate) fn die(&self, block: u32) -> u32 {
         u32::from(self.blocks[block as usize].die)
     }
@@ -166,6 +174,15 @@ impl Victims {
             Policy::Fifo => self.lists.last(die, 0),
             Policy::Choices(choices) => choices.choose(&self.blocks, self.blocks_per_die, die),
             Policy::CostBenefit(ages) => ages.choose(&mut self.lists, die, self.pages_per_block),
+        }
+    }
+
+    /// The block that is chosen next unless the host writes before, where the policy knows it without choosing.
+    pub(crate) fn likely_next(&mut self, die: u32) -> Option<u32> {
+        match &self.policy {
+            Policy::Greedy => self.lists.first_of_lowest(die),
+            Policy::Fifo => self.lists.last(die, 0),
+            Policy::Choices(_) | Policy::CostBenefit(_) => None,
         }
     }
 
