@@ -177,7 +177,7 @@ mod tests {
         ("erase_unit_bytes", 0.65),
         ("write_buffer_bytes", 0.9),
         ("slc_cache_bytes", 0.9),
-        ("parallelism", 0.8),
+        ("parallelism", 0.9),
         ("stripe_bytes", 0.8),
         ("over_provisioning_percent", 0.75),
         ("compression", 0.99),
@@ -203,6 +203,17 @@ mod tests {
         let all = Score::compute(cases.iter().flat_map(|case| &case.rows));
         assert!(all.share_false().unwrap() <= FALSE_MAX, "{text}");
         assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
+    }
+
+    /// Drives with a die that was busy while a small area was written, with stripes that its addresses skip, and with a period
+    /// that comes of parity.
+    const HIDDEN_IN_A_SMALL_AREA: [u64; 3] = [9317, 9306, 9332];
+
+    #[test]
+    fn a_full_drive_shows_dies_that_a_small_area_hides() {
+        let cases = run_all(&HIDDEN_IN_A_SMALL_AREA, &Query::default(), 2).unwrap();
+        let right = Score::compute(rows_of(&cases, "parallelism")).right;
+        assert_eq!(right, HIDDEN_IN_A_SMALL_AREA.len() as u32, "{}", report::all(&cases));
     }
 
     /// A pseudo-SLC cache that a noisy neighbor fills, too; one whose end is far away; a disk; a block map.

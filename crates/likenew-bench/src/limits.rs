@@ -29,10 +29,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// Generated drives that are X-rayed
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 600)]
     drives: u64,
     /// Seed of the first of them
-    #[arg(long, default_value_t = 7001)]
+    #[arg(long, default_value_t = 11_001)]
     first: u64,
 }
 

@@ -79,6 +79,7 @@ const EXPERIMENTS: &[&dyn Experiment] = &[
     &mapping::MappingExperiment,
     &fill::FillExperiment,
     &old_data::OldData,
+    &parallelism::DieShare,
     &write_buffer::WriteBufferExperiment,
     &cleaning::CleaningExperiment,
     &overwriting::Overwriting,

@@ -31,7 +31,7 @@ use super::medium::reads_alone;
 use super::property::{Key, Property};
 use super::reason::Reason;
 use super::sequential_area::written_in_order;
-use super::{trim, wording};
+use super::{fill, trim, wording};
 use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
 use likenew_core::quantity::{Factor, Share};
 use likenew_procedure_support::series::axis;
@@ -66,6 +66,12 @@ const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
 const EVERYWHERE_READS: u32 = 65_536;
+const FULL_DRIVE_READS: u32 = 1024;
+/// Confidence in a number of dies from their share, in 0..1. Chosen: as that from a period.
+const DIE_SHARE_CONFIDENCE: f64 = 0.95;
+/// Ratio of a number of dies to an end of the interval of another, up to which both are the same. Chosen: a drive does
+/// not fill all dies exactly alike.
+const SAME_DIES: f64 = 1.05;
 /// Spread of reads all over the drive, as a share of their median, up to which they are on flash of one kind
 /// and age. Chosen: retries of old data add more.
 const EVEN: f64 = 0.25;
@@ -175,6 +181,52 @@ impl Experiment for SingleDie {
     }
 }
 
+/// Dies of a drive that was filled, from the share of all addresses at which reads wait for the pinned reader. A period
+/// may show some of the dies only: one that was busy while a small area was written holds nothing of it.
+pub(super) struct DieShare;
+
+impl Experiment for DieShare {
+    fn name(&self) -> &'static str {
+        "die-share"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let is_wanted = fill::is_filled_whole(context)
+            && context.inferences.is("flash")
+            && context.inferences.word(Key::Mapping) == Some("page");
+        if !is_wanted {
+            return None;
+        }
+        let Some(reads) = context.segment(wording::FULL_DRIVE_READS) else {
+            let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(FULL_DRIVE_READS.into()) };
+            let stream = random_reads(0..all_addresses(context).bytes, context.block(), 1);
+            let workload = Workload::new(wording::FULL_DRIVE_READS, until, vec![stream]);
+            return Some(Workload { samples: FULL_DRIVE_READS, ..workload });
+        };
+        let is_wanted = are_even(&latencies(reads)) && context.segment(wording::ALL_ADDRESSES).is_none();
+        is_wanted.then(|| walk_all(context))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let walk = context.segment(wording::FULL_DRIVE_READS).zip(context.segment(wording::ALL_ADDRESSES));
+        let conflicts = walk.and_then(|(reads, walk)| Conflicts::from_walk(walk, median(&latencies(reads))?));
+        let Some(Pattern::Clear { share, dies: (dies, low, high), .. }) =
+            conflicts.map(|conflicts| conflicts.by_share())
+        else {
+            return Finding::default();
+        };
+        let before = context.inferences.number(Key::Parallelism);
+        if before.is_some_and(|before| (low / SAME_DIES..high * SAME_DIES).contains(&before)) {
+            return Finding::default();
+        }
+        let reason = wording::collisions_when_full(Share(share));
+        // Its period has shown another number.
+        let stripe = Property::undecided(Key::StripeBytes, reason.clone());
+        let dies = Property::number(Key::Parallelism, dies, (low, high), DIE_SHARE_CONFIDENCE, reason);
+        Finding { properties: vec![dies, stripe], ..Finding::default() }
+    }
+}
+
 /// Whether all reads waited for the pinned reader.
 fn waits_everywhere(context: &ExperimentContext<'_>) -> bool {
     let mut walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
@@ -238,16 +290,17 @@ fn walking(context: &ExperimentContext<'_>, stage: &Stage, area: Range<u64>) -> 
     Workload { samples: stage.reads, ..workload }
 }
 
-/// Over all addresses in the mapping cache, whatever wrote them.
-fn walk_all(context: &ExperimentContext<'_>) -> Workload {
+/// All addresses in the mapping cache, whatever wrote them.
+fn all_addresses(context: &ExperimentContext<'_>) -> Stage {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let end = context.span.min(covered as u64);
-    let grain = 4096.max(context.block());
-    let stage = Stage { bytes: end, grain: grain.into(), reads: EVERYWHERE_READS };
-    Workload {
-        name: wording::ALL_ADDRESSES.into(),
-        ..walking(context, &stage, 0..end - end % u64::from(grain))
-    }
+    let grain = u64::from(4096.max(context.block()));
+    Stage { bytes: end - end % grain, grain, reads: EVERYWHERE_READS }
+}
+
+fn walk_all(context: &ExperimentContext<'_>) -> Workload {
+    let stage = all_addresses(context);
+    Workload { name: wording::ALL_ADDRESSES.into(), ..walking(context, &stage, 0..stage.bytes) }
 }
 
 /// Latency of random reads all over the drive.
@@ -261,8 +314,11 @@ fn is_even(context: &ExperimentContext<'_>) -> bool {
     if typical_ns(context).is_none_or(|typical_ns| typical_ns < (1.0 - EVEN) * single_reader_ns(context)) {
         return false;
     }
-    let reads = reads_alone(context).map(latencies).unwrap_or_default();
-    let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
+    are_even(&reads_alone(context).map(latencies).unwrap_or_default())
+}
+
+fn are_even(reads: &[f64]) -> bool {
+    let (low, high) = (quantile(reads, 0.05), quantile(reads, 0.95));
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
 }
 

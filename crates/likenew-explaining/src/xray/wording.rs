@@ -273,6 +273,13 @@ pub(super) fn collisions(share: Share) -> Reason {
     Reason::new("two readers collide", format!("Reads collide with a pinned reader at {share} of addresses."))
 }
 
+pub(super) fn collisions_when_full(share: Share) -> Reason {
+    Reason::new(
+        "two readers collide",
+        format!("On the full drive, reads collide with a pinned reader at {share} of addresses."),
+    )
+}
+
 pub(super) fn depth_gain(reason: Reason, gain: Factor) -> Reason {
     reason.and(format!("32 reads in flight run {gain} as fast as one."))
 }
@@ -1124,6 +1131,7 @@ pub(super) const CACHE_FULL: &str = "the cache is full";
 // Names of workloads
 
 pub(super) const ALL_ADDRESSES: &str = "two readers, whole span";
+pub(super) const FULL_DRIVE_READS: &str = "reads, whole span";
 pub(super) const READS_AFTER_NO_REST: &str = "reads after no rest";
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ const AGREE: f64 = 0.04;
 /// Ratio of the ends of the interval of the number of dies above which no number is named. Chosen: 8 dies are
 /// still told from 10.
 const UNSURE_MAX: f64 = 1.2;
+/// Bytes that one die holds in a row, at least: the smallest page of a map. Runs of one address that is larger may be shorter
+/// than that address, and then the period is that of some addresses that skip others.
+const STRIPE_MIN: f64 = 4096.0;
 /// Above this many addresses, they are not told apart.
 const PLACES_MAX: usize = 1 << 16;
 /// Addresses shown in a chart.
@@ -138,13 +141,12 @@ impl Conflicts {
             return Pattern::Unclear { share };
         };
         let (low, high) = (1.0 / interval.high, 1.0 / interval.low);
-        // A whole number of dies, if only one is in the interval.
         let whole = high.floor();
-        let dies = if whole - 1.0 < low && low <= whole { whole } else { 1.0 / share };
-        let (low, high) = (low.min(dies), high.max(dies));
-        if high / low > UNSURE_MAX {
+        if whole < low || high / low > UNSURE_MAX {
             return Pattern::Unclear { share };
         }
+        let is_only_one = whole - 1.0 < low;
+        let dies = if is_only_one { whole } else { 1.0 / share };
         Pattern::Clear { share, dies: (dies, low, high), stripe: None }
     }
 
@@ -160,7 +162,8 @@ impl Conflicts {
         let whole = dies.round();
         let is_whole = (dies - whole).abs() < 0.25_f64.max(0.03 * dies);
         let agrees = (share * whole - 1.0).abs() < AGREE + 0.5 / runs.len() as f64;
-        if !(length.is_alike && distance.is_alike && is_whole && agrees) {
+        let is_fine = length.value > 1.0 || self.grain <= STRIPE_MIN;
+        if !(length.is_alike && distance.is_alike && is_whole && agrees && is_fine) {
             return Pattern::Unclear { share };
         }
         let stripe = length.value * self.grain;
@@ -226,8 +229,13 @@ mod tests {
     use super::*;
 
     fn pattern(is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
+        pattern_at(4096, is_slow, places)
+    }
+
+    /// The pattern of places of so many bytes each.
+    fn pattern_at(grain: usize, is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
         let wait_share = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
-        Conflicts { grain: 4096.0, wait_share, slow: 0, all: 0, points: Vec::new() }.pattern()
+        Conflicts { grain: grain as f64, wait_share, slow: 0, all: 0, points: Vec::new() }.pattern()
     }
 
     #[test]
@@ -256,6 +264,16 @@ mod tests {
     }
 
     #[test]
+    fn addresses_that_skip_dies_have_no_period() {
+        // Stripes of 24 KiB on 24 dies: of every 64 KiB, the first page is on one of 9 dies.
+        let is_on_die = |grain: usize| move |place: usize| place * grain / (24 << 10) % 24 == 0;
+        let coarse = pattern_at(64 << 10, is_on_die(64 << 10), 4096);
+        assert!(matches!(coarse, Pattern::Unclear { .. }), "{coarse:?}");
+        let fine = pattern_at(4 << 10, is_on_die(4 << 10), 4096);
+        assert!(matches!(fine, Pattern::Clear { dies: (24.0, ..), .. }), "{fine:?}");
+    }
+
+    #[test]
     fn places_without_order_have_no_period() {
         let hash = |place: usize| (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         assert!(matches!(pattern(|place| hash(place).is_multiple_of(10), 8192), Pattern::Unclear { .. }));
@@ -268,6 +286,8 @@ mod tests {
         let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).by_share() else { panic!() };
         assert_eq!(dies.0, 4.0);
         assert!(matches!(of(38, 150).by_share(), Pattern::Unclear { .. }));
+        // No whole number of dies has this share.
+        assert!(matches!(of(5_260, 15_000).by_share(), Pattern::Unclear { .. }));
         assert!(matches!(of(3_800, 15_000).pattern(), Pattern::Unclear { .. }));
     }
 
