@@ -18,7 +18,12 @@ impl Timeline {
 
 /// The time to move `bytes` at a rate.
 pub(crate) fn transfer_time(bytes: u64, bytes_per_s: u64) -> Nanos {
-    Nanos((u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(bytes_per_s)) as u64)
+    const NS_PER_S: u64 = 1_000_000_000;
+    match bytes.checked_mul(NS_PER_S) {
+        Some(product) => Nanos(product.div_ceil(bytes_per_s)),
+        // A processor divides twice as many bits several times as slowly.
+        None => Nanos((u128::from(bytes) * u128::from(NS_PER_S)).div_ceil(u128::from(bytes_per_s)) as u64),
+    }
 }
 
 /// `count` times a span.
@@ -43,5 +48,8 @@ mod tests {
         assert_eq!(transfer_time(4096, 1_000_000_000), Nanos(4096));
         assert_eq!(transfer_time(1, 3), Nanos(333_333_334));
         assert_eq!(transfer_time(0, 3), Nanos(0));
+        // 2⁶⁴ ns·bytes/s are 18.4 GB.
+        assert_eq!(transfer_time(18_446_744_074, 1_000_000_000), Nanos(18_446_744_074));
+        assert_eq!(transfer_time(4 << 40, 1 << 40), Nanos(4_000_000_000));
     }
 }
