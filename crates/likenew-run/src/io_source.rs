@@ -1,6 +1,6 @@
 //! Decides which I/O leaves when: the streams of a workload, or a recording.
 
-use likenew_core::io::Slot;
+use likenew_core::io::{Io, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
@@ -26,8 +26,9 @@ pub(crate) trait IoSource {
     /// The lab failed.
     fn ready(&mut self, now: Nanos) -> Result<Option<usize>, LabError>;
 
-    /// The I/O that [`IoSource::ready`] has just named; it leaves with the others of its batch.
-    fn issue(&mut self, of: usize, slot: Slot) -> Departure;
+    /// Adds the I/O that [`IoSource::ready`] has just named to the batch that it leaves with. It is made there: a processor that
+    /// has just stored its fields waits before it can copy them.
+    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure;
 
     /// The batch has left.
     fn on_submit(&mut self, _at: Nanos) {}
@@ -88,8 +89,8 @@ impl IoSource for Streams {
     }
 
     #[inline]
-    fn issue(&mut self, of: usize, slot: Slot) -> Departure {
-        self.issuers[of].issue(slot)
+    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
+        self.issuers[of].issue(slot, batch)
     }
 
     #[inline]

@@ -21,9 +21,8 @@ pub(crate) struct StreamCopy {
     pub(crate) copies: u32,
 }
 
-/// An I/O that leaves.
+/// What is known of an I/O that leaves beside the I/O itself.
 pub(crate) struct Departure {
-    pub(crate) io: Io,
     pub(crate) stream: u16,
     /// When it was due, if its pace sets that.
     pub(crate) due: Option<Nanos>,
@@ -126,13 +125,14 @@ impl Issuer {
         matches!(self.timer, Timer::Open { .. })
     }
 
-    /// The next I/O, of the stream whose turn it is.
+    /// Adds the next I/O to a batch, of the stream whose turn it is.
     #[inline]
-    pub(crate) fn issue(&mut self, slot: Slot) -> Departure {
+    pub(crate) fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         self.in_flight += 1;
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
         let kind = &mut self.kinds[turn];
-        Departure { io: kind.next(slot), stream: kind.stream, due: self.timer.tick(&mut kind.random) }
+        kind.issue(slot, batch);
+        Departure { stream: kind.stream, due: self.timer.tick(&mut kind.random) }
     }
 
     /// One of its I/Os has ended.
@@ -159,7 +159,7 @@ impl Kind {
     }
 
     #[inline]
-    fn next(&mut self, slot: Slot) -> Io {
+    fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) {
         let op = match self.mix {
             Mix::Only(op) => op,
             Mix::Reads(percent) if self.random.random_range(0..100) < percent => Op::Read,
@@ -171,7 +171,7 @@ impl Kind {
             Op::Flush => (0, 0),
             _ => self.cursor.next(length, &mut self.random),
         };
-        Io { slot, op, offset, length, data: self.data }
+        batch.push(Io { slot, op, offset, length, data: self.data });
     }
 
     #[inline]

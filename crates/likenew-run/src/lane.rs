@@ -266,24 +266,25 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
 
     fn issue_one(&mut self, slot_owner: usize) {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let Departure { io, stream, due } = self.source.issue(slot_owner, slot);
-        if self.fills_buffers {
-            self.fill_buffer(&io);
-        }
+        let Departure { stream, due } = self.source.issue(slot_owner, slot, &mut self.batch);
+        let &Io { op, offset, length, .. } = self.batch.last().expect("a source adds an I/O");
         self.ops_left -= 1;
-        self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.length));
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(length));
         let flight = &mut self.flights[slot.index()];
         flight.slot_owner = slot_owner;
         flight.due_is_known = due.is_some();
         let sample = &mut flight.sample;
-        (sample.stream, sample.op, sample.length, sample.offset) = (stream, io.op, io.length, io.offset);
+        (sample.stream, sample.op, sample.length, sample.offset) = (stream, op, length, offset);
         sample.due = due.unwrap_or(Nanos::ZERO);
-        self.batch.push(io);
+        if self.fills_buffers {
+            self.fill_last_buffer();
+        }
     }
 
-    /// Puts the content of a write into its slot's buffer. Zeros that are there already are left: to write them again takes
-    /// longer than all else that is done for an I/O.
-    fn fill_buffer(&mut self, io: &Io) {
+    /// Puts the content of a write, the last I/O of the batch, into its slot's buffer. Zeros that are there already are left: to
+    /// write them again takes longer than all else that is done for an I/O.
+    fn fill_last_buffer(&mut self) {
+        let Some(io) = self.batch.last() else { return };
         let flight = &mut self.flights[io.slot.index()];
         match (io.op, io.data) {
             (Op::Write, DataClass::Zero) if flight.zeros >= io.length => return,

@@ -97,7 +97,7 @@ impl IoSource for Preparation {
         Ok((self.at < self.parts && self.in_flight < self.depth).then_some(0))
     }
 
-    fn issue(&mut self, _: usize, slot: Slot) -> Departure {
+    fn issue(&mut self, _: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         let Range { start, end } = self.map.region();
         let offset = start + self.at * self.part;
         let mut spot = Spot { offset, length: self.part.min(end - offset) };
@@ -114,8 +114,8 @@ impl IoSource for Preparation {
         }
         self.at = self.next_touched(self.at);
         self.in_flight += 1;
-        let io = Io { slot, op: Op::Write, offset, length: spot.length as u32, data: self.data };
-        Departure { io, stream: 0, due: None }
+        batch.push(Io { slot, op: Op::Write, offset, length: spot.length as u32, data: self.data });
+        Departure { stream: 0, due: None }
     }
 
     fn on_end(&mut self, _: usize, _: &Sample) {

@@ -160,7 +160,7 @@ impl IoSource for Recording {
         Ok((goes && self.in_flight < self.depth).then_some(head))
     }
 
-    fn issue(&mut self, of: usize, slot: Slot) -> Departure {
+    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         if self.tickets[of].sent.is_none() && self.tickets[of].pieces == 0 {
             self.first(of);
         }
@@ -175,8 +175,8 @@ impl IoSource for Recording {
         if ticket.all_left {
             self.head = None;
         }
-        let io = Io { slot, op, offset, length, data: self.data };
-        Departure { io, stream: ticket.stream, due: ticket.due }
+        batch.push(Io { slot, op, offset, length, data: self.data });
+        Departure { stream: ticket.stream, due: ticket.due }
     }
 
     fn on_submit(&mut self, at: Nanos) {
