@@ -34,6 +34,9 @@ const WAITS: f64 = 8.0;
 /// Shortest time of a merge, in nanoseconds. Chosen: an erase and a few programs.
 const MERGE_NS: f64 = 3e6;
 const FIRST: usize = 4;
+/// Pages in the buffer below which I/Os of one page are worth trying. Chosen: one I/O of two pages is 8% of it, more than
+/// the other errors.
+const PAGES_MIN: f64 = 24.0;
 
 pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     let page = page(context);
@@ -42,7 +45,8 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     let block = match bursts.last() {
         None => 2 * page,
         Some(burst) => match absorbed_bytes(burst) {
-            Some(_) if bursts.len() >= BURSTS => return None,
+            Some(bytes) if bursts.len() == 1 && is_worth_pages(bytes, page, clusters) => page,
+            Some(_) if same_as_last(&bursts).count() >= BURSTS => return None,
             Some(_) => burst.workload.length_max(),
             // There were too few clusters for it.
             None => 4 * burst.workload.length_max(),
@@ -69,6 +73,19 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     Some(Workload { samples: IOS_MAX as u32, ..workload })
 }
 
+/// Whether I/Os of a page would tell a buffer of about these bytes more exactly, and reach its end.
+fn is_worth_pages(bytes: f64, page: u32, clusters: u64) -> bool {
+    let pages = bytes / f64::from(page);
+    pages < PAGES_MIN && pages + f64::from(3 * LEAD) < clusters as f64
+}
+
+/// The bursts that wrote I/Os as long as those of the last one.
+fn same_as_last<'a>(bursts: &[&'a Segment]) -> impl Iterator<Item = &'a Segment> {
+    let block = bursts.last().map(|burst| burst.workload.length_max());
+    let same = bursts.iter().copied().filter(move |burst| Some(burst.workload.length_max()) == block);
+    same.collect::<Vec<_>>().into_iter()
+}
+
 fn page(context: &ExperimentContext<'_>) -> u32 {
     context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
 }
@@ -89,8 +106,7 @@ pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
     let bursts = bursts(context);
     let Some(last) = bursts.last().filter(|last| !last.samples.is_empty()) else { return Finding::default() };
     let block = f64::from(last.workload.length_max());
-    let same = bursts.iter().filter(|burst| f64::from(burst.workload.length_max()) == block);
-    let intake: Vec<f64> = same.filter_map(|burst| absorbed_bytes(burst)).collect();
+    let intake: Vec<f64> = same_as_last(&bursts).filter_map(absorbed_bytes).collect();
     let property = infer_property(&intake, block, f64::from(page(context)));
     let picture = picture(last, &property);
     Finding::single(property, Some(("write_buffer", picture)))
