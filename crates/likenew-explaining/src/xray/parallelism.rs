@@ -203,8 +203,8 @@ impl Experiment for DieShare {
             let workload = Workload::new(wording::FULL_DRIVE_READS, until, vec![stream]);
             return Some(Workload { samples: FULL_DRIVE_READS, ..workload });
         };
-        let is_wanted = are_even(&latencies(reads)) && context.segment(wording::ALL_ADDRESSES).is_none();
-        is_wanted.then(|| walk_all(context))
+        let may_walk = are_even(&latencies(reads)) && context.segment(wording::ALL_ADDRESSES).is_none();
+        may_walk.then(|| walk_all(context))
     }
 
     fn find(&self, context: &ExperimentContext<'_>) -> Finding {
@@ -219,9 +219,9 @@ impl Experiment for DieShare {
         if before.is_some_and(|before| (low / SAME_DIES..high * SAME_DIES).contains(&before)) {
             return Finding::default();
         }
+        // A period has shown another number, or there is none.
+        let stripe = Property::undecided(Key::StripeBytes, wording::irregular_collisions(Share(share)));
         let reason = wording::collisions_when_full(Share(share));
-        // Its period has shown another number.
-        let stripe = Property::undecided(Key::StripeBytes, reason.clone());
         let dies = Property::number(Key::Parallelism, dies, (low, high), DIE_SHARE_CONFIDENCE, reason);
         Finding { properties: vec![dies, stripe], ..Finding::default() }
     }

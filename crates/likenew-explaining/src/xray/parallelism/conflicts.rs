@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn addresses_that_skip_dies_have_no_period() {
         // Stripes of 24 KiB on 24 dies: of every 64 KiB, the first page is on one of 9 dies.
-        let is_on_die = |grain: usize| move |place: usize| place * grain / (24 << 10) % 24 == 0;
+        let is_on_die = |grain: usize| move |place: usize| (place * grain / (24 << 10)).is_multiple_of(24);
         let coarse = pattern_at(64 << 10, is_on_die(64 << 10), 4096);
         assert!(matches!(coarse, Pattern::Unclear { .. }), "{coarse:?}");
         let fine = pattern_at(4 << 10, is_on_die(4 << 10), 4096);

@@ -46,7 +46,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
         None => 2 * page,
         Some(burst) => match absorbed_bytes(burst) {
             Some(bytes) if bursts.len() == 1 && is_worth_pages(bytes, page, clusters) => page,
-            Some(_) if same_as_last(&bursts).count() >= BURSTS => return None,
+            Some(_) if same_as_last(&bursts).len() >= BURSTS => return None,
             Some(_) => burst.workload.length_max(),
             // There were too few clusters for it.
             None => 4 * burst.workload.length_max(),
@@ -80,10 +80,9 @@ fn is_worth_pages(bytes: f64, page: u32, clusters: u64) -> bool {
 }
 
 /// The bursts that wrote I/Os as long as those of the last one.
-fn same_as_last<'a>(bursts: &[&'a Segment]) -> impl Iterator<Item = &'a Segment> {
+fn same_as_last<'a>(bursts: &[&'a Segment]) -> Vec<&'a Segment> {
     let block = bursts.last().map(|burst| burst.workload.length_max());
-    let same = bursts.iter().copied().filter(move |burst| Some(burst.workload.length_max()) == block);
-    same.collect::<Vec<_>>().into_iter()
+    bursts.iter().copied().filter(|burst| Some(burst.workload.length_max()) == block).collect()
 }
 
 fn page(context: &ExperimentContext<'_>) -> u32 {
@@ -106,7 +105,7 @@ pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
     let bursts = bursts(context);
     let Some(last) = bursts.last().filter(|last| !last.samples.is_empty()) else { return Finding::default() };
     let block = f64::from(last.workload.length_max());
-    let intake: Vec<f64> = same_as_last(&bursts).filter_map(absorbed_bytes).collect();
+    let intake: Vec<f64> = same_as_last(&bursts).into_iter().filter_map(absorbed_bytes).collect();
     let property = infer_property(&intake, block, f64::from(page(context)));
     let picture = picture(last, &property);
     Finding::single(property, Some(("write_buffer", picture)))
