@@ -205,8 +205,7 @@ mod tests {
         assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
     }
 
-    /// Drives with a die that was busy while a small area was written, with stripes that its addresses skip, and with a period
-    /// that comes of parity.
+    /// A drive whose small area holds nothing of one die, and two whose stripes the addresses of a coarse area skip.
     const HIDDEN_IN_A_SMALL_AREA: [u64; 3] = [9317, 9306, 9332];
 
     #[test]
@@ -214,6 +213,16 @@ mod tests {
         let cases = run_all(&HIDDEN_IN_A_SMALL_AREA, &Query::default(), 2).unwrap();
         let right = Score::compute(rows_of(&cases, "parallelism")).right;
         assert_eq!(right, HIDDEN_IN_A_SMALL_AREA.len() as u32, "{}", report::all(&cases));
+    }
+
+    /// Block maps with a buffer of 9 to 11 pages, for which writes of two pages are too coarse.
+    const SMALL_BUFFERS: [u64; 4] = [9041, 9052, 9206, 9272];
+
+    #[test]
+    fn a_small_buffer_before_merges_is_told_to_a_page() {
+        let cases = run_all(&SMALL_BUFFERS, &Query::default(), 2).unwrap();
+        let right = Score::compute(rows_of(&cases, "write_buffer_bytes")).right;
+        assert_eq!(right, SMALL_BUFFERS.len() as u32, "{}", report::all(&cases));
     }
 
     /// A pseudo-SLC cache that a noisy neighbor fills, too; one whose end is far away; a disk; a block map.

@@ -66,6 +66,7 @@ const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
 const EVERYWHERE_READS: u32 = 65_536;
+/// Reads that show whether all of a full drive answers alike. Chosen: enough for its slowest twentieth.
 const FULL_DRIVE_READS: u32 = 1024;
 /// Confidence in a number of dies from their share, in 0..1. Chosen: as that from a period.
 const DIE_SHARE_CONFIDENCE: f64 = 0.95;
