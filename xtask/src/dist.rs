@@ -22,8 +22,8 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Profile of the build; `demo` builds in half the time
-    #[arg(long, default_value = "release")]
+    /// Profile of the build; `demo` is built sooner
+    #[arg(long, default_value = "small")]
     profile: String,
 }
 

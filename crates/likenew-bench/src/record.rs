@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// The binary that records [default: the release build]
+    /// The binary that records [default: built as packages hold it]
     #[arg(long)]
     binary: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ const SPAN: u64 = 512 << 20;
 
 /// Prints the ratio of IOPS with recording to those without, and the records kept and lost.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let binary = options.binary.clone().map_or_else(release_binary, Ok)?;
+    let binary = options.binary.clone().map_or_else(build_for_users, Ok)?;
     let tmpfs = Tmpfs::mount(SPAN + (1 << 30))?;
     let image = tmpfs.path().join("image");
     // Allocates memory before anything is timed.
@@ -49,18 +49,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds the program as it is released.
-pub(crate) fn release_binary() -> anyhow::Result<PathBuf> {
+/// Builds the program as packages hold it.
+pub(crate) fn build_for_users() -> anyhow::Result<PathBuf> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    cmd!(sh, "cargo build --release --package likenew").run()?;
-    Ok(release_folder().join("likenew"))
+    cmd!(sh, "cargo build --profile small --package likenew").run()?;
+    Ok(target_folder().join("small/likenew"))
 }
 
-/// Where cargo puts what it builds for a release.
-pub(crate) fn release_folder() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join("release")
+/// Where cargo puts what it builds, in a folder for each profile.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn compare(

@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::record::release_binary;
+use crate::record::build_for_users;
 use crate::spread::{middle, spread};
 use crate::target::Tmpfs;
 
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Viewers of each run
     #[arg(long, default_value_t = 50)]
     viewers: usize,
-    /// The binary that serves [default: the release build]
+    /// The binary that serves [default: built as packages hold it]
     #[arg(long)]
     binary: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints the ratio of speeds with viewers to those without, of all tests of a bench together.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let binary = options.binary.clone().map_or_else(release_binary, Ok)?;
+    let binary = options.binary.clone().map_or_else(build_for_users, Ok)?;
     let tmpfs = Tmpfs::mount(SPAN + (1 << 30))?;
     let folder = tmpfs.path().join("measured");
     std::fs::create_dir(&folder)?;

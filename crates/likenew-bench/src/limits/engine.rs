@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 use super::{Goal, Options, print_row};
 use crate::engine::{LOOP, SPAN, TMPFS, on_loop, on_tmpfs_file};
 use crate::fio::{self, FioResult, Setting};
-use crate::record::release_folder;
+use crate::record::target_folder;
 use crate::spread::middle;
 use crate::target::Case;
 use crate::{case_run, root};
@@ -36,7 +36,7 @@ fn compare(
     for lanes in [1, 2] {
         for (write, depth) in [(false, 32), (true, 32), (false, 1), (true, 1)] {
             let case = Case { random: true, write, block: 4096, depth, span: SPAN, lanes };
-            let rounds: Vec<Round> = (0..options.rounds)
+            let rounds: Vec<Round> = (0..options.device_rounds)
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
             let of_rounds = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
@@ -141,7 +141,7 @@ impl BareRing {
         let sh = Shell::new()?;
         sh.change_dir(root());
         cmd!(sh, "cargo build --release --quiet --package likenew-real --example bare_ring").quiet().run()?;
-        Ok(Self { program: release_folder().join("examples/bare_ring") })
+        Ok(Self { program: target_folder().join("release/examples/bare_ring") })
     }
 
     fn run(&self, path: &Path, case: &Case, seconds: f64, calls: &str) -> anyhow::Result<RingResult> {

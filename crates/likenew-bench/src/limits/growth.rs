@@ -12,7 +12,7 @@ use super::program::{cpu_of, likenew, make_run};
 use super::{Goal, Options, print_row};
 use crate::case_run::{self, peak_memory_of};
 use crate::nop;
-use crate::record::release_binary;
+use crate::record::build_for_users;
 use crate::sim::open_scaled;
 use crate::spread::middle;
 
@@ -26,7 +26,7 @@ const MIB: f64 = (1u64 << 20) as f64;
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
     samples(options)?;
     drives()?;
-    let program = release_binary()?;
+    let program = build_for_users()?;
     reports(&program, options)?;
     histories(&program)
 }

@@ -1,4 +1,4 @@
-//! The program as it is released: how it starts, how large it is, and how long it writes a report.
+//! The program as packages hold it: how it starts, how large it is, and how long it writes a report.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{Goal, Options, print_row};
-use crate::record::release_binary;
+use crate::record::build_for_users;
 
 /// Starts of one round: the system counts CPU time in steps.
 const STARTS: u32 = 50;
@@ -33,7 +33,7 @@ data = "random"
 "#;
 
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
-    let program = release_binary()?;
+    let program = build_for_users()?;
     let starts = (0..options.rounds)
         .map(|_| {
             let ran = (0..STARTS).map(|_| cpu_of(Command::new(&program).arg("--version")));
