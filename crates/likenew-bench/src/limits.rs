@@ -12,6 +12,7 @@ mod xray;
 use clap::{Args, ValueEnum};
 
 use likenew_core::quantity::digits;
+use likenew_stats::interval::{Interval, median_interval};
 use likenew_stats::summary::{maximum, minimum};
 
 use crate::spread::middle;
@@ -22,11 +23,14 @@ pub(crate) struct Options {
     /// Parts of the table; all of them by default
     #[arg(value_enum)]
     parts: Vec<Part>,
-    /// Rounds of everything that is timed; at least 7 for numbers that are quoted
+    /// Rounds of what is timed within a process; at least 7 for numbers that are quoted
     #[arg(long, default_value_t = 7)]
     rounds: usize,
+    /// Rounds on a device: many short ones, as the speed of the machine changes within seconds
+    #[arg(long, default_value_t = 15)]
+    device_rounds: usize,
     /// Seconds of each run on a device
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 0.4)]
     seconds: f64,
     /// Generated drives that are X-rayed
     #[arg(long, default_value_t = 600)]
@@ -85,11 +89,23 @@ enum Goal {
 }
 
 impl Goal {
-    fn is_reached_by(self, value: f64) -> bool {
-        match self {
-            Self::AtLeast(low) => value >= low,
-            Self::AtMost(high) => value <= high,
-            Self::Within(low, high) => (low..=high).contains(&value),
+    /// Whether the median of the rounds reaches the goal: it is unclear where the interval of that median holds values
+    /// that do and values that do not.
+    fn reached_by(self, rounds: &[f64]) -> &'static str {
+        let (lowest, highest) = match self {
+            Self::AtLeast(low) => (low, f64::INFINITY),
+            Self::AtMost(high) => (f64::NEG_INFINITY, high),
+            Self::Within(low, high) => (low, high),
+        };
+        let at = middle(rounds);
+        let Interval { low, high } =
+            median_interval(rounds, CONFIDENCE).unwrap_or(Interval { low: at, high: at });
+        if low >= lowest && high <= highest {
+            "yes"
+        } else if high < lowest || low > highest {
+            "no"
+        } else {
+            "unclear"
         }
     }
 
@@ -102,18 +118,47 @@ impl Goal {
     }
 }
 
+/// How sure the interval of a median is.
+const CONFIDENCE: f64 = 0.95;
+
 /// Prints a line of the table. `unit` stands after the numbers, `beside` is the limit that was measured with them.
 fn print_row(what: &str, values: &[f64], unit: &str, goal: Option<Goal>, beside: &str) {
+    let interval = median_interval(values, CONFIDENCE);
     let measured = match values {
         [one] => digits(*one),
         several => {
             let (lowest, highest) =
                 (minimum(several).unwrap_or_default(), maximum(several).unwrap_or_default());
-            format!("{} ({}–{})", digits(middle(several)), digits(lowest), digits(highest))
+            let Interval { low, high } = interval.unwrap_or(Interval { low: lowest, high: highest });
+            format!("{} ({}–{})", digits(middle(several)), digits(low), digits(high))
         }
     };
     let unit = if unit.is_empty() || unit == "%" { unit.to_owned() } else { format!(" {unit}") };
-    let reached = goal.map_or("", |goal| if goal.is_reached_by(middle(values)) { "yes" } else { "no" });
+    let reached = goal.map_or("", |goal| goal.reached_by(values));
     let goal = goal.map_or_else(String::new, Goal::text);
     println!("| {what} | {measured}{unit} | {goal} | {reached} | {beside} |");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_within_the_interval_of_a_median_is_neither_reached_nor_missed() {
+        let around = |middle: f64| [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0].map(|step| middle + step / 100.0);
+        let at_least = Goal::AtLeast(0.98);
+        assert_eq!(at_least.reached_by(&around(1.02)), "yes");
+        assert_eq!(at_least.reached_by(&around(0.99)), "unclear");
+        assert_eq!(at_least.reached_by(&around(0.97)), "unclear");
+        assert_eq!(at_least.reached_by(&around(0.94)), "no");
+        let within = Goal::Within(0.97, 1.03);
+        assert_eq!(within.reached_by(&around(1.0)), "yes");
+        assert_eq!(within.reached_by(&around(1.02)), "unclear");
+        // Wider than the goal, on both sides of it.
+        assert_eq!(within.reached_by(&[0.5, 0.6, 0.7, 1.0, 1.3, 1.4, 1.5]), "unclear");
+        assert_eq!(within.reached_by(&around(1.1)), "no");
+        // Several drives are no rounds of one.
+        assert_eq!(Goal::AtMost(0.2).reached_by(&[0.1, 0.15, 0.5]), "yes");
+        assert_eq!(Goal::AtMost(0.2).reached_by(&[0.21]), "no");
+    }
 }

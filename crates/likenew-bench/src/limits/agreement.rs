@@ -12,7 +12,8 @@ use crate::spread::spread;
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
     on_served_file(&mut |drive: &mut dyn Drive, path: &Path| {
         for case in agreement_cases() {
-            let turns = Turns::take(drive, path, &case, options.rounds, options.seconds, Setting::default())?;
+            let turns =
+                Turns::take(drive, path, &case, options.device_rounds, options.seconds, Setting::default())?;
             let control = spread(&turns.controls(|measured| measured.bytes_per_s));
             print_row(
                 &format!("{} on {SERVED_FILE}: bandwidth / fio's", case.name()),

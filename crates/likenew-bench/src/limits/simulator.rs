@@ -24,7 +24,7 @@ const DRIVES: u32 = 100;
 const LARGE: u64 = 50;
 
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
-    for (name, share, goal) in [("7% spare", None, 2.5), ("20% spare", Some(0.8), 4.0)] {
+    for (name, share, goal) in [("7% spare", None, 2.5), ("22% spare", Some(0.78), 4.0)] {
         let stack = stack_speed(share, options.rounds)?;
         let amplification = stack.amplification.last().copied().unwrap_or_default();
         let updates = RandomUpdates::measure(2 * (X25_M_BYTES / PAGE) as usize);
