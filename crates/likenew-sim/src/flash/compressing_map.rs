@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::block_entries::BlockEntries;
 use super::compressing_parameters::CompressingParameters;
 use super::policies::Collection;
+use super::program_times::ProgramTimes;
 use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
 };
@@ -83,9 +84,7 @@ pub struct CompressingMap {
     counts: Counts,
     /// Erasures of each block.
     erases: Vec<u32>,
-    /// When each block was opened.
-    opened_s: Vec<i64>,
-    now_s: i64,
+    times: ProgramTimes,
 }
 
 impl CompressingMap {
@@ -124,8 +123,7 @@ impl CompressingMap {
             mapped_pages: 0,
             counts: Counts::default(),
             erases: vec![0; blocks],
-            opened_s: vec![0; blocks],
-            now_s: 0,
+            times: ProgramTimes::new(blocks, parameters.block_granules()),
             parameters,
         }
     }
@@ -193,7 +191,7 @@ impl CompressingMap {
         self.entries[open.block as usize].shrink();
         let block = place.free.pop_front().expect("collection keeps at least two blocks free");
         *open = Frontier { block, next: 0 };
-        self.opened_s[block as usize] = self.now_s;
+        self.times.open(block);
         work
     }
 
@@ -214,6 +212,7 @@ impl CompressingMap {
         self.granules[page as usize] = granule + 1;
         self.sizes[page as usize] = size as u8;
         self.entries[block as usize].push(page);
+        self.times.program(block, granule.into());
         self.victims.gain_by(block, size as u16);
         (granule, self.advance(die, stream, next + size))
     }
@@ -300,7 +299,7 @@ impl TranslationLayer for CompressingMap {
             die: self.victims.die(block),
             cell: Cell::Native,
             size,
-            opened_s: self.opened_s[block as usize],
+            programmed_s: self.times.programmed_s(block, granule.into()),
         })
     }
 
@@ -369,7 +368,7 @@ impl TranslationLayer for CompressingMap {
     }
 
     fn set_clock(&mut self, seconds: i64) {
-        self.now_s = seconds;
+        self.times.set_clock(seconds);
     }
 
     fn counts(&self) -> Counts {

@@ -1,13 +1,14 @@
 //! The laws of translation layers, as a check that the tests of every family run.
 //!
 //! A flash array is kept beside the layer, copy by copy, from the changes that the layer notes. Every page of the host
-//! must be found where the array holds what was last written to it.
+//! must be found where the array holds what was last written to it, and be as old as that copy.
 
 use std::collections::BTreeMap;
 
 use likenew_core::io::DataClass;
 use proptest::prelude::*;
 
+use super::program_times::RESOLUTION_S;
 use super::translation_layer::{Change, PendingWork, TranslationLayer};
 
 /// Something that happens to a drive; numbers are taken modulo what there is.
@@ -44,10 +45,17 @@ pub(crate) fn acts(count_max: usize) -> impl Strategy<Value = Vec<Act>> {
 /// What the flash holds, and what the host wrote.
 struct Arrays {
     /// By [`PhysicalPage::at`](super::translation_layer::PhysicalPage::at).
-    copies: BTreeMap<u64, u64>,
+    copies: BTreeMap<u64, Copy>,
     /// By page of the host.
     host: Vec<Option<u64>>,
     stamp: u64,
+    now_s: i64,
+}
+
+/// What was programmed, and when.
+struct Copy {
+    stamp: u64,
+    programmed_s: i64,
 }
 
 impl Arrays {
@@ -55,13 +63,14 @@ impl Arrays {
         for change in pending.take_changes() {
             match change {
                 Change::Written { page, at } => {
-                    let before = self.copies.insert(at, self.stamp);
-                    assert_eq!(before, None, "page {page} was programmed over a copy that was not erased");
+                    let copy = Copy { stamp: self.stamp, programmed_s: self.now_s };
+                    let before = self.copies.insert(at, copy);
+                    assert!(before.is_none(), "page {page} was programmed over a copy that was not erased");
                 }
                 Change::Moved { from, to } => {
-                    let stamp = *self.copies.get(&from).expect("only a copy that exists is moved");
-                    let before = self.copies.insert(to, stamp);
-                    assert_eq!(before, None, "a move went over a copy that was not erased");
+                    let stamp = self.copies.get(&from).expect("only a copy that exists is moved").stamp;
+                    let before = self.copies.insert(to, Copy { stamp, programmed_s: self.now_s });
+                    assert!(before.is_none(), "a move went over a copy that was not erased");
                 }
                 Change::Erased(range) => {
                     let mut rest = self.copies.split_off(&range.start);
@@ -74,11 +83,16 @@ impl Arrays {
 
     fn check(&self, layer: &impl TranslationLayer) {
         for (page, written) in (0u32..).zip(&self.host) {
-            let found = layer.find(page).map(|place| self.copies.get(&place.at).copied());
+            let found = layer.find(page);
             match (found, written) {
                 (None, None) => {}
-                (Some(stamp), Some(_)) => {
-                    assert_eq!(stamp, *written, "page {page} holds what was last written to it")
+                (Some(place), Some(_)) => {
+                    let copy = self.copies.get(&place.at);
+                    let stamp = copy.map(|copy| copy.stamp);
+                    assert_eq!(stamp, *written, "page {page} holds what was last written to it");
+                    let late_s = copy.map(|copy| copy.programmed_s - place.programmed_s);
+                    let is_near = late_s.is_some_and(|late_s| (0..RESOLUTION_S).contains(&late_s));
+                    assert!(is_near, "page {page} was programmed {late_s:?} s after its time");
                 }
                 _ => panic!("page {page} is found {found:?}, but the host last wrote {written:?}"),
             }
@@ -92,8 +106,8 @@ impl Arrays {
 pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts: &[Act]) {
     let mut pending = PendingWork::with_changes();
     let pages = layer.user_pages();
-    let mut arrays = Arrays { copies: BTreeMap::new(), host: vec![None; pages as usize], stamp: 0 };
-    let (mut cursor, mut seconds) = (0, 0);
+    let mut arrays = Arrays { copies: BTreeMap::new(), host: vec![None; pages as usize], stamp: 0, now_s: 0 };
+    let mut cursor = 0;
     for (step, act) in acts.iter().enumerate() {
         match *act {
             Act::Write { page, pages: run, eighths } => {
@@ -128,8 +142,8 @@ pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts:
                 layer.tend(die % dies, &mut pending);
             }
             Act::Wait { seconds: span } => {
-                seconds += i64::from(span);
-                layer.set_clock(seconds);
+                arrays.now_s += i64::from(span);
+                layer.set_clock(arrays.now_s);
             }
         }
         arrays.apply(&mut pending);

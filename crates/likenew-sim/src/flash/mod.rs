@@ -20,6 +20,7 @@ pub mod nand_parameters;
 pub mod page_map;
 pub mod page_map_parameters;
 pub mod policies;
+mod program_times;
 mod read_job;
 mod recent_writes;
 pub mod slc_cache_parameters;

@@ -17,6 +17,7 @@ use super::block_wear::BlockWear;
 use super::flash_geometry::FlashGeometry;
 use super::page_map_parameters::PageMapParameters;
 use super::policies::Streams;
+use super::program_times::ProgramTimes;
 use super::recent_writes::RecentWrites;
 use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
@@ -115,9 +116,7 @@ pub struct PageMap {
     recent: Option<RecentWrites>,
     /// Dies have lost so many blocks that the host's pages may not find room any more.
     read_only: bool,
-    /// When each block was opened.
-    opened_s: Vec<i64>,
-    now_s: i64,
+    times: ProgramTimes,
     slc: Option<SlcCache>,
     #[serde(skip)]
     announced: AnnouncedPages,
@@ -166,8 +165,7 @@ impl PageMap {
             wear: BlockWear::new(&flash, parameters.policies.endurance_erases),
             recent: (streams == Streams::HotCold).then(|| RecentWrites::new(flash.user_pages)),
             read_only: false,
-            opened_s: vec![0; flash.blocks() as usize],
-            now_s: 0,
+            times: ProgramTimes::new(flash.blocks() as usize, flash.pages_per_block),
             slc: SlcCache::from_parameters(&parameters),
             announced: AnnouncedPages::default(),
             moves: Vec::new(),
@@ -397,7 +395,7 @@ impl TranslationLayer for PageMap {
             die: self.victims.die(block),
             cell: self.slc.as_ref().map_or(Cell::Native, |slc| slc.cell(block)),
             size: 1,
-            opened_s: self.opened_s[block as usize],
+            programmed_s: self.times.programmed_s(block, at.into()),
         })
     }
 
@@ -499,13 +497,11 @@ impl TranslationLayer for PageMap {
     }
 
     fn set_clock(&mut self, seconds: i64) {
-        self.now_s = seconds;
-        // A block is as old as its first page, however long it was open before.
+        self.times.set_clock(seconds);
         let open = |die: &Die| [Some(die.host), die.other_host, die.collected];
-        for Frontier { block, next, .. } in self.dies.iter().flat_map(open).flatten() {
-            if next.is_multiple_of(self.flash.pages_per_block) {
-                self.opened_s[block as usize] = seconds;
-            }
+        let beside_cache = self.slc.iter().flat_map(SlcCache::native_host_blocks);
+        for Frontier { block, next, .. } in self.dies.iter().flat_map(open).flatten().chain(beside_cache) {
+            self.times.program(block, next.into());
         }
     }
 

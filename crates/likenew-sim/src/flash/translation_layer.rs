@@ -33,8 +33,8 @@ pub struct PhysicalPage {
     pub cell: Cell,
     /// How much of a program unit it takes; see [`TranslationLayer::size`].
     pub size: u32,
-    /// When its block was opened, in seconds of [`TranslationLayer::set_clock`].
-    pub opened_s: i64,
+    /// When it was programmed, in seconds of [`TranslationLayer::set_clock`]; to the hour.
+    pub programmed_s: i64,
 }
 
 /// What the next program operation of a die takes.
@@ -228,7 +228,7 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
         let _nothing_to_empty = pending;
     }
 
-    /// What time blocks are opened at from now on, in seconds; negative before the drive was opened.
+    /// What time pages are programmed at from now on, in seconds; negative before the drive was opened.
     fn set_clock(&mut self, seconds: i64);
 
     /// What it has done since it was made.

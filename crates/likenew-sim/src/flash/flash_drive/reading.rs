@@ -61,7 +61,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
     /// Reads what a place holds, of which the host wants `bytes`.
     pub(super) fn read_job(&self, reader: Reader, place: &PhysicalPage, bytes: u32, now: Nanos) -> ReadJob {
-        let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.opened_s;
+        let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.programmed_s;
         let senses = self.parameters.aging.map_or(1, |aging| aging.senses(age_s))
             + self.parameters.wear_retries.map_or(0, |wear_retries| wear_retries.retries(place));
         ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }

@@ -11,6 +11,7 @@ use likenew_core::flash_counters::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::cluster_parameters::{ClusterParameters, Copies};
+use crate::flash::program_times::ProgramTimes;
 use crate::flash::translation_layer::{Cell, Change, Counts, PendingWork, PhysicalPage, Work};
 
 /// In the map, 0 stands for "nothing"; block `n` is `n + 1`.
@@ -35,9 +36,7 @@ pub struct Clusters {
     free: Vec<VecDeque<u32>>,
     /// Erasures of each block.
     erases: Vec<u32>,
-    /// When each block was opened.
-    opened_s: Vec<i64>,
-    now_s: i64,
+    times: ProgramTimes,
     counts: Counts,
     /// What the dies of a group have to do for what is under way.
     works: Vec<Work>,
@@ -67,8 +66,7 @@ impl Clusters {
             mapped: 0,
             free,
             erases: vec![0; (groups * per_group) as usize],
-            opened_s: vec![0; (groups * per_group) as usize],
-            now_s: 0,
+            times: ProgramTimes::new((groups * per_group) as usize, pages),
             counts: Counts::default(),
             works: vec![Work::NONE; parameters.cluster_dies as usize],
             parameters,
@@ -160,6 +158,7 @@ impl Clusters {
         }
         self.counts.host_pages += 1;
         self.counts.programmed += 1;
+        self.times.program((at / u64::from(self.pages)) as u32, at);
         pending.note(|| Change::Written { page, at });
     }
 
@@ -178,7 +177,7 @@ impl Clusters {
     /// Takes the longest erased block of a group.
     pub(super) fn take(&mut self, group: u32) -> u32 {
         let block = self.free[group as usize].pop_front().expect("a checked shape always has a block left");
-        self.opened_s[block as usize] = self.now_s;
+        self.times.open(block);
         block
     }
 
@@ -227,7 +226,8 @@ impl Clusters {
                 let block = self.block(cluster).expect("what no log holds is in the cluster's block");
                 self.at(block, offset)
             });
-            let to = self.at(to, offset);
+            let (block, to) = (to, self.at(to, offset));
+            self.times.program(block, to);
             // A block begins on the first die of its group.
             let from_die = (from % u64::from(self.pages)) as u32 % dies;
             self.works[from_die as usize].rows += 1;
@@ -259,12 +259,12 @@ impl Clusters {
             die: self.die(block / self.parameters.flash.blocks_per_die, position),
             cell: Cell::Native,
             size: 1,
-            opened_s: self.opened_s[block as usize],
+            programmed_s: self.times.programmed_s(block, at),
         }
     }
 
     pub(super) fn set_clock(&mut self, seconds: i64) {
-        self.now_s = seconds;
+        self.times.set_clock(seconds);
     }
 
     pub(super) fn counts(&self) -> Counts {

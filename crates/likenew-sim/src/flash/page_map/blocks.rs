@@ -21,7 +21,7 @@ impl PageMap {
             }
         };
         let block = block.expect("collection keeps enough erased blocks");
-        self.opened_s[block as usize] = self.now_s;
+        self.times.open(block);
         frontier(&self.flash, block)
     }
 

@@ -67,6 +67,11 @@ impl SlcCache {
         self.cells[block as usize]
     }
 
+    /// The open blocks that take the host's pages when the cache does not.
+    pub(super) fn native_host_blocks(&self) -> impl Iterator<Item = Frontier> {
+        self.dies.iter().filter_map(|die| die.native_host)
+    }
+
     /// Erased blocks of the static part.
     pub(super) fn free_blocks(&self) -> u64 {
         self.dies.iter().map(|die| die.static_free.len() as u64).sum()
@@ -119,7 +124,7 @@ impl PageMap {
         let next = block * self.flash.pages_per_block;
         let open = Frontier { block, next, end: next + self.slc().block_pages };
         let native = std::mem::replace(&mut self.dies[die as usize].host, open);
-        self.opened_s[block as usize] = self.now_s;
+        self.times.open(block);
         let slc = self.slc_mut();
         slc.cells[block as usize] = Cell::Slc;
         slc.dies[die as usize].native_host = Some(native);
