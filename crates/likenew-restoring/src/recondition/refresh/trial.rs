@@ -22,6 +22,10 @@ const TRIAL_WINDOWS: u64 = 16;
 /// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
 const DATA_SHARE_MIN: f64 = 0.25;
 const TRIALS: usize = 8;
+/// Share of a latency from which windows count as just as slow. Chosen: below their spread.
+const ALIKE: f64 = 0.9;
+/// Quantile of windows that are as slow, in 0..1, which other programs did not delay. Chosen: three of four may be.
+const UNDISTURBED: f64 = 0.25;
 
 /// The result of a trial, if no fresh data was read.
 pub(super) enum Trial {
@@ -81,10 +85,18 @@ pub(super) fn trial<'a>(
         return Some(Trial::NoGain);
     }
     // Reads close together may be faster than those of a survey, whatever they read.
-    let within = windows.iter().filter(|window| window.overlaps(piece));
-    let of_survey: Vec<f64> = within.map(|window| window.latency_ns).collect();
-    let latency_ns = (quantile(&of_survey, 0.5)? - (before - now)).max(now);
+    let far = survey_latency_ns(windows, before).unwrap_or(before);
+    let latency_ns = (far - (before - now)).max(now);
     Some(Trial::Fresh { latency_ns, attempted_pieces })
+}
+
+/// Latency in a survey of what takes this long when read close together; `None` if nothing does.
+///
+/// Most windows that are as slow were not delayed by other programs. The part that was tried may have been: it was the slowest.
+fn survey_latency_ns(windows: &[Window], close_ns: f64) -> Option<f64> {
+    let latencies = windows.iter().map(|window| window.latency_ns);
+    let alike: Vec<f64> = latencies.filter(|latency_ns| *latency_ns >= ALIKE * close_ns).collect();
+    quantile(&alike, UNDISTURBED)
 }
 
 fn latencies(segment: &Segment) -> Vec<f64> {
@@ -154,6 +166,8 @@ mod tests {
         holds: Vec<Holds>,
         /// Random spread of the latencies of windows; this one takes longest.
         slowest: usize,
+        /// Windows that were delayed by other programs while all were surveyed.
+        delayed: std::ops::Range<usize>,
         /// Whether old data is slow because of its age.
         does_age: bool,
     }
@@ -168,7 +182,7 @@ mod tests {
             let window = |index: usize| Window {
                 offset: index as u64 * WINDOW,
                 bytes: WINDOW,
-                latency_ns: self.latency_ns(index),
+                latency_ns: self.latency_ns(index) * if self.delayed.contains(&index) { 2.5 } else { 1.0 },
             };
             (0..self.holds.len()).map(window).collect()
         }
@@ -237,7 +251,7 @@ mod tests {
             ..100 => Holds::Old,
             _ => Holds::Fresh,
         };
-        Drive { holds: (0..200).map(of).collect(), slowest, does_age: true }
+        Drive { holds: (0..200).map(of).collect(), slowest, delayed: 0..0, does_age: true }
     }
 
     fn is_fresh(latency: Option<f64>) -> bool {
@@ -278,6 +292,15 @@ mod tests {
         // Only zeros.
         let (latency, attempted_pieces) = drive(0..100, 30).attempted_pieces().unwrap();
         assert!(latency.is_none() && attempted_pieces.len() == 7, "{latency:?} {attempted_pieces:?}");
+    }
+
+    #[test]
+    fn what_other_programs_delayed_tells_nothing_of_the_rest() {
+        for delayed in [50..51, 50..55, 95..105] {
+            let (latency, attempted_pieces) =
+                Drive { delayed, ..drive(0..0, 50) }.attempted_pieces().unwrap();
+            assert!(is_fresh(latency), "{latency:?} {attempted_pieces:?}");
+        }
     }
 
     #[test]
