@@ -151,8 +151,10 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), La
 /// A marker of ours as text.
 fn marker_text(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    // A run that was killed between making the marker and writing to it leaves an empty one.
-    (text.is_empty() || text.lines().next() == Some(wording::MARKER_LINE)).then_some(text)
+    // A run that was killed between making the marker and writing to it leaves an empty one. After a loss of power it may be zeros:
+    // file systems make its length durable before its text (ext4 with dioread_nolock, xfs).
+    let is_unwritten = bytes.iter().all(|byte| *byte == 0);
+    (is_unwritten || text.lines().next() == Some(wording::MARKER_LINE)).then_some(text)
 }
 
 /// Reads a marker and formats its contents, for fuzzers.

@@ -160,12 +160,15 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &RecordedRun, cuts: usize) {
             }
         }
         if point.join(SCRATCH).exists() {
-            sandbox
-                .run(&["recondition", point.to_str().unwrap(), "--passes", "0", "--yes"])
-                .code(2)
-                .says("An earlier run has left");
+            let left: Vec<_> = fs::read_dir(point.join(SCRATCH)).unwrap().map(Result::unwrap).collect();
+            let left: Vec<_> =
+                left.iter().map(|entry| (entry.file_name(), entry.metadata().unwrap().len())).collect();
+            let marker = fs::read(point.join(SCRATCH).join("LIKENEW-SCRATCH.txt"));
+            let removed = sandbox.run(&["recondition", point.to_str().unwrap(), "--passes", "0", "--yes"]);
+            let is_gone = !point.join(SCRATCH).exists();
+            assert!(is_gone, "cut after {cut} events: {}: {left:?}, marker {marker:?}", removed.stderr());
+            removed.code(2).says("An earlier run has left");
         }
-        assert!(!point.join(SCRATCH).exists(), "cut after {cut} events");
         recorded.compare(point, &APART, cut);
         crate::serve::system("sync", &["-f", point.to_str().unwrap()]);
         let back = free(point);
