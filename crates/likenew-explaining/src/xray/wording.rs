@@ -625,6 +625,18 @@ pub(super) fn burst_knee(before: Rate, after: Rate, intake: f64) -> Reason {
     .and("Flushes show how much of that was still waiting for the flash.")
 }
 
+pub(super) fn first_wait(bytes: f64, at_ns: f64, programmed: f64) -> Reason {
+    let left = match programmed {
+        0.0 => "Nothing had left the buffer by then.".to_owned(),
+        bytes => {
+            format!("By then {} had left the buffer: so much is flushed in that time.", Size(bytes as u64))
+        }
+    };
+    let sentence =
+        format!("Bursts have to wait after {}, {} after their start.", Size(bytes as u64), Latency(at_ns));
+    Reason::new("bursts and flushes", sentence).and(left)
+}
+
 pub(super) fn disagreeing_flushes(before: Rate, after: Rate, intake: f64) -> Reason {
     let Reason { evidence, .. } = burst_knee(before, after, intake);
     Reason { evidence: evidence.into_iter().take(1).collect(), ..Reason::default() }

@@ -3,6 +3,7 @@
 mod behind_merges;
 mod bursts;
 mod disk_cache;
+mod first_wait;
 
 use likenew_core::drive::Kind;
 use likenew_core::workload::Workload;

@@ -1,9 +1,10 @@
 //! The write buffer of flash.
 //!
-//! A long burst into an empty buffer shows when its rate falls to that of the flash. How much had been
-//! programmed by then is unknown, but a shorter burst followed by a flush shows when n bytes are in the
-//! flash. At that time the long burst had programmed n bytes as well, and everything else it had sent was in
-//! the buffer: buffer = taken(when n bytes were programmed) − n. Neither rate needs to be steady for that.
+//! Bursts that have to wait after as much each time show its size, see [`super::first_wait`]. Of others, a long burst
+//! into an empty buffer shows when its rate falls to that of the flash. How much had been programmed by then is
+//! unknown, but a shorter burst followed by a flush shows when n bytes are in the flash. At that time the long burst
+//! had programmed n bytes as well, and everything else it had sent was in the buffer: buffer = taken(when n bytes were
+//! programmed) − n. Neither rate needs to be steady for that.
 
 use std::ops::Range;
 
@@ -23,6 +24,7 @@ use super::super::context::{ExperimentContext, bytes_written, own_name};
 use super::super::finding::Finding;
 use super::super::property::{Key, Property};
 use super::super::wording;
+use super::first_wait::{self, FirstWait, FlushedBurst, agreed_wait};
 use likenew_procedure_support::series::axis;
 
 /// Bytes of the first burst.
@@ -42,7 +44,7 @@ const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
 /// knee.
 const SLOWER: f64 = 0.93;
 /// Most bursts.
-const BURSTS_MAX: usize = 32;
+const BURSTS_MAX: usize = 48;
 /// Length of a long burst over what is taken before its knee, if it need not be longer.
 const KNEES: u64 = 4;
 /// I/Os in the buffer below which shorter I/Os are worth trying. Chosen: one I/O of twelve is 8%, more than
@@ -108,10 +110,32 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
         return burst(context, name.into(), FIRST, BLOCK);
     };
     let long = Burst::from_segment(bursts[at]);
-    let shorts = &bursts[at + 1..];
+    let shorts = shorts_after(&bursts, at);
     let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long")).count();
     let again = |bytes, block| burst(context, format!("long {}", longs + 1), bytes, block);
     let block = long.block as u32;
+    let waits = first_waits(&bursts, long.block);
+    if shorts.is_empty()
+        && let Some(wait) = long.first_wait()
+    {
+        let worth =
+            (first_wait::LENGTH * wait.bytes as u64).next_multiple_of(1 << 16).clamp(1 << 18, LONGEST);
+        let finer = if block > BLOCK { BLOCK } else { SHORT_BLOCK };
+        let is_new = bursts
+            .iter()
+            .all(|burst| !own_name(burst).starts_with("long") || burst.workload.length_max() != finer);
+        if wait.bytes < IOS_MIN * long.block && is_new {
+            return again(worth, finer);
+        }
+        if let Some(wait) = agreed_wait(&waits, long.block) {
+            let flushed = flushed_bursts(&bursts, long.block);
+            let bytes = first_wait::next_bytes(wait, long.block, &flushed)? as u64;
+            return burst(context, format!("flushed {}", flushed.len() + 1), bytes, block);
+        }
+        if waits.len() < first_wait::BURSTS_MAX {
+            return again(worth, block);
+        }
+    }
     match long.shape() {
         BurstShape::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
         BurstShape::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
@@ -169,10 +193,38 @@ pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
     if long.intake.len() < 8 {
         return Finding::default();
     }
-    let estimates = estimates(&long, &context.segments[at + 1..]);
+    if let Some(wait) = agreed_wait(&first_waits(&context.segments, long.block), long.block) {
+        let programmed = first_wait::programmed(wait, &flushed_bursts(&context.segments, long.block));
+        let property = first_wait::property(wait, long.block, programmed);
+        let mark = property.value().map(|value| first_wait::mark(wait, value));
+        let picture = picture(&long).marks(mark);
+        return Finding::single(property, Some(("write_buffer", picture)));
+    }
+    let estimates = estimates(&long, shorts_after(&context.segments, at));
     let property = infer_property(&long, &estimates, &all_estimates(&context.segments));
-    let picture = picture(&long, &property);
+    let picture = with_knee(picture(&long), &long, &property);
     Finding::single(property, Some(("write_buffer", picture)))
+}
+
+/// The short bursts behind a long one.
+fn shorts_after<'a, 'b>(bursts: &'a [&'b Segment], at: usize) -> &'a [&'b Segment] {
+    let others =
+        bursts[at + 1..].iter().take_while(|segment| !own_name(segment).starts_with("short")).count();
+    &bursts[at + 1 + others..]
+}
+
+/// The first waits of all long bursts of I/Os of this length.
+fn first_waits(bursts: &[&Segment], block: f64) -> Vec<FirstWait> {
+    let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long"));
+    let bursts = longs.map(|segment| Burst::from_segment(segment));
+    bursts.filter(|burst| burst.block == block).filter_map(|burst| burst.first_wait()).collect()
+}
+
+/// The bursts of I/Os of this length that show what had left the buffer.
+fn flushed_bursts(bursts: &[&Segment], block: f64) -> Vec<FlushedBurst> {
+    let flushed = bursts.iter().filter(|segment| own_name(segment).starts_with("flushed"));
+    let bursts = flushed.map(|segment| Burst::from_segment(segment)).filter(|burst| burst.block == block);
+    bursts.map(|burst| FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed }).collect()
 }
 
 impl Burst {
@@ -189,6 +241,10 @@ impl Burst {
             bytes: bytes_written(segment),
             flushed: segment.ended_at.0.saturating_sub(start) as f64,
         }
+    }
+
+    fn first_wait(&self) -> Option<FirstWait> {
+        first_wait::first_wait(&self.intake)
     }
 
     fn rate(&self, ios: Range<usize>) -> f64 {
@@ -337,29 +393,22 @@ fn infer_property(long: &Burst, estimates: &[[f64; 2]], all: &[f64]) -> Property
     Property::number(key, value, interval, confidence, wording::burst_knee(before, after, knee.intake))
 }
 
-fn picture(long: &Burst, property: &Property) -> Series {
-    let ios = long.intake.len();
-    let every = ios.div_ceil(512);
-    let points =
-        |of: fn([f64; 2]) -> [f64; 2]| long.intake.iter().step_by(every).map(|point| of(*point)).collect();
-    let mut lines = vec![Line::new("accepted", points(|[time, bytes]| [time, bytes]))];
-    let mut marks = Vec::new();
-    if let BurstShape::Knee(knee) = long.shape() {
-        let [end, bytes] = long.intake[ios - 1];
-        let held = property.value().unwrap_or_else(|| knee.cached_bytes());
-        let at = knee.intake / knee.before * 1e9;
-        let predicted = vec![[0.0, 0.0], [at, knee.intake], [end, bytes]];
-        lines.push(Line::new("two speeds", predicted));
-        marks.push(Mark { x: at, label: wording::buffer_full(held) });
-    }
-    Series::new(
-        wording::BUFFER_BURST,
-        Shape::Line,
-        axis(wording::SINCE_BURST, "ns"),
-        axis("accepted", "bytes"),
-    )
-    .lines(lines)
-    .marks(marks)
+fn picture(long: &Burst) -> Series {
+    let every = long.intake.len().div_ceil(512);
+    let accepted = Line::new("accepted", long.intake.iter().step_by(every).copied().collect());
+    let (time, bytes) = (axis(wording::SINCE_BURST, "ns"), axis("accepted", "bytes"));
+    Series::new(wording::BUFFER_BURST, Shape::Line, time, bytes).lines([accepted])
+}
+
+/// The two speeds of a burst, and where the buffer was full.
+fn with_knee(picture: Series, long: &Burst, property: &Property) -> Series {
+    let BurstShape::Knee(knee) = long.shape() else { return picture };
+    let [end, bytes] = long.intake[long.intake.len() - 1];
+    let held = property.value().unwrap_or_else(|| knee.cached_bytes());
+    let at = knee.intake / knee.before * 1e9;
+    let predicted = vec![[0.0, 0.0], [at, knee.intake], [end, bytes]];
+    let mark = Mark { x: at, label: wording::buffer_full(held) };
+    picture.lines([Line::new("two speeds", predicted)]).marks([mark])
 }
 
 #[cfg(test)]
