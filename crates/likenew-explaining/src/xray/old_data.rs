@@ -2,9 +2,9 @@
 //! written, and again after the drive was filled.
 //!
 //! Charge leaks out of flash cells, and pages that fail to read are read again (Cai and others, "Data
-//! Retention in MLC NAND Flash Memory", HPCA 2015). A small rewrite would show nothing: it may go to a block
-//! opened long ago that reads like old data, or to a pseudo-SLC cache, which reads faster at any age. The
-//! middle of a drive that was filled sequentially is in neither.
+//! Retention in MLC NAND Flash Memory", HPCA 2015). A small rewrite would show nothing: it may go to a
+//! pseudo-SLC cache, which reads faster at any age. The middle of a drive that was filled sequentially is not
+//! in it.
 
 use std::ops::Range;
 

@@ -111,7 +111,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     };
     let long = Burst::from_segment(bursts[at]);
     let shorts = shorts_after(&bursts, at);
-    let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long")).count();
+    let longs = named(&bursts, "long").count();
     let again = |bytes, block| burst(context, format!("long {}", longs + 1), bytes, block);
     let block = long.block as u32;
     let waits = first_waits(&bursts, long.block);
@@ -121,9 +121,7 @@ pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
         let worth =
             (first_wait::LENGTH * wait.bytes as u64).next_multiple_of(1 << 16).clamp(1 << 18, LONGEST);
         let finer = if block > BLOCK { BLOCK } else { SHORT_BLOCK };
-        let is_new = bursts
-            .iter()
-            .all(|burst| !own_name(burst).starts_with("long") || burst.workload.length_max() != finer);
+        let is_new = named(&bursts, "long").all(|burst| burst.workload.length_max() != finer);
         if wait.bytes < IOS_MIN * long.block && is_new {
             return again(worth, finer);
         }
@@ -206,6 +204,11 @@ pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
     Finding::single(property, Some(("write_buffer", picture)))
 }
 
+/// The bursts whose names begin so.
+fn named<'a, 'b>(bursts: &'a [&'b Segment], name: &'a str) -> impl Iterator<Item = &'b Segment> + 'a {
+    bursts.iter().copied().filter(move |segment| own_name(segment).starts_with(name))
+}
+
 /// The short bursts behind a long one.
 fn shorts_after<'a, 'b>(bursts: &'a [&'b Segment], at: usize) -> &'a [&'b Segment] {
     let others =
@@ -215,16 +218,14 @@ fn shorts_after<'a, 'b>(bursts: &'a [&'b Segment], at: usize) -> &'a [&'b Segmen
 
 /// The first waits of all long bursts of I/Os of this length.
 fn first_waits(bursts: &[&Segment], block: f64) -> Vec<FirstWait> {
-    let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long"));
-    let bursts = longs.map(|segment| Burst::from_segment(segment));
-    bursts.filter(|burst| burst.block == block).filter_map(|burst| burst.first_wait()).collect()
+    let longs = named(bursts, "long").map(Burst::from_segment).filter(|burst| burst.block == block);
+    longs.filter_map(|burst| burst.first_wait()).collect()
 }
 
 /// The bursts of I/Os of this length that show what had left the buffer.
 fn flushed_bursts(bursts: &[&Segment], block: f64) -> Vec<FlushedBurst> {
-    let flushed = bursts.iter().filter(|segment| own_name(segment).starts_with("flushed"));
-    let bursts = flushed.map(|segment| Burst::from_segment(segment)).filter(|burst| burst.block == block);
-    bursts.map(|burst| FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed }).collect()
+    let flushed = named(bursts, "flushed").map(Burst::from_segment).filter(|burst| burst.block == block);
+    flushed.map(|burst| FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed }).collect()
 }
 
 impl Burst {

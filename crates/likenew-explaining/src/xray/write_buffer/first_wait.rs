@@ -10,11 +10,11 @@ use likenew_stats::summary::median;
 use super::super::property::{Key, Property};
 use super::super::wording;
 
-/// Bursts that have to wait after as much.
+/// Bursts that have to wait after as much. Chosen: two may agree by chance.
 const BURSTS: usize = 3;
-/// Most bursts, if they do not.
+/// Most bursts, if they do not. Chosen: two of five may have been disturbed.
 pub(super) const BURSTS_MAX: usize = 5;
-/// Length of a burst over what it has sent when it waits.
+/// Length of a burst over what it has sent when it waits. Chosen: the chart shows what comes after it.
 pub(super) const LENGTH: u64 = 4;
 /// A wait is so many times as long as an I/O without one, at least. Chosen: above the jitter of a link.
 const WAIT: f64 = 4.0;
@@ -22,9 +22,9 @@ const WAIT: f64 = 4.0;
 const FIRST_IOS: usize = 4;
 /// I/Os behind them whose median shows how long one takes that does not wait. Chosen: fewer than fit into a buffer.
 const LINK_IOS: usize = 7;
-/// Difference between bursts that agree, as a share, if that is more than an I/O.
+/// Difference between bursts that agree, as a share, if that is more than an I/O. Chosen: below the error of the answer.
 const AGREE: f64 = 0.02;
-/// Share of the buffer to which it is found out what had left it.
+/// Share of the buffer to which it is found out what had left it. Chosen: well below the tenth that counts as right.
 const NARROW: f64 = 0.04;
 
 /// What a burst had sent when it began to wait.
@@ -93,8 +93,9 @@ pub(super) fn next_bytes(wait: FirstWait, block: f64, bursts: &[FlushedBurst]) -
 
 /// From the first wait of bursts of I/Os of `block` bytes.
 pub(super) fn property(wait: FirstWait, block: f64, Programmed { least, most }: Programmed) -> Property {
-    // What was flushed too late had not left, however little it was: then nothing had. A part of the next I/O has come in.
+    // If not even one I/O was flushed by then, nothing had left.
     let most = if least > 0.0 { most } else { 0.0 };
+    // A part of the next I/O has come in.
     let value = wait.bytes + block / 2.0 - least.midpoint(most);
     let interval = (wait.bytes - most - block / 4.0, wait.bytes - least + 1.25 * block);
     let reason = wording::first_wait(wait.bytes, wait.at_ns, least);
