@@ -20,6 +20,8 @@
 //! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the
 //! file and says what to do. This crate measures and judges nothing, and never overwrites a run.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 mod archive;
 mod audit;
 mod bundle;

@@ -1,6 +1,8 @@
 //! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench
 //! NAME` and `cargo xtask reproduce`.
 
+#![allow(clippy::disallowed_methods, reason = "it measures time")]
+
 mod calibration;
 mod case_run;
 mod diagnosis;

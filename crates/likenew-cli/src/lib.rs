@@ -3,6 +3,8 @@
 //! [`main`] is the whole program; the binary and the Python package's `likenew` command both call it. [`run_command`] runs one
 //! command inside of another program.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 mod access;
 #[cfg(test)]
 mod advice_tests;

@@ -18,6 +18,7 @@ use crate::wording::manual as wording;
 ///
 /// # Errors
 /// A file cannot be written.
+#[expect(clippy::disallowed_methods, reason = "a folder of files, made as one")]
 pub(crate) fn write(folder: &Path) -> anyhow::Result<usize> {
     let files: Vec<File> =
         man_page::pages()?.into_iter().chain(completions()).chain(reference::pages()).collect();

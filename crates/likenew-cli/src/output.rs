@@ -186,6 +186,7 @@ pub(crate) fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
     if path == Path::new("-") { print(text) } else { write(path, text) }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the one place that writes what users asked for")]
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(std::fs::write(path, text).with_context(|| wording::could_not_write(path))?)
 }

@@ -1,6 +1,8 @@
 //! Every cause on constructed cases: named if it is at work, alone and with another, and never on a healthy
 //! drive.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use likenew_core::answer::Loss;
 use likenew_core::facts::{
     Counts, Database, Drive, DriveDelta, DriveKind, Fact, Facts, FileSystem, Files, Health, HostMemory,

@@ -7,6 +7,8 @@
 //! The network block device and the journal of a refresh have their own fuzzers beside their code
 //! (`tests/mutated.rs`), which compare results with a second implementation of the format.
 
+#![allow(clippy::disallowed_methods, reason = "it measures time and writes files")]
+
 mod driver;
 mod mutate;
 pub mod targets;

@@ -1,6 +1,8 @@
 //! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose
 //! name contains a word.
 
+#![allow(clippy::disallowed_methods, reason = "it measures time and writes files")]
+
 use std::process::ExitCode;
 
 use likenew_fuzz::targets::all;

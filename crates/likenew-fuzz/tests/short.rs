@@ -1,5 +1,7 @@
 //! A short round of every target; `cargo xtask fuzz` runs 100,000 inputs each.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use likenew_fuzz::fuzz;
 use likenew_fuzz::targets::all;
 

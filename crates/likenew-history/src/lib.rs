@@ -6,6 +6,8 @@
 //!
 //! The surface is synchronous. The database's client runs on the caller's thread.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 mod database;
 mod drive_history;
 mod error;

@@ -1,5 +1,7 @@
 //! The metrics of drives that are known.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::collections::BTreeSet;
 
 use likenew_history::{Check, DriveHistory, DriveRow, MetricValue, RunRow};

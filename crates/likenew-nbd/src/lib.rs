@@ -9,6 +9,8 @@
 //! valid request did not cover. It never answers early, never sleeps, reads no clock, and knows neither the
 //! simulator nor the terminal. The protocol: the NBD project's doc/proto.md.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 pub mod clock_scale;
 pub mod export;
 pub mod listener;

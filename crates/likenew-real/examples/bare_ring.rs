@@ -5,6 +5,7 @@
 //! and waits in one call into the kernel, and `two` in two. PATH is overwritten by `write`. Prints IOPS and the user time of
 //! one I/O in nanoseconds.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
 #![allow(unsafe_code, reason = "a ring takes addresses of buffers")]
 
 use std::fs::{File, OpenOptions};

@@ -5,6 +5,8 @@
 //! fio, for comparison:
 //! `fio --name=x --filename=PATH --rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=DEPTH --runtime=SECONDS --time_based --fixedbufs --registerfiles --norandommap`.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::path::Path;
 
 use likenew_core::drive::{Drive, LaneRequirements};

@@ -3,6 +3,8 @@
 //!
 //! The file is rewritten with what it holds. The journal must not exist; it is removed after each pass.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::path::Path;
 use std::time::Instant;
 

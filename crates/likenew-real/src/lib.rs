@@ -9,6 +9,8 @@
 //! [`file_store::FileStore`] to have its own bytes rewritten. It never decides what to measure, never judges
 //! results, and never prints.
 
+#![allow(clippy::disallowed_methods, reason = "it is the one that reads clocks and writes files")]
+
 #[allow(unsafe_code, reason = "submission entries carry addresses that the kernel uses")]
 pub mod added_latency;
 pub mod boot;

@@ -50,6 +50,8 @@
 //! This crate knows no device, no clock and no simulator; the code that opens the store makes sure that no
 //! other program uses it.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 mod chunk_buffer;
 mod durable_file;
 mod error;

@@ -7,6 +7,8 @@
 //! server sent, and names the server by a host that it knows. It listens on the loopback interface; any other
 //! address takes a secret that the owner made.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
 mod api;
 mod commands;
 mod error;

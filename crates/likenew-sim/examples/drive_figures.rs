@@ -3,6 +3,8 @@
 //!
 //! Run it with `cargo run --release -p likenew-sim --example drive_figures`, and a name to see one drive only.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::time::Instant;
 
 use likenew_core::drive::Drive as _;

@@ -1,6 +1,8 @@
 //! Prints the truth of generated drives, one a line, to see how they vary:
 //! `cargo run -p likenew-sim --example generated_drives 200`.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use likenew_core::units::amount;
 use likenew_sim::generator::generate;
 use likenew_sim::model::{Layer, Mechanism};

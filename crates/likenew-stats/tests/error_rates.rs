@@ -2,6 +2,8 @@
 //!
 //! Counts that take long, mostly over long series, are left to the example.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 #[path = "../examples/error_rates/counts.rs"]
 mod counts;
 #[path = "../examples/error_rates/fits.rs"]

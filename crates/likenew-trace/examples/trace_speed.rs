@@ -4,6 +4,8 @@
 //! `trace_speed make FORMAT RECORDS FILE` writes a trace, `trace_speed read FORMAT FILE` reads one and prints
 //! records, CPU time in nanoseconds and peak memory in bytes; `survey` in place of `read` also surveys it.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;

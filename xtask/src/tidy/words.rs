@@ -28,23 +28,13 @@ struct Rule {
     reason: &'static str,
 }
 
-const RULES: [Rule; 4] = [
-    Rule {
-        words: &["Instant::now", "SystemTime::now", "thread::sleep"],
-        free: &["likenew-real/", "likenew-bench/", "likenew-fuzz/", "xtask/", "/examples/", "/tests/"],
-        reason: "only likenew-real reads clocks; everyone else asks the target for the time",
-    },
+const RULES: [Rule; 2] = [
     Rule {
         words: &["unsafe {", "unsafe fn", "unsafe impl"],
         free: &["likenew-real/", "tidy/words.rs"],
         reason: "unsafe code stands in likenew-real alone",
     },
     Rule { words: &["TODO", "FIXME", "XXX"], free: &["tidy/words.rs"], reason: "finish it or leave it out" },
-    Rule {
-        words: &["thread_rng", "from_os_rng", "random_seed("],
-        free: &["tidy/words.rs"],
-        reason: "all randomness comes from the plan's seed",
-    },
 ];
 
 /// Whether the line has the word by itself rather than as part of a longer one.

@@ -1,5 +1,7 @@
 //! Workloads and findings of procedures, on drives with known behavior.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 mod age;
 mod apps;
 mod bench;

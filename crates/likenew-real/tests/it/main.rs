@@ -1,5 +1,7 @@
 //! Real drives: folders, files and devices made for the test and removed with it.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 mod consent;
 mod counters;
 mod device_store;

@@ -1,5 +1,7 @@
 //! Simulated drives: their behavior, compared with theory and published values.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 mod catalog;
 mod closed_loop;
 mod cluster_drives;

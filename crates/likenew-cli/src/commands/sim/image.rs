@@ -130,6 +130,7 @@ impl StoreFile {
         self.write_label(true)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "replaced as a whole by the rename")]
     fn write_label(&mut self, clean: bool) -> Result<(), Failure> {
         self.label.clean = clean;
         let (path, new) = (label_path(&self.path), sibling_path(&self.path, ".drive.new"));
