@@ -1,9 +1,11 @@
 //! The advice of a check can be followed where it is given, as `likenew recondition` confirms for the same
 //! target, and its commands can be pasted.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 
 use clap::Parser as _;
 use likenew_core::answer::{Action, Loss};
@@ -69,8 +71,14 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The fault of a command, if it has one.
+/// The fault of a command, if it has one. The same advice is given to many drives, and to parse it takes a grammar of all commands.
 fn fault_of(command: &str) -> Option<String> {
+    static KNOWN: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap();
+    known.entry(command.to_owned()).or_insert_with(|| new_fault_of(command)).clone()
+}
+
+fn new_fault_of(command: &str) -> Option<String> {
     let mut words = words(command);
     if words[0] == "sudo" {
         words.remove(0);
@@ -259,7 +267,9 @@ fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>
     for entry in fs::read_dir(format!("{root}/scenarios")).unwrap() {
         let scenario: toml::Table = fs::read_to_string(entry.unwrap().path()).unwrap().parse().unwrap();
         let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
-        let target = text(&scenario["plan"], "target").unwrap();
+        // Of its plan, or the second word of its command.
+        let command = || Some(scenario["command"].as_array()?[1].as_str()?.to_owned());
+        let target = scenario.get("plan").map_or_else(command, |plan| text(plan, "target")).unwrap();
         let custom = scenario.get("drive").map(|custom| {
             let base = format!("{root}/catalog/{}.toml", text(custom, "based_on").unwrap());
             format!("{}\n{}", fs::read_to_string(base).unwrap(), text(custom, "changes").unwrap())

@@ -656,7 +656,7 @@ mod tests {
         ("sim:tiny-flash", "cache", ""),
         ("sim:tiny-flash?state=used&fill=0.95&deleted=0.4", "recondition", ""),
         ("sim:tiny-flash", "apps", "span = \"256MiB\""),
-        ("sim:tiny-flash", "model", ""),
+        ("sim:tiny-flash", "model", "time = \"2min\""),
     ];
 
     /// Every fourth of them.

@@ -1,6 +1,8 @@
 //! fio runs exported jobs on a file, and does the same as likenew's own loop with the same workloads: as many
 //! I/Os, of the same lengths and operations, at the same addresses. Counts are compared, never times.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,7 +53,7 @@ fn fios(folder: &Path, workloads: &[Workload]) -> (Vec<Vec<Io>>, Import) {
     std::fs::write(folder.join("jobs.fio"), jobs.replacen("[global]\n", &logs, 1)).unwrap();
     let mut fio = Command::new("fio");
     fio.current_dir(folder).args(["--output-format=json+", "jobs.fio"]);
-    let out = fio.output().expect("fio is installed: cargo xtask ci does that");
+    let out = fio.output().expect("fio is installed: make test does that");
     let message = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && message.is_empty(), "{message}");
     let report = import(std::str::from_utf8(&out.stdout).unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! Feeds damaged inputs to a target, and records failures.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
@@ -47,6 +47,8 @@ pub struct Outcome {
 }
 
 thread_local! {
+    /// Whether this thread checks an input.
+    static CHECKS: Cell<bool> = const { Cell::new(false) };
     /// Message and place of the last panic of this thread.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
 }
@@ -103,7 +105,9 @@ fn note(outcome: &mut Outcome, places: &mut BTreeSet<String>, what: String, plac
 /// Whether it was accepted, and the time; or message and place of a panic.
 fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, String)> {
     let started_at = processor_time();
+    CHECKS.set(true);
     let checked = panic::catch_unwind(AssertUnwindSafe(|| (target.check)(input)));
+    CHECKS.set(false);
     let took = processor_time().saturating_sub(started_at);
     checked.map(|accepted| (accepted, took)).map_err(|_| {
         let (place, message) = PANIC.with(|last| last.borrow_mut().take()).unwrap_or_default();
@@ -111,15 +115,16 @@ fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, St
     })
 }
 
-/// Records panic messages instead of printing them.
+/// Records panic messages of checks instead of printing them.
 fn catch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         panic::set_hook(Box::new(|info| {
             let place = info.location().map(ToString::to_string).unwrap_or_default();
             let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
-            let is_ours = PANIC.try_with(|last| *last.borrow_mut() = Some((place.clone(), message.clone())));
-            if is_ours.is_err() {
+            if CHECKS.get() {
+                PANIC.with(|last| *last.borrow_mut() = Some((place, message)));
+            } else {
                 eprintln!("panicked at {place}: {message}");
             }
         }));

@@ -1,5 +1,7 @@
 //! The published schema, the published examples and the code agree.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 use jsonschema::Validator;
 use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::overview::{Lead, Overview, OverviewTable};
@@ -43,7 +45,8 @@ fn the_examples_are_valid_and_round_trip() {
         let value: Value = serde_json::from_str(text).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
-        assert_eq!(example(name).to_json().unwrap(), text, "{name}");
+        let again: Value = serde_json::from_str(&example(name).to_json().unwrap()).unwrap();
+        assert_eq!(again.to_string(), value.to_string(), "{name}");
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::program;
+
 const UNITS: [&str; 2] = ["likenew-check.service", "likenew-check.timer"];
 /// The exposure that systemd gives a service without a sandbox is 96, of 100.
 const EXPOSURE_MAX: &str = "40";
@@ -54,7 +56,7 @@ fn systemd_finds_nothing_in_the_units_and_a_sandbox_around_the_service() {
     }
     let folder = tempfile::tempdir().unwrap();
     for name in UNITS {
-        let program = format!("ExecStart={}", env!("CARGO_BIN_EXE_likenew"));
+        let program = format!("ExecStart={}", Path::new(&program()).display());
         let text = unit(name).replace("ExecStart=/usr/bin/likenew", &program);
         fs::write(folder.path().join(name), text).unwrap();
     }

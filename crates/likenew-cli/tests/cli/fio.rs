@@ -40,7 +40,7 @@ fn fio(folder: &Path, jobs: &str) -> String {
     std::fs::write(folder.join("jobs.fio"), jobs).unwrap();
     let mut fio = Command::new("fio");
     fio.current_dir(folder).args(["--output-format=json+", "jobs.fio"]);
-    let out = fio.output().expect("fio is installed: cargo xtask ci does that");
+    let out = fio.output().expect("fio is installed: make test does that");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = String::from_utf8(out.stdout).unwrap();
     std::fs::write(folder.join("result.json"), &text).unwrap();

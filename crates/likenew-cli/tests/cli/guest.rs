@@ -1,6 +1,6 @@
 //! A virtual machine with drives of every kind and a real kernel: QEMU emulates its processor, and Debian's
-//! kernel drives its controllers. It starts once for all tests, with a minimal system, and takes a minute or
-//! two.
+//! kernel drives its controllers. It starts once for all tests of a session, with a minimal system, and takes a
+//! minute or two.
 
 pub(crate) mod hardware;
 mod initramfs;
@@ -17,6 +17,8 @@ use hardware::hardware;
 use initramfs::Initramfs;
 use kernel::Kernel;
 
+use crate::support::{once_per_session, program};
+
 /// Host programs copied into the guest: nothing is installed in it.
 const PROGRAMS: [&str; 3] = ["/usr/sbin/mkfs.ext4", "/usr/sbin/dmsetup", "/usr/sbin/smartctl"];
 const BUSYBOX: &str = "/usr/bin/busybox";
@@ -31,6 +33,9 @@ const TOOLS: [&str; 7] = [
     "/usr/bin/tar",
     "/usr/bin/timeout",
 ];
+/// What is kept of a guest that has switched itself off: an archive of what its init has stored, and its console.
+const SAID: &str = "said.tar";
+const CONSOLE: &str = "console";
 /// Time limit of the guest: a minute or two on an idle machine, several times that on a busy one.
 const SECONDS_MAX: u32 = 540;
 
@@ -54,7 +59,7 @@ pub(crate) fn guest() -> Option<&'static Guest> {
 }
 
 impl Guest {
-    /// Starts it, and waits until it has switched itself off.
+    /// Starts it if no other test has, and waits until it has switched itself off.
     ///
     /// # Errors
     /// What is missing on this machine.
@@ -64,15 +69,18 @@ impl Guest {
         }
         let needed = TOOLS.iter().chain(&PROGRAMS).chain(&UNITS).chain([&BUSYBOX]);
         if let Some(missing) = needed.into_iter().find(|path| !Path::new(path).exists()) {
-            return Err(format!("{missing} is not installed: `cargo xtask ci` installs it"));
+            return Err(format!("{missing} is not installed: `make test-all` installs it"));
         }
         let kernel = Kernel::find()?;
-        let folder = tempfile::tempdir().unwrap();
-        let initramfs = folder.path().join("initramfs");
-        std::fs::write(&initramfs, system(&kernel, folder.path())).unwrap();
-        let archive = folder.path().join("said.tar");
-        let console = boot(&kernel, &initramfs, &archive, folder.path());
-        Ok(Self::unpacked(&archive, &console))
+        let made = once_per_session("guest", |made| {
+            let folder = tempfile::tempdir().unwrap();
+            let initramfs = folder.path().join("initramfs");
+            std::fs::write(&initramfs, system(&kernel, folder.path())).unwrap();
+            let console = boot(&kernel, &initramfs, &made.join(SAID), folder.path());
+            std::fs::write(made.join(CONSOLE), console).unwrap();
+        });
+        let console = std::fs::read(made.join(CONSOLE)).unwrap();
+        Ok(Self::unpacked(&made.join(SAID), &String::from_utf8_lossy(&console)))
     }
 
     fn unpacked(archive: &Path, console: &str) -> Self {
@@ -150,9 +158,8 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     }
     // Most of the binary is debug information.
     let stripped = folder.join("likenew");
-    let likenew = env!("CARGO_BIN_EXE_likenew");
-    let status = Command::new("strip").args(["-o", stripped.to_str().unwrap(), likenew]).status();
-    assert!(status.unwrap().success(), "strip {likenew}");
+    let status = Command::new("strip").arg("-o").arg(&stripped).arg(program()).status();
+    assert!(status.unwrap().success(), "strip {}", program().display());
     system.program("/bin/likenew", &stripped);
     // This very program, for steps without a command.
     let steps = folder.join("steps");

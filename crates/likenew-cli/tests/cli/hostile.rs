@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program};
 
 /// Absurd numbers, sizes and times.
 const VALUES: [&str; 12] = [
@@ -28,9 +28,7 @@ const NAMES: [&str; 7] = ["--html", "--json", "--archive", "--color", "--export"
 /// Runs it with at most 6 GB of address space, most of which a debug build reserves and does not use.
 fn run(sandbox: &Sandbox, arguments: &[String]) -> (Option<i32>, String, Duration) {
     let mut command = Command::new("bash");
-    command
-        .args(["-c", "ulimit -v 6000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_likenew")])
-        .args(arguments);
+    command.args(["-c", "ulimit -v 6000000; exec \"$0\" \"$@\""]).arg(program()).args(arguments);
     command.current_dir(sandbox.work()).env("NO_COLOR", "1");
     command
         .env("XDG_DATA_HOME", sandbox.work().join("data"))

@@ -1,5 +1,7 @@
 //! The binary as users and scripts use it.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
+
 mod age;
 mod apps;
 mod cache;
@@ -13,7 +15,6 @@ mod contrib;
 mod cuts;
 mod data;
 mod endure;
-mod examples;
 mod explain;
 mod facts;
 mod filesystem;
@@ -24,6 +25,7 @@ mod guest_facts;
 mod guest_steps;
 mod history;
 mod hostile;
+mod journey;
 mod locks;
 mod manual;
 mod messages;

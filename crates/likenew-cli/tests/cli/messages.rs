@@ -1,11 +1,14 @@
-//! Everything that the program prints, kept as `docs/messages/*.txt`: a change of wording shows in the diff,
-//! and all of it can be read in one sitting. `cargo xtask messages` writes the files again.
+//! Everything that the program prints, kept as `docs/messages/*.txt`, and its documents, kept as `schema/examples/*.json`: a
+//! change of wording shows in the diff, and all of it can be read in one sitting. `cargo xtask messages` writes the files again.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{CommandOutput, Sandbox};
+use serde_json::Value;
+
+use crate::support::{CommandOutput, Sandbox, is_valid, names};
 
 /// If this variable is set, the files are written instead of compared.
 const UPDATE: &str = "LIKENEW_UPDATE_MESSAGES";
@@ -51,14 +54,59 @@ fn fits(what: &str, screen: &str, columns: usize, lines_most: usize) {
     assert!(!screen.trim().is_empty(), "{what} shows nothing");
 }
 
-/// Both screens of the run that was just printed 100 columns wide.
-pub(crate) fn screens(sandbox: &Sandbox, what: &str, wide: &str) -> String {
-    format!("--- 100 columns\n{wide}\n{}", narrow_screen(sandbox, what, wide))
+/// What a run says: its screen, the narrow one if more than its breaks of lines differs, and what only the details say.
+pub(crate) fn sayings(sandbox: &Sandbox, what: &str, wide: &str) -> String {
+    let mut text = wide.to_owned() + &narrow_screen(sandbox, what, wide);
+    let more = beyond(sandbox, wide);
+    if !more.is_empty() {
+        let _ = write!(text, "\n--- details\n{more}");
+    }
+    text
+}
+
+/// Paragraphs of details that say what was run: those of [`details`] stand for all.
+const CONDITIONS: [&str; 4] = ["Target ", "Run: ", "Device counters", "Caveat: Simulated drive"];
+
+/// Paragraphs and sentences of the newest report's details that are not on its screen.
+fn beyond(sandbox: &Sandbox, screen: &str) -> String {
+    let text = CommandOutput::of(sandbox.command(&["report", "--details"]).env("COLUMNS", "100")).stdout();
+    let lines: Vec<&str> = text.lines().take_while(|line| !is_title(line)).collect();
+    let mut known = words(screen).join(" ");
+    let mut more = String::new();
+    let mut add = |saying: &str, shown: &str| {
+        let spoken = words(saying).join(" ");
+        if !known.contains(&spoken) {
+            known += &format!(" {spoken}");
+            more += &format!("{}\n", shown.trim_end());
+        }
+    };
+    // A paragraph or an item of a list begins where a line is not indented, or after an empty one.
+    for item in lines.chunk_by(|line, next| !line.is_empty() && next.starts_with(' ')) {
+        let is_condition = CONDITIONS.iter().any(|condition| item[0].starts_with(condition));
+        if !is_condition && !item[0].starts_with("Run folder:") {
+            add(&item.join("\n"), &item.join("\n"));
+        }
+    }
+    let document = sandbox.run(&["report", "--json", "-"]).json();
+    for name in SENTENCES {
+        for row in document["tables"][name].as_array().into_iter().flatten() {
+            let sentences = row.as_object().unwrap().values().filter_map(|value| value.as_str());
+            for sentence in sentences.filter(|text| text.contains(' ')) {
+                add(sentence, &textwrap::fill(&format!("{name}: {sentence}"), SCREENS[0].0));
+            }
+        }
+    }
+    more
+}
+
+/// The words of a text, without marks of continued lines, bars and plots, which depend on the columns.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).collect()
 }
 
 /// Everything that the newest report says, 100 columns wide, with the beginning of each table and the name of each plot: what
 /// is left out holds no sentences.
-pub(crate) fn details(sandbox: &Sandbox) -> String {
+fn details(sandbox: &Sandbox) -> String {
     let text = CommandOutput::of(sandbox.command(&["report", "--details"]).env("COLUMNS", "100")).stdout();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("Run folder:")).collect();
     let sections = lines.chunk_by(|_, next| !is_title(next));
@@ -66,7 +114,7 @@ pub(crate) fn details(sandbox: &Sandbox) -> String {
 }
 
 /// Lines of a table that details keep below its heading.
-const TABLE_LINES_MAX: usize = 3;
+const TABLE_LINES_MAX: usize = 1;
 
 /// Tables whose rows are sentences: they are kept whole.
 const SENTENCES: [&str; 6] = ["fixes", "evidence", "remarks", "facts", "steps", "step plan"];
@@ -95,13 +143,21 @@ fn shortened(line: &str) -> String {
     if text.len() == line.len() { line.to_owned() } else { format!("{text}──") }
 }
 
-/// Its narrow screen, after checking that both fit.
+/// Its narrow screen if that says anything else, after checking that both fit. In a table, words of a cell move to other lines.
 fn narrow_screen(sandbox: &Sandbox, what: &str, wide: &str) -> String {
     let narrow = CommandOutput::of(sandbox.command(&["report"]).env("COLUMNS", "80")).stdout();
     for ((columns, lines_most), screen) in SCREENS.into_iter().zip([wide, &narrow]) {
         fits(what, screen, columns, lines_most);
     }
-    format!("--- 80 columns\n{narrow}\n")
+    other_than(&narrow, wide)
+}
+
+/// The narrow screen, unless it differs from the wide one only in how its lines break.
+fn other_than(narrow: &str, wide: &str) -> String {
+    let [mut one, mut other] = [narrow, wide].map(words);
+    one.sort_unstable();
+    other.sort_unstable();
+    if one == other { String::new() } else { format!("\n--- 80 columns\n{narrow}") }
 }
 
 fn wide(sandbox: &Sandbox, arguments: &[&str]) -> Command {
@@ -286,47 +342,78 @@ fn messages_of_errors() {
     matches_file("errors.txt", &text);
 }
 
-/// Each command on healthy, slow and failing drives, and with too little measured to tell.
-const RUNS: &[(&str, &[&str])] = &[
-    ("check-healthy", &["check", "sim:intel-x25-m-80gb"]),
-    ("check-sick", &["check", "sim:intel-x25-m-80gb?state=used&trim=off"]),
-    ("check-unknown", &["check", "sim:tlc-nvme-1tb", "--bytes", "0", "--baseline", "none"]),
-    ("check-failed", &["check", "sim:failing.toml"]),
-    ("recondition-healthy", &["recondition", "sim:tiny-flash"]),
-    ("recondition-sick", &["recondition", "sim:tiny-flash?state=used&fill=0.5"]),
-    ("recondition-dry-run", &["recondition", "sim:tiny-flash?state=used", "--dry-run"]),
-    ("bench-healthy", &["bench", "sim:tiny-flash"]),
-    ("bench-sick", &["bench", "sim:tiny-flash?state=used"]),
-    ("bench-unknown", &["bench", "sim:tiny-flash?state=used", "--passes", "1"]),
-    ("bench-failed", &["bench", "sim:failing.toml", "--op", "read", "--span", "64MiB"]),
-    ("sweep", &["sweep", "sim:tiny-flash"]),
-    ("sweep-failed", &["sweep", "sim:failing.toml", "--op", "read", "--span", "64MiB"]),
-    ("surface", &["surface", "sim:wd6400aaks"]),
-    ("surface-failed", &["surface", "sim:failing.toml", "--span", "64MiB"]),
-    ("fill", &["fill", "sim:tiny-flash"]),
-    ("fill-failed", &["fill", "sim:failing.toml", "--files", "20", "--read-back"]),
-    ("endure", &["endure", "sim:tiny-flash", "--op", "write", "--fills", "3"]),
-    ("endure-snia", &["endure", "sim:tiny-flash", "--test", "snia-iops", "--round", "50ms", "--rounds", "6"]),
-    ("age", &["age", "sim:tiny-flash"]),
-    ("data", &["data", "sim:tiny-flash"]),
-    ("data-failed", &["data", "sim:failing.toml"]),
-    ("cache", &["cache", "sim:tiny-flash"]),
-    ("cache-failed", &["cache", "sim:failing.toml", "--span", "64MiB"]),
-    ("trim", &["trim", "sim:tiny-flash"]),
-    ("trim-off", &["trim", "sim:tiny-flash?trim=off"]),
-    ("xray", &["xray", "sim:tiny-flash"]),
-    ("xray-failed", &["xray", "sim:failing.toml"]),
-    ("verify", &["verify", "sim:tiny-flash"]),
-    ("verify-failed", &["verify", "sim:failing.toml", "--quick"]),
-    ("model", &["model", "sim:wd6400aaks", "--op", "read"]),
-    ("model-failed", &["model", "sim:failing.toml", "--op", "read"]),
-    ("apps", &["apps", "sim:tiny-flash", "--passes", "1"]),
-    ("run", &["run", "mail.toml"]),
-    ("replay", &["replay", "sim:tiny-flash", "--trace", "day.csv"]),
+/// Each command on healthy, slow and failing drives, and with too little measured to tell; and the name of its document in
+/// `schema/examples`, where there is one.
+const RUNS: &[(&str, &[&str], &str)] = &[
+    ("check-healthy", &["check", "sim:intel-x25-m-80gb"], ""),
+    ("check-sick", &["check", "sim:tiny-flash?state=used"], "check-slow"),
+    ("check-unknown", &["check", "sim:tlc-nvme-1tb", "--bytes", "0", "--baseline", "none"], ""),
+    ("check-failed", &["check", "sim:failing.toml"], ""),
+    ("recondition-healthy", &["recondition", "sim:tiny-flash"], ""),
+    (
+        "recondition-sick",
+        &["recondition", "sim:tiny-flash?state=used&fill=0.9&trim=off"],
+        "recondition-restored",
+    ),
+    ("recondition-dry-run", &["recondition", "sim:tiny-flash?state=used", "--dry-run"], ""),
+    ("bench-healthy", &["bench", "sim:tiny-flash"], "bench-new"),
+    ("bench-sick", &["bench", "sim:tiny-flash?state=used"], "bench-used"),
+    ("bench-unknown", &["bench", "sim:tiny-flash?state=used", "--passes", "1"], ""),
+    ("bench-failed", &["bench", "sim:failing.toml", "--op", "read", "--span", "64MiB"], ""),
+    ("sweep", &["sweep", "sim:tiny-flash", "--pattern", "random", "--passes", "3"], "sweep-new"),
+    (
+        "sweep-sick",
+        &["sweep", "sim:tiny-flash?state=used", "--pattern", "random", "--passes", "3"],
+        "sweep-used",
+    ),
+    ("sweep-failed", &["sweep", "sim:failing.toml", "--op", "read", "--span", "64MiB"], ""),
+    ("surface", &["surface", "sim:wd6400aaks"], ""),
+    ("surface-failed", &["surface", "sim:failing.toml", "--span", "64MiB"], ""),
+    ("fill", &["fill", "sim:tiny-flash"], ""),
+    ("fill-sick", &["fill", "sim:tiny-flash?state=used"], "fill-used"),
+    ("fill-failed", &["fill", "sim:failing.toml", "--files", "20", "--read-back"], ""),
+    ("endure", KNEES, "endure-knees"),
+    (
+        "endure-snia",
+        &["endure", "sim:tiny-flash", "--test", "snia-iops", "--round", "50ms", "--rounds", "6"],
+        "",
+    ),
+    ("age", &["age", "sim:tiny-flash"], "age-used"),
+    ("data", &["data", "sim:tiny-flash"], ""),
+    ("data-failed", &["data", "sim:failing.toml"], ""),
+    ("cache", &["cache", "sim:tiny-flash"], ""),
+    ("cache-failed", &["cache", "sim:failing.toml", "--span", "64MiB"], ""),
+    ("trim", &["trim", "sim:tiny-flash"], "trim-works"),
+    ("trim-off", &["trim", "sim:tiny-flash?trim=off"], ""),
+    ("xray", &["xray", "sim:tiny-flash"], ""),
+    ("xray-failed", &["xray", "sim:failing.toml"], ""),
+    ("verify", &["verify", "sim:tiny-flash"], ""),
+    ("verify-failed", &["verify", "sim:failing.toml", "--quick"], ""),
+    ("model", &["model", "sim:wd6400aaks", "--op", "read"], ""),
+    ("model-failed", &["model", "sim:failing.toml", "--op", "read"], ""),
+    ("apps", &["apps", "sim:tiny-flash", "--passes", "1"], ""),
+    ("run", &["run", "mail.toml"], ""),
+    ("replay", &["replay", "sim:tiny-flash", "--trace", "day.csv"], ""),
     // A plan says what a check compares with; these two say nothing.
-    ("check-without-reference", &["run", "check-nvme.toml"]),
-    ("check-virtual-without-reference", &["run", "check-volume.toml"]),
-    ("facts", &["facts", "sim:tiny-flash"]),
+    ("check-without-reference", &["run", "check-nvme.toml"], ""),
+    ("check-virtual-without-reference", &["run", "check-volume.toml"], ""),
+    ("facts", &["facts", "sim:tiny-flash"], ""),
+];
+
+/// Endurance with write cliffs: TRIM never comes.
+const KNEES: &[&str] = &[
+    "endure",
+    "sim:tiny-flash",
+    "--profile",
+    "peak",
+    "--op",
+    "write",
+    "--file-size",
+    "16MiB",
+    "--trim",
+    "off",
+    "--fills",
+    "7",
 ];
 
 /// What other commands print, that measure nothing.
@@ -393,18 +480,40 @@ fn kept_runs(sandbox: &Sandbox) -> String {
 fn messages_of_commands() {
     let sandbox = Sandbox::new();
     good_files(&sandbox);
-    let mut text = String::new();
-    for (what, arguments) in RUNS {
+    let (mut text, mut examples) = (String::new(), Vec::new());
+    let mut procedures = BTreeSet::new();
+    for (what, arguments, example) in RUNS {
         let (shown, ran) = transcript(&sandbox, arguments);
         assert!(matches!(ran.status(), Some(0 | 1 | 10)), "{shown}");
         let _ = write!(text, "=== {what}\n{shown}");
         if *what != "facts" {
             text += &narrow_screen(&sandbox, what, &ran.stdout());
-            let quiet = CommandOutput::of(sandbox.command(&["report", "--quiet"]).env("COLUMNS", "100"));
-            assert_eq!(quiet.stdout().lines().count(), 1, "{what}: {}", quiet.stdout());
-            let _ = write!(text, "--- quiet\n{}\n", quiet.stdout());
+            let quiet =
+                CommandOutput::of(sandbox.command(&["report", "--quiet"]).env("COLUMNS", "100")).stdout();
+            assert_eq!(quiet.lines().count(), 1, "{what}: {quiet}");
+            if !ran.stdout().contains(&quiet) {
+                let _ = write!(text, "--- quiet\n{quiet}\n");
+            }
+            // What each table is called and begins with, once.
+            if procedures.insert(arguments[0]) {
+                let _ = write!(text, "--- details\n{}\n", details(&sandbox));
+            }
+        }
+        if !example.is_empty() {
+            matches_example(example, &sandbox.run(&["report", "--json", "-"]).json());
+            examples.push((*example, sandbox.runs().pop().unwrap()));
         }
     }
+    let run = |name: &str| {
+        examples.iter().find(|(example, _)| *example == name).unwrap().1.to_str().unwrap().to_owned()
+    };
+    let compared = sandbox.run(&["compare", &run("bench-new"), &run("bench-used"), "--json", "-"]);
+    matches_example("compare-benches", &compared.code(0).json());
+    let mut all: Vec<String> = examples.iter().map(|(example, _)| format!("{example}.json")).collect();
+    all.push("compare-benches.json".to_owned());
+    all.sort_unstable();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples");
+    assert_eq!(names(folder.as_ref()), all);
     let _ = write!(text, "=== drives\n{}", simulated(&sandbox.run(&["drives"]).stdout()));
     for arguments in SHOWN {
         text += &transcript(&sandbox, arguments).0;
@@ -413,6 +522,42 @@ fn messages_of_commands() {
     text += &drives_over_time();
     text += &runs_compared();
     matches_file("commands.txt", &text);
+}
+
+/// Compares a document with its file in `schema/examples`, where each row of a table is a line, or writes that.
+#[track_caller]
+fn matches_example(name: &str, document: &Value) {
+    is_valid(document);
+    matches(&format!("schema/examples/{name}.json"), &(rows_as_lines(document, "") + "\n"));
+}
+
+/// JSON in which an object or a list has lines of its own only if it holds other ones; short lists of lists share lines.
+fn rows_as_lines(value: &Value, indent: &str) -> String {
+    let is_nested = |value: &Value| value.is_object() || value.is_array();
+    let inner = format!("{indent}  ");
+    let joined = |items: Vec<String>| format!("\n{inner}{}\n{indent}", items.join(&format!(",\n{inner}")));
+    match value {
+        Value::Object(object) if object.values().any(is_nested) => {
+            let items = object.iter().map(|(key, value)| {
+                format!("{}: {}", Value::from(key.as_str()), rows_as_lines(value, &inner))
+            });
+            format!("{{{}}}", joined(items.collect()))
+        }
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            format!("[{}]", joined(list.iter().map(|value| rows_as_lines(value, &inner)).collect()))
+        }
+        Value::Array(list) if list.iter().any(is_nested) => {
+            let mut lines: Vec<String> = Vec::new();
+            for text in list.iter().map(Value::to_string) {
+                match lines.last_mut() {
+                    Some(line) if line.len() + text.len() < 160 => *line += &format!(", {text}"),
+                    _ => lines.push(text),
+                }
+            }
+            format!("[{}]", joined(lines))
+        }
+        _ => value.to_string(),
+    }
 }
 
 /// Runs compared: a new drive and a used one, by three commands.
@@ -429,7 +574,7 @@ fn runs_compared() -> String {
         let mut narrow = sandbox.command(&["compare", "--last", "2"]);
         let narrow = CommandOutput::of(narrow.env("COLUMNS", "80")).stdout();
         fits(command, &narrow, 80, 30);
-        let _ = write!(text, "=== compare-{command}\n{shown}--- 80 columns\n{narrow}\n");
+        let _ = write!(text, "=== compare-{command}\n{shown}{}", other_than(&narrow, &ran.stdout()));
     }
     let details = transcript(&sandbox, &["compare", "--last", "2", "--details"]).0;
     let _ = write!(text, "=== compare-details\n{details}");
@@ -447,8 +592,7 @@ fn drives_over_time() -> String {
         std::fs::rename(run, &kept).unwrap();
         let file = |name: &str| kept.join(name);
         let read = |name: &str| serde_json::from_str(&std::fs::read_to_string(file(name)).unwrap()).unwrap();
-        let (mut machine, mut findings): (serde_json::Value, serde_json::Value) =
-            (read("machine.json"), read("findings.json"));
+        let (mut machine, mut findings): (Value, Value) = (read("machine.json"), read("findings.json"));
         machine["started_at"] = format!("2026-03-0{day}T12:00:00.000Z").into();
         for (index, row) in findings["tables"]["metrics"].as_array_mut().unwrap().iter_mut().enumerate() {
             let factor = 1.0 + 0.01 * ((day * 5 + index * 3) % 4) as f64

@@ -253,7 +253,7 @@ fn fio_and_likenew_do_the_same_with_the_same_log() {
         "--log_offset=1",
         "--output-format=json",
     ]);
-    let out = fio.output().expect("fio is installed: cargo xtask ci does that");
+    let out = fio.output().expect("fio is installed: make test does that");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let job: Value = serde_json::from_slice(&out.stdout).unwrap();
     let bytes = |op: &str| job["jobs"][0][op]["io_bytes"].as_u64().unwrap();

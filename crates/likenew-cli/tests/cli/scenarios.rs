@@ -1,12 +1,11 @@
-//! Known truths: each file in `scenarios/` is a simulated drive, a plan, and the expected answers.
+//! Known truths: each file in `scenarios/` is a simulated drive, a plan or a command, and the expected answers.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::messages::{details, matches_file, screens};
+use crate::messages::{matches_file, sayings};
 use crate::support::{CommandOutput, Sandbox, is_valid};
 
 #[derive(Deserialize)]
@@ -20,8 +19,9 @@ struct Scenario {
     drive: Option<OwnDrive>,
     /// A trace that the plan replays.
     trace: Option<OwnTrace>,
-    /// The plan, as `likenew run` takes it.
-    plan: toml::Table,
+    /// The plan, as `likenew run` takes it, or a command, which finds out by itself what the drive is compared with.
+    plan: Option<toml::Table>,
+    command: Option<Vec<String>>,
     /// The expected answers.
     expect: Vec<Expect>,
 }
@@ -67,86 +67,67 @@ struct Expect {
     contains: Option<String>,
 }
 
-/// Tests that run in parallel, each with every fourth scenario.
-const SHARES: usize = 4;
+/// One test for each procedure, which begins the names of its scenarios.
+macro_rules! scenarios_of {
+    ($($procedure:ident)*) => {
+        const PROCEDURES: &[&str] = &[$(stringify!($procedure)),*];
+        $(
+            #[test]
+            fn $procedure() {
+                run_all(stringify!($procedure));
+            }
+        )*
+    };
+}
 
-#[test]
-fn the_answers_of_known_drives_come_out_of_the_first_share() {
-    run_share(0);
+scenarios_of!(age apps bench cache check data endure facts fill model recondition replay run surface sweep trim verify xray);
+
+fn folder() -> &'static str {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios")
 }
 
 #[test]
-fn the_answers_of_known_drives_come_out_of_the_second_share() {
-    run_share(1);
+fn every_scenario_is_run() {
+    let names = crate::support::names(folder().as_ref());
+    assert!(names.len() > 100, "{} scenarios", names.len());
+    let is_run =
+        |name: &String| name.split_once('-').is_some_and(|(procedure, _)| PROCEDURES.contains(&procedure));
+    assert_eq!(names.iter().filter(|name| !is_run(name)).collect::<Vec<_>>(), Vec::<&String>::new());
 }
 
-#[test]
-fn the_answers_of_known_drives_come_out_of_the_third_share() {
-    run_share(2);
-}
-
-#[test]
-fn the_answers_of_known_drives_come_out_of_the_fourth_share() {
-    run_share(3);
-}
-
-fn run_share(share: usize) {
-    let sandbox = Sandbox::new();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-    let names = crate::support::names(folder.as_ref());
-    assert!(names.len() >= 6 * SHARES, "{} scenarios", names.len());
+fn run_all(procedure: &str) {
+    let names = crate::support::names(folder().as_ref());
     let mut wrong = Vec::new();
-    let mut documents = Vec::new();
-    for name in names.iter().skip(share).step_by(SHARES) {
-        let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+    let mut columns = BTreeSet::new();
+    for name in names.iter().filter(|name| name.starts_with(&format!("{procedure}-"))) {
+        let text = std::fs::read_to_string(format!("{}/{name}", folder())).unwrap();
         let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        documents.push(run(&sandbox, name, &scenario, &mut wrong));
+        // Of its own, so that no check is compared with another one.
+        let document = document(&Sandbox::new(), name, &scenario, &mut wrong);
+        assert_eq!(document["procedure"], procedure, "{name}");
+        for (table, rows) in document["tables"].as_object().unwrap() {
+            let keys = rows.as_array().unwrap().iter().flat_map(|row| row.as_object().unwrap().keys());
+            columns.extend(keys.map(|column| format!("{table}.{column}")));
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mut columns = COLUMNS.lock().unwrap();
-    columns.shares += 1;
-    documents.iter().for_each(|document| columns.add(document));
-    if columns.shares == SHARES {
-        columns.check();
-    }
-}
-
-/// What the tables of all scenarios have, once all shares have run.
-static COLUMNS: Mutex<Columns> = Mutex::new(Columns { shares: 0, known: BTreeSet::new() });
-
-/// Columns as `procedure.table.column`.
-struct Columns {
-    shares: usize,
-    known: BTreeSet<String>,
-}
-
-impl Columns {
-    fn add(&mut self, document: &Value) {
-        let procedure = document["procedure"].as_str().unwrap();
-        for (table, rows) in document["tables"].as_object().unwrap() {
-            let columns = rows.as_array().unwrap().iter().flat_map(|row| row.as_object().unwrap().keys());
-            self.known.extend(columns.map(|column| format!("{procedure}.{table}.{column}")));
-        }
-    }
-
-    /// Every column that the schema describes occurs in the document of a scenario. Those of recordings and comparisons are not
-    /// made by plans.
-    #[track_caller]
-    fn check(&self) {
-        let schema: Value =
-            serde_json::from_str(include_str!("../../../../schema/report.schema.json")).unwrap();
-        let mut missing = Vec::new();
-        for rule in schema["allOf"].as_array().unwrap() {
-            let procedure = rule["if"]["$ref"].as_str().unwrap().rsplit("of_").next().unwrap();
-            let tables = rule["then"]["properties"]["tables"]["properties"].as_object().unwrap();
-            for (table, form) in tables.iter().filter(|_| !["record", "compare"].contains(&procedure)) {
-                let columns = form["items"]["properties"].as_object().unwrap().keys();
-                let columns = columns.map(|column| format!("{procedure}.{table}.{column}"));
-                missing.extend(columns.filter(|column| !self.known.contains(column)));
-            }
-        }
-        assert!(missing.is_empty(), "no scenario has the columns {missing:?} of schema/report.schema.json");
-    }
+    // Every column that the schema describes occurs in the document of a scenario.
+    let schema: Value = serde_json::from_str(include_str!("../../../../schema/report.schema.json")).unwrap();
+    let form = &schema["$defs"][format!("of_{procedure}")];
+    let rules = schema["allOf"].as_array().unwrap();
+    let of = format!("#/$defs/of_{procedure}");
+    let rule = rules.iter().find(|rule| rule["if"]["$ref"] == of.as_str());
+    let rule = rule.unwrap_or_else(|| panic!("the schema has no tables of {procedure}: {form}"));
+    let tables = rule["then"]["properties"]["tables"]["properties"].as_object().unwrap();
+    let described = tables.iter().flat_map(|(table, form)| {
+        let columns = form["items"]["properties"].as_object().unwrap().keys();
+        columns.map(move |column| format!("{table}.{column}"))
+    });
+    let missing: Vec<String> = described.filter(|column| !columns.contains(column)).collect();
+    assert!(
+        missing.is_empty(),
+        "no scenario of {procedure} has the columns {missing:?} of schema/report.schema.json"
+    );
 }
 
 #[test]
@@ -161,20 +142,26 @@ fn the_schema_describes_the_tables_of_every_procedure() {
 }
 
 /// The document of a scenario, and what is not as expected.
-fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario, wrong: &mut Vec<String>) -> Value {
-    std::fs::write(sandbox.work().join(name), toml::to_string(&scenario.plan).unwrap()).unwrap();
+fn document(sandbox: &Sandbox, name: &str, scenario: &Scenario, wrong: &mut Vec<String>) -> Value {
     if let Some(drive) = &scenario.drive {
         drive.write_to(sandbox);
     }
     if let Some(OwnTrace { file, text }) = &scenario.trace {
         std::fs::write(sandbox.work().join(file), text).unwrap();
     }
+    let mut arguments: Vec<&str> = match (&scenario.plan, &scenario.command) {
+        (Some(plan), None) => {
+            std::fs::write(sandbox.work().join(name), toml::to_string(plan).unwrap()).unwrap();
+            vec!["run", name]
+        }
+        (None, Some(command)) => command.iter().map(String::as_str).collect(),
+        _ => panic!("{name}: a scenario has a plan or a command"),
+    };
     let json = sandbox.work().join("report.json");
-    let arguments = ["run", name, "--json", "report.json"];
+    arguments.extend(["--json", "report.json"]);
     let ran = CommandOutput::of(sandbox.command(&arguments).env("COLUMNS", "100"));
     let text =
         std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{name}: {error}: {}", ran.stderr()));
-    std::fs::remove_file(json).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     is_valid(&document);
     let answers = document["answers"].as_array().unwrap().clone();
@@ -198,10 +185,6 @@ fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario, wrong: &mut Vec<Strin
         wrong.push(format!("{name}: exit code {:?} and not {}", ran.status(), scenario.exit));
     }
     let file = format!("scenarios/{}", name.replace(".toml", ".txt"));
-    matches_file(&file, &format!("{}\n\n{}", scenario.about, screens(sandbox, name, &ran.stdout())));
-    matches_file(
-        &file.replace("scenarios/", "details/"),
-        &format!("{}\n\n{}", scenario.about, details(sandbox)),
-    );
+    matches_file(&file, &format!("{}\n\n{}", scenario.about, sayings(sandbox, name, &ran.stdout())));
     document
 }

@@ -1,9 +1,35 @@
 //! Runs the binary as a user would, with a separate data home.
 
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
+
+/// The program: what LIKENEW names, or what was built with the tests.
+pub(crate) fn program() -> OsString {
+    std::env::var_os("LIKENEW").unwrap_or_else(|| env!("CARGO_BIN_EXE_likenew").into())
+}
+
+/// What the first test of a session makes in a folder, for all tests that come after it. nextest runs each as a process of its
+/// own and names the session; otherwise a process is one.
+pub(crate) fn once_per_session(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
+    let session = std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sessions").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let lock = File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let (made, whose) = (folder.join("made"), folder.join("session"));
+    if std::fs::read_to_string(&whose).ok().as_ref() != Some(&session) {
+        let _ = std::fs::remove_dir_all(&made);
+        std::fs::create_dir(&made).unwrap();
+        make(&made);
+        // Last: one that was cut off is made again.
+        std::fs::write(whose, session).unwrap();
+    }
+    made
+}
 
 /// A working folder and a data home, both removed afterwards.
 pub(crate) struct Sandbox {
@@ -37,7 +63,7 @@ impl Sandbox {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_likenew"));
+        let mut command = Command::new(program());
         command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
         command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));

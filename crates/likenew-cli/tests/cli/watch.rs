@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, names};
+use crate::support::{Sandbox, names, program};
 
 /// A loop device over a file of 64 MiB in the sandbox, for as long as this lives.
 struct Loop(String);
@@ -274,13 +274,15 @@ impl Drop for Tmux {
     }
 }
 
-const LIKENEW: &str = env!("CARGO_BIN_EXE_likenew");
+fn likenew() -> String {
+    program().into_string().unwrap()
+}
 
 #[test]
 fn keys_lead_through_all_pages_and_back() {
     let sandbox = Sandbox::new();
     let Some(device) = Loop::attach(&sandbox) else { return };
-    let command = format!("{LIKENEW} watch --all --interval 100ms");
+    let command = format!("{} watch --all --interval 100ms", likenew());
     let Some(tmux) = Tmux::start(&sandbox, &command) else { return };
     tmux.shows(device.name());
     tmux.press(&["/"]);
@@ -306,7 +308,7 @@ fn keys_lead_through_all_pages_and_back() {
 fn a_signal_gives_the_terminal_back() {
     let sandbox = Sandbox::new();
     let pid = sandbox.work().join("pid");
-    let command = format!("sh -c 'echo $$ > {}; exec {LIKENEW} watch'", pid.display());
+    let command = format!("sh -c 'echo $$ > {}; exec {} watch'", pid.display(), likenew());
     let Some(tmux) = Tmux::start(&sandbox, &command) else { return };
     tmux.shows("q quit");
     system("kill", &["-TERM", std::fs::read_to_string(&pid).unwrap().trim()]);
@@ -316,7 +318,7 @@ fn a_signal_gives_the_terminal_back() {
 #[test]
 fn ctrl_c_gives_the_terminal_back() {
     let sandbox = Sandbox::new();
-    let Some(tmux) = Tmux::start(&sandbox, &format!("{LIKENEW} watch --ascii")) else { return };
+    let Some(tmux) = Tmux::start(&sandbox, &format!("{} watch --ascii", likenew())) else { return };
     tmux.shows("q quit");
     tmux.press(&["C-c"]);
     tmux.is_given_back("ended 130");

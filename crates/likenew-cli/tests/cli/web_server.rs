@@ -82,7 +82,7 @@ impl WebServer {
         self.send(format!("{request}\r\n{body}").as_bytes())
     }
 
-    fn get(&self, path: &str) -> Response {
+    pub(crate) fn get(&self, path: &str) -> Response {
         let bearer = format!("Bearer {}", self.secret);
         self.ask("GET", path, &[("host", &self.host), ("authorization", &bearer)], "")
     }

@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
 fn fio(folder: &Path, arguments: &[&str]) -> serde_json::Value {
     let mut fio = Command::new("fio");
     let out = fio.current_dir(folder).args(["--name=job", "--output-format=json"]).args(arguments).output();
-    let out = out.expect("fio is installed: cargo xtask ci does that");
+    let out = out.expect("fio is installed: make test does that");
     assert!(
         out.status.success(),
         "{}{}",

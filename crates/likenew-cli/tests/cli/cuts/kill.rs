@@ -73,6 +73,10 @@ fn kill_often(kills: u64) {
     let resume = ["resume", run, "--yes", "--reserve", "8MiB", "--json", "-"];
     for kill in 0..kills {
         let mut child = sandbox.start(&resume);
+        // Most while it writes, however long it takes to start, and some before.
+        if kill % 3 > 0 {
+            until("it writes", || written(&point) > 0 || child.try_wait().unwrap().is_some());
+        }
         std::thread::sleep(Duration::from_millis(next(300)));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -51,7 +51,13 @@ impl Kernel {
         let mut modules: Vec<PathBuf> = Vec::new();
         for name in MODULES {
             let mut modprobe = Command::new("/usr/sbin/modprobe");
-            modprobe.arg("--show-depends").arg("-d").arg(&folder).arg("-S").arg(&release).arg(name);
+            // Without the host's /etc/modprobe.d, whose options and aliases are for its own modules.
+            modprobe
+                .args(["--show-depends", "-C", "/dev/null", "-d"])
+                .arg(&folder)
+                .arg("-S")
+                .arg(&release)
+                .arg(name);
             let output = modprobe.output().unwrap();
             assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
             // `insmod PATH OPTIONS`, or `builtin NAME`.

@@ -6,9 +6,9 @@ pub mod file_system;
 
 use std::ffi::OsStr;
 use std::fmt::Debug;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
@@ -54,12 +54,12 @@ pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
 /// A loop device over a file; detached when dropped.
 pub struct Loop(pub PathBuf);
 
-/// Locked to take a free loop device, or to detach one in order to attach it again.
-static FREE_LOOPS: Mutex<()> = Mutex::new(());
-
-/// While this lives no other test gets a loop device that is detached in between.
-pub fn keep_free_loops() -> MutexGuard<'static, ()> {
-    FREE_LOOPS.lock().unwrap_or_else(PoisonError::into_inner)
+/// While this lives no other test gets a loop device that is detached in between. Locked to take a free one, or to detach one in
+/// order to attach it again; tests are threads or processes.
+pub fn keep_free_loops() -> File {
+    let lock = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("free-loops")).unwrap();
+    lock.lock().unwrap();
+    lock
 }
 
 impl Loop {
