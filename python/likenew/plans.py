@@ -2,7 +2,7 @@
 
 A setting that is left out is as the command line sets it; `plan()` shows all of them.
 
-Written by `python/generate_plans.py` from the command line's grammar.
+Written by `python/build_backend.py` from the command line's grammar.
 """
 
 from __future__ import annotations

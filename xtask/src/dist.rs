@@ -22,7 +22,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Profile of the build; `demo` is built sooner
+    /// Profile of the build; `source` is built sooner
     #[arg(long, default_value = "small")]
     profile: String,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Built {
 impl Built {
     /// Builds against an old C library, and checks that no newer one is needed.
     pub(crate) fn new(sh: &Shell, profile: &str) -> anyhow::Result<Self> {
-        let tools = python_tools::install(sh, "dist-tools", "xtask/requirements-dist.txt")?;
+        let tools = python_tools::install(sh, &python_tools::DIST)?;
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let paths = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&paths)))?;
         let _paths = sh.push_env("PATH", paths);
@@ -73,7 +73,7 @@ impl Built {
         sh.create_dir(&folder)?;
         let binary = folder.join("likenew");
         cmd!(sh, "strip -o {binary} {tested}").quiet().run()?;
-        Ok(Self { binary, wheel: python::tested_wheel(sh)? })
+        Ok(Self { binary, wheel: python::wheel()? })
     }
 }
 
@@ -81,14 +81,16 @@ impl Built {
 fn wheel(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
     let folder = target().join("wheels");
     sh.remove_path(&folder)?;
-    let compatible = format!("manylinux_{}_{}", GLIBC.0, GLIBC.1);
+    let options = format!(
+        "--locked --profile {profile} --zig --target {TRIPLE} --compatibility manylinux_{}_{} --interpreter python3",
+        GLIBC.0, GLIBC.1
+    );
     let _time = sh.push_env("SOURCE_DATE_EPOCH", commit_time_s(sh)?);
-    cmd!(sh, "maturin build --quiet --locked --profile {profile} --zig --target {TRIPLE}")
-        .args(["--compatibility", &compatible, "--interpreter", "python3", "--out"])
-        .arg(&folder)
+    cmd!(sh, "pip wheel --quiet --no-deps --no-build-isolation --wheel-dir {folder} .")
+        .env("MATURIN_PEP517_ARGS", options)
         .run()?;
     let built = sh.read_dir(&folder)?;
-    built.into_iter().next().context("maturin made no wheel")
+    built.into_iter().next().context("pip made no wheel")
 }
 
 fn commit_time_s(sh: &Shell) -> anyhow::Result<String> {

@@ -9,11 +9,16 @@ use crate::root;
 #[derive(Args)]
 pub(crate) struct Options {
     /// Damaged inputs for each target
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = Self::WHOLE.inputs)]
     inputs: u64,
     /// Only targets whose name contains this
     #[arg(long)]
     name: Option<String>,
+}
+
+impl Options {
+    /// Every target at full length.
+    pub(crate) const WHOLE: Self = Self { inputs: 100_000, name: None };
 }
 
 /// Crates with their own fuzzer, which has its own number of inputs: 100,000.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 use crate::packages::apt_get;
-use crate::root;
+use crate::target;
 
 /// The package that depends on the newest kernel. The one for clouds has no drivers for SATA and USB.
 const PACKAGE: &str = "linux-image-amd64";
@@ -68,9 +68,4 @@ fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
 /// The one entry of a folder.
 fn single_file(sh: &Shell, folder: &Path) -> anyhow::Result<PathBuf> {
     sh.read_dir(folder)?.into_iter().next().with_context(|| format!("{} is empty", folder.display()))
-}
-
-/// Where cargo builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

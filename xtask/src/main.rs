@@ -1,11 +1,12 @@
-//! All automation of the project: `cargo xtask tidy | ci | messages | python | contrib | guest-kernel | demo | dist | dist-test
+//! All automation of the project: `cargo xtask tidy | test | test-times | messages | python | contrib | guest-kernel | demo | dist | dist-test
 //! | book | bench NAME | fuzz | cuts | attacks | reproduce`.
 //!
 //! It depends on no crate of the workspace, so that checks begin before the first crate is built.
 
+#![allow(clippy::disallowed_methods, reason = "automation measures time and writes files")]
+
 mod attacks;
 mod book;
-mod ci;
 mod contrib;
 mod demo;
 mod dist;
@@ -16,6 +17,7 @@ mod messages;
 mod packages;
 mod python;
 mod python_tools;
+mod tests;
 mod tidy;
 mod web;
 
@@ -30,12 +32,18 @@ use xshell::{Shell, cmd};
 enum Task {
     /// Check the rules of the project that no compiler checks
     Tidy,
-    /// Install what is missing, then check and test everything: what `make test` does
-    Ci,
+    /// Install what is missing, then check and test everything: what `make test` does; with --all what `make test-all` does
+    Test(tests::Options),
+    /// Write what each step and the slowest tests of the last `make test` took into CONTRIBUTING.md
+    TestTimes,
     /// Write everything that the program says into docs/messages, to be read in one sitting
     Messages,
-    /// Install the Python package into an environment of its own and test it
-    Python,
+    /// Test the Python package with the native module that `cargo build --workspace` has built
+    Python {
+        /// Build and install the wheel as users do, and test that
+        #[arg(long)]
+        wheel: bool,
+    },
     /// Fetch the kernel of the guest in which facts are tested; if there is none, say so and continue
     GuestKernel,
     /// Check the examples in contrib/, each with its own tool
@@ -74,7 +82,8 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Tidy => tidy::run(),
-        Task::Ci => ci::run(),
+        Task::Test(options) => tests::run(&options),
+        Task::TestTimes => tests::write_times(),
         Task::Messages => messages::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Contrib => contrib::check(),
@@ -84,7 +93,8 @@ fn main() -> anyhow::Result<()> {
         Task::Book(options) => book::run(&options),
         Task::Bench { arguments } if arguments == ["python"] => python::bench(),
         Task::Bench { arguments } => bench(&arguments),
-        Task::Python => python::test(),
+        Task::Python { wheel: false } => python::test(),
+        Task::Python { wheel: true } => python::test_wheel(),
         Task::Reproduce { arguments } => bench(&[&["reproduce".into()], &arguments[..]].concat()),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Cuts => attacks::cuts(),

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 33] = [
+const PACKAGES: [(&str, &str); 36] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -21,6 +21,9 @@ const PACKAGES: [(&str, &str); 33] = [
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
+    ("fonts-open-sans", "/usr/share/fonts/truetype/open-sans"),
+    ("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu"),
+    ("fonts-roboto-unhinted", "/usr/share/fonts/truetype/roboto/unhinted"),
     ("qemu-utils", "/usr/bin/qemu-io"),
     ("qemu-system-x86", "/usr/bin/qemu-system-x86_64"),
     ("busybox-static", "/usr/bin/busybox"),

@@ -1,4 +1,4 @@
-//! The Python package: installed into an environment of its own as users install it, then tested.
+//! The Python package: beside its sources for tests, and as the wheel that users install.
 
 use std::path::PathBuf;
 
@@ -7,50 +7,56 @@ use xshell::{Shell, cmd};
 
 use crate::{python_tools, root, target};
 
-/// Everything that the tests of the package import, with versions.
-const REQUIREMENTS: &str = "python/requirements.txt";
-
-/// Installs the package, built as the other tests are, and runs its tests: types, stubs, examples, the notebook.
+/// Tests the package with the native module that was built with everything else: types, stubs, examples, the notebook.
 pub(crate) fn test() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let python = install(&sh, "dev")?;
-    Ok(cmd!(sh, "{python} -m pytest -q").run()?)
+    let python = with_sources(&sh, "debug")?;
+    Ok(cmd!(sh, "{python} -m pytest -q").env("PYTHONPATH", root().join("python")).run()?)
 }
 
 /// Measures the package: overhead of calls, and studies with one worker, two, and none.
 pub(crate) fn bench() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let python = install(&sh, "demo")?;
-    Ok(cmd!(sh, "{python} python/bench.py").run()?)
+    cmd!(sh, "cargo build --profile source --package likenew-python").run()?;
+    let python = with_sources(&sh, "source")?;
+    Ok(cmd!(sh, "{python} python/bench.py").env("PYTHONPATH", root().join("python")).run()?)
 }
 
-/// The wheel that the tests have installed.
-pub(crate) fn tested_wheel(sh: &Shell) -> anyhow::Result<PathBuf> {
-    let built = sh.read_dir(wheel_folder()).unwrap_or_default();
-    built.into_iter().next().context("there is no wheel yet: cargo xtask python")
+/// Puts a built native module, and the plans of its grammar, beside the sources, and returns the interpreter.
+fn with_sources(sh: &Shell, built: &str) -> anyhow::Result<PathBuf> {
+    let python = python_tools::install(sh, &python_tools::PACKAGE)?.join("python");
+    let native = root().join("python/likenew/_native.abi3.so");
+    // Under another name first: a process that has loaded the last one keeps that.
+    let new = native.with_extension("new");
+    sh.copy_file(target().join(built).join("liblikenew_native.so"), &new)?;
+    std::fs::rename(&new, &native)?;
+    cmd!(sh, "{python} python/build_backend.py {native} python/likenew/plans.py").run()?;
+    Ok(python)
+}
+
+/// Builds the wheel as pip does for users, installs it, and tests the package without its sources.
+pub(crate) fn test_wheel() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let python = python_tools::install(&sh, &python_tools::PACKAGE)?.join("python");
+    let folder = wheel_folder();
+    sh.remove_path(&folder)?;
+    cmd!(sh, "{python} -m pip wheel --quiet --no-deps --wheel-dir {folder} .").run()?;
+    let wheel = wheel()?;
+    let installed = target().join("python-installed");
+    sh.remove_path(&installed)?;
+    cmd!(sh, "{python} -m pip install --quiet --no-deps --no-index --target {installed} {wheel}").run()?;
+    Ok(cmd!(sh, "{python} -P -m pytest -q").env("PYTHONPATH", installed).run()?)
+}
+
+/// The wheel that [`test_wheel`] has built.
+pub(crate) fn wheel() -> anyhow::Result<PathBuf> {
+    let built = Shell::new()?.read_dir(wheel_folder()).unwrap_or_default();
+    built.into_iter().next().context("there is no wheel yet: cargo xtask python --wheel")
 }
 
 fn wheel_folder() -> PathBuf {
     target().join("python-wheel")
-}
-
-/// Builds a wheel with this profile as pip does it for users, installs it with what the tests need, and returns the interpreter.
-fn install(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
-    let programs = python_tools::install(sh, "python", REQUIREMENTS)?;
-    let python = programs.join("python");
-    // maturin is in the environment.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path)))?;
-    let _path = sh.push_env("PATH", path);
-    let (folder, profile) = (wheel_folder(), format!("build-args=--profile={profile}"));
-    sh.remove_path(&folder)?;
-    let options = ["--quiet", "--disable-pip-version-check", "--no-deps"];
-    cmd!(sh, "{python} -m pip wheel {options...} --no-build-isolation --config-settings={profile}")
-        .args(["--wheel-dir".as_ref(), folder.as_os_str(), ".".as_ref()])
-        .run()?;
-    let wheel = tested_wheel(sh)?;
-    cmd!(sh, "{python} -m pip install {options...} --force-reinstall {wheel}").run()?;
-    Ok(python)
 }

@@ -1,6 +1,7 @@
 //! Rules of the project that no compiler checks.
 
 mod circles;
+mod features;
 mod guarantees;
 mod imports;
 mod links;
@@ -21,6 +22,7 @@ use crate::root;
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
     let mut violations = imports::violations(&root)?;
+    violations.extend(features::violations(&root)?);
     violations.extend(circles::violations(&root, &sources(&root))?);
     violations.extend(sizes::violations(&root, &sources(&root))?);
     violations.extend(words::violations(&root, &sources(&root))?);

@@ -1,23 +1,26 @@
-"""Writes likenew/plans.py from the command line's own grammar.
+"""Builds the wheel with maturin, and adds likenew/plans.py, which the built command line's own grammar decides.
 
-`python -P python/generate_plans.py`, in an environment with the package: `cargo xtask python` makes one in target/python.
+pip calls the hooks of PEP 517 below. `python python/build_backend.py NATIVE PLANS` writes that file alone, from a native module
+that was built already: `cargo xtask python` does so for the tests.
 """
 
 import json
 import keyword
+import subprocess
 import sys
+import tempfile
 import textwrap
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
-
-from likenew import _native
 
 TYPES = {"SIZE": "Size", "TIME": "Time", "N": "int", "OP": "str", "FILE": "str | PathLike[str]", "DIR": "str | PathLike[str]"}
 HEAD = '''"""Plans as classes, one for each command that makes a plan.
 
 A setting that is left out is as the command line sets it; `plan()` shows all of them.
 
-Written by `python/generate_plans.py` from the command line's grammar.
+Written by `python/build_backend.py` from the command line's grammar.
 """
 
 from __future__ import annotations
@@ -96,13 +99,47 @@ def class_of(command: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text() -> str:
-    commands = json.loads(_native.command_grammar())
-    return HEAD + "\n" + "\n\n".join(map(class_of, commands)) + "\n" + TAIL
+def plans_of(native: Path) -> str:
+    """The text of likenew/plans.py for a built native module."""
+    loader = ExtensionFileLoader("likenew._native", str(native))
+    spec = spec_from_loader("likenew._native", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return HEAD + "\n" + "\n\n".join(map(class_of, json.loads(module.command_grammar()))) + "\n" + TAIL
+
+
+def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
+    """PEP 517."""
+    import maturin
+
+    name: str = maturin.build_wheel(folder, settings, metadata)
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel("unpack", f"--dest={temporary}", str(Path(folder) / name))
+        (unpacked,) = Path(temporary).iterdir()
+        (native,) = (unpacked / "likenew").glob("_native*.so")
+        (unpacked / "likenew/plans.py").write_text(plans_of(native))
+        wheel("pack", f"--dest-dir={folder}", str(unpacked))
+    return name
+
+
+def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list[str]:
+    """PEP 517."""
+    import maturin
+
+    return list(maturin.get_requires_for_build_wheel(settings))
+
+
+def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
+    """PEP 517."""
+    import maturin
+
+    return str(maturin.build_sdist(folder, settings))
+
+
+def wheel(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "wheel", *words], check=True, stdout=sys.stderr)
 
 
 if __name__ == "__main__":
-    path = Path(__file__).parent / "likenew/plans.py"
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(0 if path.read_text() == text() else f"{path} is not what the command line takes: run python -P {__file__}")
-    path.write_text(text())
+    Path(sys.argv[2]).write_text(plans_of(Path(sys.argv[1])))

