@@ -1,4 +1,11 @@
 import base from "./playwright.config";
 
-/** The served page, by the program that LIKENEW names. */
-export default { ...base, testDir: "e2e-serve", timeout: 120_000 };
+/** The served page, which is built into the program that LIKENEW names, and waits for what that measures. */
+export default {
+  ...base,
+  testDir: "e2e-serve",
+  globalSetup: [],
+  projects: [{ name: "served" }],
+  timeout: 120_000,
+  expect: { timeout: 100_000 },
+};

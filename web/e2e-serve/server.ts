@@ -6,6 +6,8 @@ import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { test as base } from "../e2e/fixtures";
+
 export class Server {
   private constructor(
     readonly url: string,
@@ -52,3 +54,17 @@ export class Server {
     rmSync(this.root, { recursive: true, force: true });
   }
 }
+
+/** Each worker has a server with one run, of a drive that is slow. */
+export const test = base.extend<object, { server: Server }>({
+  server: [
+    // Playwright finds out by its braces that the fixture needs no other.
+    async ({}, use) => {
+      const server = await Server.start();
+      await server.measure("check", "sim:tiny-flash?state=used");
+      await use(server);
+      await server.stop();
+    },
+    { scope: "worker" },
+  ],
+});

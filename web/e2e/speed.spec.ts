@@ -1,13 +1,12 @@
 import { statSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-import { expect, test } from "@playwright/test";
 import type { Page } from "@playwright/test";
 
 import type { Labeled, Series } from "../src/Document";
-import { labeled } from "../test/documents";
+import { labeled, small } from "../test/documents";
 import { packed, queue } from "../test/packed";
-import { pageWith } from "./pages";
+import { expect, pageWith, test } from "./fixtures";
 
 const POINTS = 1_000_000;
 /** Milliseconds from opening a page of a million points until its chart is drawn; a busy machine is slow with an empty page, too. */
@@ -22,7 +21,6 @@ const FRAMES_MIN = 30;
 
 /** A million latencies: a line over time, or a scatter over addresses that are read in random order. */
 function million(shape: "line" | "scatter"): Labeled[] {
-  const one = labeled("million", "bench-new");
   const latency = (at: number) => (at % 9973 === 0 ? 4_000_000 + at : 80_000 + ((at * 7919) % 40_000));
   const points = Array.from({ length: POINTS }, (_, at): [number, number] => [
     shape === "line" ? at * 100_000 : ((at * 7919) % POINTS) * 65_536,
@@ -36,9 +34,7 @@ function million(shape: "line" | "scatter"): Labeled[] {
     y: { label: "latency", unit: "ns" },
     lines: [{ name: "read", points }],
   };
-  one.document.series = { latencies: series };
-  one.document.overview.series = "latencies";
-  return [one];
+  return [small("million", {}, { latencies: series })];
 }
 
 /** Milliseconds from the start of the navigation to the frame after the chart has its first pixels. */
@@ -119,9 +115,6 @@ async function framesOf(page: Page, title: string): Promise<{ zooming: number; m
   await expect(page.getByRole("button", { name: "Show all" })).toBeVisible();
   return { zooming, moving };
 }
-
-// A busy machine proves nothing about time, so this is measured on request.
-test.skip(!process.env["LIKENEW_SPEED"], "measures time; LIKENEW_SPEED=1 npx playwright test speed");
 
 for (const shape of ["line", "scatter"] as const) {
   test(`a million points are drawn soon and move smoothly, ${shape}`, async ({ page, context }) => {

@@ -2,7 +2,7 @@
 
 import { columnsOf, wordsOf } from "./heat";
 import { pointWords } from "./picture";
-import type { ShownLine, ShownSeries } from "./pictures";
+import type { ShownLine, ShownSeries } from "./shown";
 import { endsOf } from "./reduce";
 import type { Cell, Heading, Table } from "./Table";
 import { MISSING } from "./Table";

@@ -2,49 +2,71 @@
 
 import type { EChartsCoreOption } from "echarts/core";
 
-import { axis, colorOf, marked, scaleOf, tooltip, tooltipOf } from "./picture";
+import { legendOf } from "./labels";
+import type { Item, Legend } from "./labels";
+import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, textOf, tooltip, tooltipOf } from "./picture";
 import type { Look, Palette } from "./picture";
-import type { ShownLine, ShownSeries, Tone } from "./pictures";
+import type { ShownLine, ShownSeries, Tone } from "./shown";
+import { fontOf, LINE, linesOf, SIZE, widthOf } from "./text";
 import { spell } from "./units";
 
-/** Pixels of a bar, between two rows, of a character, and of everything above and below the bars. */
+/** Pixels of a bar, between two rows, above all bars and below them. */
 const BAR = 20;
 const GAP = 14;
-const LINE = 14;
-const CHARACTER = 7.4;
-const ABOVE = 44;
-const BELOW = 44;
+const ABOVE = 6;
+const BELOW = NAME_UNDER + LINE;
 /** Longer bars, in full bars, are cut and end in an arrow. */
 const WHOLES_MAX = 2.5;
 /** Narrower pictures break names and numbers into lines. */
 const NARROW = 560;
-
-/** Thickness of a bar: as tall as its text. */
-function barOf({ lines }: ShownSeries, width: number): number {
-  const isLong = lines.some(({ labels }) => labels?.some((label) => label.includes(" · ")));
-  return width < NARROW && isLong ? 2 * LINE : BAR;
-}
-
-/** Room for the key and for the name of a full bar, as far as there are any. */
-function aboveOf({ lines, whole }: ShownSeries): number {
-  return lines.length > 1 || whole ? ABOVE : 10;
-}
 
 /** The lines that are bars; the others mark them. */
 function barred({ lines }: ShownSeries): ShownLine[] {
   return lines.filter(({ isMark }) => !isMark);
 }
 
-/** Height of the chart: what its bars need. */
-export function barsHeight(series: ShownSeries, width: number): number {
-  const each = barred(series).length * barOf(series, width);
-  return aboveOf(series) + BELOW + (series.categories ?? []).length * (each + GAP);
-}
-
 /** The text at a bar, in a narrow picture in two lines. */
 function labelOf({ labels, points }: ShownLine, at: number, unit: string, width: number): string {
   const text = labels?.[at] ?? spell(points[at]?.[1] ?? 0, unit);
   return width < NARROW ? text.replaceAll(" · ", "\n") : text;
+}
+
+/** The room for names, bars and numbers. */
+interface Layout {
+  left: number;
+  right: number;
+  above: number;
+  /** Pixels of a bar, and of all bars of a category with the gap to the next one. */
+  thick: number;
+  row: number;
+  legend: Legend;
+  /** The font of the numbers. */
+  font: string;
+}
+
+function layoutOf(series: ShownSeries, look: Look): Layout {
+  const { width, palette } = look;
+  const { categories = [], lines, whole, y } = series;
+  const isNarrow = width < NARROW;
+  const font = fontOf(isNarrow ? SIZE - 1 : SIZE);
+  const bars = barred(series);
+  const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
+  const left = Math.min(widthOf(categories) + 16, width * (isNarrow ? 0.3 : 0.32));
+  const most = Math.min(widthOf(texts, font) + 16, width * (isNarrow ? 0.42 : 0.4));
+  const right = Math.max(most, whole ? widthOf(whole.label) / 2 + 4 : 0);
+  const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
+  const thick = Math.max(BAR, tallest(texts.map((text) => linesOf(text, right - 12, font))));
+  const names = tallest(categories.map((name) => linesOf(name, left - 12)));
+  const keys = lines.map((_, index) => keyOf(lines, index, look));
+  const legend = legendOf(keys, width, palette.ink);
+  const above = ABOVE + legend.height + (whole ? LINE : 0);
+  return { left, right, above, thick, row: Math.max(bars.length * thick, names) + GAP, legend, font };
+}
+
+/** Height of the chart: what its bars need. */
+export function barsHeight(series: ShownSeries, look: Look): number {
+  const { above, row } = layoutOf(series, look);
+  return above + BELOW + (series.categories ?? []).length * row;
 }
 
 /** The second line of one color is lighter than the first. */
@@ -56,6 +78,15 @@ function opacityOf(lines: ShownLine[], index: number): number {
   return isSecond ? LIGHTER : 1;
 }
 
+/** The symbol of a line in the legend. */
+function keyOf(lines: ShownLine[], index: number, look: Look): Item {
+  const { name, isMark, tones } = lines[index] as ShownLine;
+  const isReference = tones?.every((tone) => tone === "reference") ?? false;
+  const color = isMark ? look.palette.ink : isReference ? look.palette.faint : colorOf(lines, index, look);
+  const opacity = isMark ? 1 : opacityOf(lines, index);
+  return { name, icon: isMark ? "diamond" : "rect", itemStyle: { color, opacity } };
+}
+
 /** Arguments of a custom shape in ECharts. */
 interface Place {
   dataIndex: number;
@@ -63,19 +94,14 @@ interface Place {
 }
 interface Api {
   coord: (at: [number, number]) => [number, number];
-  size: (of: [number, number]) => [number, number];
 }
 
-export function barsOf(series: ShownSeries, look: Look, width: number): EChartsCoreOption {
-  const { palette } = look;
-  const { categories = [], lines, y, whole } = series;
+export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
+  const { palette, width } = look;
+  const { categories, lines, y, whole } = series;
+  const { left, right, above, thick, legend, font } = layoutOf(series, look);
   const bars = barred(series);
   const scale = scaleOf(series, 1, look.logarithmic);
-  const longest = (texts: string[]) =>
-    Math.max(0, ...texts.flatMap((text) => text.split("\n").map((part) => part.length))) * CHARACTER;
-  const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
-  const left = Math.min(longest(categories) + 24, width * (width < NARROW ? 0.3 : 0.32));
-  const right = Math.min(longest(texts) + 16, width * (width < NARROW ? 0.42 : 0.4));
   const longestBar = Math.max(
     whole?.value ?? 0,
     ...lines.flatMap(({ points, band = [] }) => [
@@ -87,19 +113,9 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   const most = whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar;
   const value = axis({ ...y, label: "" }, scale, palette);
   return {
-    animation: false,
-    color: lines.map((_, index) => plainColor(index)),
-    textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
-    grid: { left, right, top: aboveOf(series), bottom: BELOW },
-    legend: {
-      show: lines.length > 1,
-      top: 0,
-      left: 0,
-      type: "scroll",
-      textStyle: { color: palette.ink },
-      selectedMode: false,
-      data: lines.map(keyOf),
-    },
+    ...basis(palette, { left, right, top: above, bottom: BELOW }),
+    color: lines.map((_, index) => colorOf(lines, index, look)),
+    legend: { ...legend.option, selectedMode: false },
     tooltip: {
       ...tooltip(palette),
       trigger: "axis",
@@ -110,7 +126,7 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
       ...value,
       name: y.label,
       nameLocation: "middle",
-      nameGap: 28,
+      nameGap: NAME_UNDER,
       max: scale.base === null ? (most / scale.size) * 1.02 : undefined,
       splitNumber: width < NARROW ? 2 : 5,
       splitLine: { lineStyle: { color: palette.rule } },
@@ -121,7 +137,7 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
       data: categories,
       axisTick: { show: false },
       axisLine: { lineStyle: { color: palette.faint } },
-      axisLabel: { color: palette.ink, interval: 0, width: left - 12, overflow: "break", lineHeight: 14 },
+      axisLabel: { ...textOf(palette.ink), interval: 0, width: left - 12, overflow: "break" },
     },
     series: lines.map((line, index) => ({
       name: line.name,
@@ -152,7 +168,6 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
   ): object | null {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
     const [, middle] = api.coord([value / scale.size, at]);
-    const thick = Math.min(barOf(series, width), (api.size([0, 1])[1] * 0.9) / bars.length);
     const top = middle + (place - bars.length / 2) * thick;
     const solid = Math.min(thick, BAR) - 3;
     const inside = (x: number) => Math.min(Math.max(x, coordSys.x), coordSys.x + coordSys.width);
@@ -189,33 +204,19 @@ export function barsOf(series: ShownSeries, look: Look, width: number): EChartsC
             verticalAlign: "middle",
             width: right - 12,
             overflow: "break",
-            lineHeight: LINE - 1,
+            lineHeight: LINE,
             fill: palette.ink,
-            font: `${width < NARROW ? 11 : 12}px system-ui, sans-serif`,
+            font,
           },
         },
       ],
     };
   }
 
-  function keyOf({ name, isMark, tones }: ShownLine, index: number): object {
-    const isReference = tones?.every((tone) => tone === "reference") ?? false;
-    const color = isMark ? palette.ink : isReference ? palette.faint : plainColor(index);
-    return {
-      name,
-      icon: isMark ? "diamond" : "rect",
-      itemStyle: { color, opacity: isMark ? 1 : opacityOf(lines, index) },
-    };
-  }
-
-  function plainColor(index: number): string {
-    return colorOf(lines, index, look);
-  }
-
   /** A clear fall and an unclear change have their own colors, whatever the line. */
   function toneColor(tone: Tone, index: number): string {
     if (tone === "fall") return palette.fall;
-    return tone === "plain" ? plainColor(index) : tone === "unclear" ? palette.unclear : palette.faint;
+    return tone === "plain" ? colorOf(lines, index, look) : tone === "unclear" ? palette.unclear : palette.faint;
   }
 
   function markOf(line: ShownLine, { dataIndex }: Place, api: Api): object {

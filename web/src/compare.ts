@@ -18,7 +18,7 @@ export interface Group {
 /** What stands for a procedure in a document that compares others. */
 const COMPARISON = "compare";
 
-/** The documents by procedure, in order of first appearance, with the document that compares them. */
+/** The documents by procedure, in order of first appearance, with the document that compares them if they are there. */
 export function groupsOf(documents: Labeled[]): Group[] {
   const groups: Group[] = [];
   const comparisons = documents.filter(({ document }) => document.procedure === COMPARISON);
@@ -31,7 +31,8 @@ export function groupsOf(documents: Labeled[]): Group[] {
       groups.push({ procedure, members: [labeled], comparison: of?.document ?? null });
     }
   }
-  return groups;
+  const alone = comparisons.filter(({ document }) => groups.every(({ comparison }) => comparison !== document));
+  return alone.length === 0 ? groups : [...groups, { procedure: COMPARISON, members: alone, comparison: null }];
 }
 
 /** All tables, in the order of the documents: joined if the rows of the members correspond, otherwise separate. */

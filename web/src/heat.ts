@@ -3,13 +3,12 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Series } from "./Document";
-import { escaped, tooltip } from "./picture";
+import { basis, escaped, textOf, tooltip } from "./picture";
 import type { Look, Palette } from "./picture";
+import { fitted, fontOf, SIZE, widthOf } from "./text";
 import { spell, spellBelowHeading } from "./units";
 
 export interface HeatLook extends Look {
-  /** Width in pixels: only cells that are wide enough have numbers. */
-  width: number;
   /** The range of the shades; that of the cells without it. */
   range: [number, number] | null;
 }
@@ -17,11 +16,14 @@ export interface HeatLook extends Look {
 /** A cell in ECharts: column, row, shade, and the value itself. */
 type Cell = [number, number, number, number];
 
-/** Pixels of a character in a cell, of the names of rows, and of everything above and below the cells. */
-const CHARACTER = 6.6;
-const NAMES_MIN = 40;
-const AROUND = 132;
+/** Pixels above and below the cells, between them and their names, and of a row of cells. */
+const TOP = 30;
+const BOTTOM = 104;
+const BESIDE = 8;
 const ROW = 32;
+/** Pixels of the scale of shades, and around its texts. */
+const SCALE = 120;
+const AROUND = 40;
 /** A ratio this far from 1 has the strongest shade if none is farther. */
 const RATIO_LEAST = 1.25;
 
@@ -35,11 +37,11 @@ export function columnsOf({ categories = [], lines, x }: Series): { place: numbe
 
 /** Height of the chart: what its rows need. */
 export function heightOf({ lines }: Series): number {
-  return AROUND + ROW * Math.min(lines.length, 40);
+  return TOP + BOTTOM + ROW * Math.min(lines.length, 40);
 }
 
 export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
-  const { palette } = look;
+  const { palette, width } = look;
   const columns = columnsOf(series);
   const [low, high] = endsOf(series, look);
   const shadeOf = look.logarithmic && low > 0 ? Math.log10 : (value: number) => value;
@@ -48,14 +50,16 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
     points.map(([x, value]): Cell => [columns.findIndex(({ place }) => place === x), row, shadeOf(value), value]),
   );
   const numbers = cells.map(([, , , value]) => spellBelowHeading(value, series.y.unit));
-  const names = Math.max(NAMES_MIN, ...series.lines.map(({ name }) => name.length * CHARACTER + 30));
-  const widest = Math.max(...numbers.map((text) => text.length)) * CHARACTER + 4;
+  const left = widthOf(series.lines.map(({ name }) => name)) + 2 * BESIDE;
+  const column = (width - left - BESIDE) / columns.length;
+  const right = Math.max(BESIDE, (widthOf(columns.at(-1)?.name ?? "") - column) / 2 + BESIDE);
+  const font = SIZE - 1;
+  const isWide = column >= widthOf(numbers, fontOf(font)) + 4;
+  const scale = [high, low].map((value) => spell(value, series.y.unit));
   const [from, to] = [shadeOf(low), shadeOf(high)];
   const line = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
   return {
-    animation: false,
-    textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
-    grid: { left: 8, right: 12, top: 30, bottom: 76, containLabel: true },
+    ...basis(palette, { left, right, top: TOP, bottom: BOTTOM }),
     tooltip: {
       ...tooltip(palette),
       trigger: "item",
@@ -67,19 +71,22 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
       name: series.x.label,
       nameLocation: "middle",
       nameGap: 28,
-      nameTextStyle: { color: palette.faint },
+      nameMoveOverlap: false,
+      nameTextStyle: textOf(palette.faint),
       data: columns.map(({ name }) => name),
-      axisLabel: { color: palette.faint, hideOverlap: true },
+      axisLabel: { ...textOf(palette.faint), hideOverlap: true },
     },
     yAxis: {
       ...line,
       type: "category",
       inverse: true,
-      name: series.rows ?? "",
+      name: fitted(series.rows ?? "", width - left),
       nameLocation: "start",
-      nameTextStyle: { color: palette.faint, align: "left" },
+      nameGap: 12,
+      nameMoveOverlap: false,
+      nameTextStyle: { ...textOf(palette.faint), align: "left" },
       data: series.lines.map(({ name }) => name),
-      axisLabel: { color: palette.faint, hideOverlap: true },
+      axisLabel: { ...textOf(palette.faint), hideOverlap: true },
     },
     visualMap: {
       type: "continuous",
@@ -89,10 +96,10 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
       orient: "horizontal",
       left: "center",
       bottom: 0,
-      itemHeight: 120,
+      itemHeight: Math.min(SCALE, width - scale.reduce((sum, text) => sum + widthOf(text), AROUND)),
       itemWidth: 12,
-      text: [spell(high, series.y.unit), spell(low, series.y.unit)],
-      textStyle: { color: palette.faint },
+      text: scale,
+      textStyle: textOf(palette.faint),
       inRange: { color: colors },
       hoverLink: false,
     },
@@ -103,7 +110,7 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
           value,
           label: { color: inkOn((value[2] - from) / (to - from || 1), colors, palette), formatter: numbers[index] },
         })),
-        label: { show: (look.width - names) / columns.length >= widest, fontSize: 11 },
+        label: { show: isWide, fontSize: font },
         itemStyle: { borderColor: palette.card, borderWidth: 1 },
         emphasis: { itemStyle: { borderColor: palette.ink, borderWidth: 2 } },
         progressive: 0,

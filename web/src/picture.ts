@@ -1,12 +1,15 @@
 /** A series as the options of an ECharts chart. */
 
+import { number as numbers } from "echarts/core";
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Axis, Line, Mark, Series } from "./Document";
-import { rowsOf } from "./labels";
-import type { ShownLine, ShownSeries } from "./pictures";
+import { legendOf, rowsOf } from "./labels";
+import type { Legend } from "./labels";
 import { countOf, endsOf, isReduced, pointAt, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
+import type { ShownLine, ShownSeries } from "./shown";
+import { FAMILY, fitted, LINE, SIZE, widthOf } from "./text";
 import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -54,6 +57,8 @@ export interface Look {
   palette: Palette;
   /** Whether values are drawn, or shaded, on a logarithmic scale. */
   logarithmic: boolean;
+  /** Pixels from the left to the right of the chart. */
+  width: number;
 }
 
 /** More marks than this are drawn as small triangles, which the pointer and the arrow keys read out. */
@@ -75,16 +80,17 @@ const DASHES = ["solid", "dashed", "dotted"];
 const LEFT = 78;
 const RIGHT = 24;
 const TOP = 34;
-const LEGEND = 28;
 const BOTTOM = 46;
 export const STRIP = 40;
-/** Pixels of a row of names of marks, and the most rows. */
-const MARK_ROW = 15;
-const MARK_ROWS = 4;
-/** Pixels from the y axis to its name, which stands above the names of marks. */
+export const HEIGHT = 236;
+/** Pixels between an axis and its numbers. Those below the x axis begin where the lowest one beside the y axis ends. */
+const BESIDE = 8;
+const UNDER = LINE / 2 + 2;
+/** Pixels from the x axis to its name, and from the y axis to its own, which stands above the names of marks. */
+export const NAME_UNDER = UNDER + LINE + 2;
 const NAME_GAP = 15;
-/** Pixels of a character of an axis. */
-const CHARACTER = 6.6;
+/** The most rows of names of marks. */
+const MARK_ROWS = 4;
 
 /** Whether the values fit a logarithmic scale. */
 export function canBeLogarithmic(series: Series): boolean {
@@ -118,6 +124,7 @@ export interface Drawing {
   x: Scaled;
   y: Scaled;
   alongX: boolean;
+  legend: Legend;
   /** Pixels of the rows of names of marks. */
   marks: number;
 }
@@ -128,19 +135,51 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   const [x, y] = [scaleOf(series, 0, alongX), scaleOf(series, 1, look.logarithmic)];
   const marks = series.marks ?? [];
   const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
-  const above = rows * MARK_ROW;
-  const most = (endsOf(series, "y") ?? [0, 0])[1];
-  const widest = y.base === null ? number(most / y.size) + y.name : spellRound(most, series.y.unit);
+  const above = rows * LINE;
+  const legend = legendOf(series.lines.map(({ name }) => ({ name })), look.width, look.palette.ink);
   return {
-    left: Math.max(LEFT, widest.length * CHARACTER + 18),
-    right: RIGHT,
-    top: TOP + (series.lines.length > 1 ? LEGEND : 0) + above,
+    left: Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6),
+    right: Math.max(RIGHT, beyondOf(series, x, look) + 4),
+    top: TOP + legend.height + above,
     bottom: BOTTOM + (hasStrip(series) ? STRIP : 0),
     x,
     y,
     alongX,
+    legend,
     marks: above,
   };
+}
+
+/** The numbers that ECharts writes beside the y axis. */
+function heightLabels(series: ShownSeries, scale: Scaled): string[] {
+  const { base, size, name } = scale;
+  const [least, most] = series.heights ?? endsOf(series, "y") ?? [0, 0];
+  if (base !== null) {
+    const powerOf = (value: number) => Math.log(value) / Math.log(base);
+    return wholesBetween(powerOf(least), powerOf(most)).map((power) => spellRound(base ** power, series.y.unit));
+  }
+  const bands = series.lines.flatMap(({ band = [] }) => band);
+  const high = bands.reduce((high, [, , end]) => Math.max(high, end), Math.max(most, 0)) / size;
+  const low = bands.reduce((low, [, start]) => Math.min(low, start), Math.min(least, 0)) / size;
+  const step = numbers.nice((high - low) / 5, true) || 1;
+  return wholesBetween(low / step, high / step).map((times) => number(times * step) + name);
+}
+
+/** The whole numbers from at most `low` to at least `high`. */
+function wholesBetween(low: number, high: number): number[] {
+  const first = Math.floor(low);
+  return Array.from({ length: Math.ceil(high) - first + 1 }, (_, at) => first + at);
+}
+
+/** Pixels by which a text below the x axis can reach beyond its right end. */
+function beyondOf(series: ShownSeries, { base, size, name }: Scaled, { width }: Look): number {
+  const { categories = [], x, ends } = series;
+  if (!isNumeric(series)) return (widthOf(categories.at(-1) ?? "") - (width - LEFT - RIGHT) / categories.length) / 2;
+  if (x.unit === DATE) return widthOf("2026-12") / 2;
+  const high = ends?.[1] ?? endsOf(series, "x")?.[1] ?? 0;
+  if (base !== null) return widthOf(spellRound(base ** Math.floor(Math.log(high) / Math.log(base)), x.unit)) / 2;
+  // Numbers are longer when a reader has zoomed in.
+  return widthOf((isReduced(series) ? EXACT.format((high / size) * (1 - 1e-7)) : number(high / size)) + name) / 2;
 }
 
 export function hasStrip(series: ShownSeries): boolean {
@@ -150,7 +189,7 @@ export function hasStrip(series: ShownSeries): boolean {
 /** Height of the chart. */
 export function pictureHeight(series: ShownSeries, look: Look): number {
   const { top, bottom } = drawingOf(series, look);
-  return 236 + top + bottom;
+  return HEIGHT + top + bottom;
 }
 
 /** All options of a chart; `shown` has the points of its window. */
@@ -163,22 +202,10 @@ export function pictureOf(
 ): EChartsCoreOption {
   const { palette } = look;
   const { left, right, top, bottom, x, y } = drawing;
-  const several = series.lines.length > 1;
   const scatter = series.shape === "scatter";
   return {
-    animation: false,
-    useUTC: true,
+    ...basis(palette, { left, right, top, bottom }),
     color: palette.lines,
-    textStyle: { fontFamily: "system-ui, sans-serif", color: palette.ink },
-    grid: { left, right, top, bottom },
-    legend: {
-      show: several,
-      top: 0,
-      left: 0,
-      type: "scroll",
-      textStyle: { color: palette.ink },
-      data: series.lines.map(({ name }) => name),
-    },
     tooltip: {
       ...tooltip(palette),
       trigger: scatter ? "item" : "axis",
@@ -190,14 +217,29 @@ export function pictureOf(
       : [],
     xAxis: xAxis(series, x, palette),
     yAxis: {
-      ...axis(series.y, y, palette),
+      ...axis({ ...series.y, label: fitted(series.y.label, look.width - left) }, y, palette),
       splitLine: { lineStyle: { color: palette.rule } },
-      nameTextStyle: { align: "left", color: palette.faint },
+      nameTextStyle: { ...textOf(palette.faint), align: "left" },
       nameGap: NAME_GAP + drawing.marks,
       ...(series.heights ? heightsOf(series.heights, y) : {}),
     },
     series: layersOf(series, shown, look, drawing, frame),
   };
+}
+
+/** What all charts have. The pixels around the drawing are measured, and ECharts does not change them. */
+export function basis(palette: Palette, around: { left: number; right: number; top: number; bottom: number }): object {
+  return {
+    animation: false,
+    useUTC: true,
+    textStyle: { fontFamily: FAMILY, fontSize: SIZE, color: palette.ink },
+    grid: { ...around, outerBoundsMode: "none" },
+  };
+}
+
+/** The style of a text, whose height ECharts would take from the font. */
+export function textOf(color: string): object {
+  return { color, fontSize: SIZE, lineHeight: LINE };
 }
 
 /** Round ends of the y axis. */
@@ -284,15 +326,17 @@ function binaryBase(times: number): number {
 }
 
 function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
-  const shared = { ...axis(series.x, scale, palette), nameLocation: "middle", nameGap: 28, splitLine: { show: false } };
+  const { axisLabel: label, ...rest } = axis(series.x, scale, palette);
+  const below = { ...label, margin: UNDER };
+  const shared = { ...rest, axisLabel: below, nameLocation: "middle", nameGap: NAME_UNDER, splitLine: { show: false } };
   if (!isNumeric(series)) {
-    const axisLabel = { color: palette.faint, interval: 0, hideOverlap: true };
+    const axisLabel = { ...below, interval: 0, formatter: undefined };
     return { ...shared, type: "category", data: series.categories, axisLabel };
   }
   // From all points, so that a window of them keeps its place.
   const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
   if (series.x.unit === DATE) {
-    const axisLabel = { color: palette.faint, hideOverlap: true, formatter: DATES };
+    const axisLabel = { ...below, formatter: DATES };
     return { ...shared, type: "time", axisLabel, min: low, max: high };
   }
   const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
@@ -300,10 +344,7 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
   // Among many points a reader zooms in far, where three digits do not tell the ticks apart.
   const formatter = (value: number) => (isTick(value) ? EXACT.format(value) + scale.name : "");
-  const labels =
-    scale.base === null && isReduced(series)
-      ? { axisLabel: { color: palette.faint, hideOverlap: true, formatter } }
-      : {};
+  const labels = scale.base === null && isReduced(series) ? { axisLabel: { ...below, formatter } } : {};
   return { ...shared, ...steps, ...labels, min: start / scale.size, max: high / scale.size };
 }
 
@@ -331,7 +372,11 @@ function number(value: number): string {
   return NUMBER.format(value);
 }
 
-export function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Palette): object {
+export function axis(
+  { label, unit }: Axis,
+  { name, base }: Scaled,
+  palette: Palette,
+): { axisLabel: object; [key: string]: unknown } {
   // The ends of a logarithmic axis are not powers, so they have no labels.
   const isRound = (value: number) => {
     const power = base === null ? 0 : Math.log(value) / Math.log(base);
@@ -342,9 +387,11 @@ export function axis({ label, unit }: Axis, { name, base }: Scaled, palette: Pal
     type: base === null ? "value" : "log",
     ...(base === null ? {} : { logBase: base }),
     name: label,
-    nameTextStyle: { color: palette.faint },
+    nameTextStyle: textOf(palette.faint),
+    nameMoveOverlap: false,
     axisLabel: {
-      color: palette.faint,
+      ...textOf(palette.faint),
+      margin: BESIDE,
       hideOverlap: true,
       formatter: (value: number) => (isRound(value) ? formatter(value) : ""),
     },
@@ -546,11 +593,11 @@ export function marked(marks: NamedMark[], palette: Palette, position: "start" |
     animation: false,
     symbolRotate: 180,
     lineStyle: { color: palette.faint, type: "dotted", width: 1 },
-    label: { color: palette.ink, position, formatter: "{b}" },
+    label: { ...textOf(palette.ink), position, formatter: "{b}" },
     data: marks.map(({ x, label, row, align }) => ({
       xAxis: x,
       name: label,
-      label: { show: row !== null, distance: 6 + (row ?? 0) * MARK_ROW, align },
+      label: { show: row !== null, distance: 6 + (row ?? 0) * LINE, align },
     })),
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Document, Row, Value } from "./Document";
-import type { ShownLine, ShownSeries, Tone } from "./pictures";
+import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { isNumber } from "./Table";
 import { spell } from "./units";
 import { barWords, gainWords, LATENCY_NAMES, NAMES, ratioWords, stallWords, WORDS } from "./wording";

@@ -3,7 +3,7 @@
  * highest and last point, and a scatter keeps a point of each small cell, so that no outlier is ever left out.
  */
 
-import type { ShownLine, ShownSeries } from "./pictures";
+import type { Coordinates, ShownLine, ShownSeries } from "./shown";
 
 /** More points of one line than this are reduced. */
 export const POINTS_MAX = 4000;
@@ -21,12 +21,6 @@ export interface Frame {
   logarithmic: { x: boolean; y: boolean };
   /** While it moves, a scatter has larger cells, so that it follows the pointer. */
   isMoving?: boolean;
-}
-
-/** The points of a line as arrays of their coordinates. */
-export interface Coordinates {
-  x: Float64Array;
-  y: Float64Array;
 }
 
 interface Columns extends Coordinates {

@@ -3,7 +3,8 @@
 import { distributionsOf, quantileOf, slowestOf } from "./distribution";
 import type { Distribution } from "./distribution";
 import { colored, overlay } from "./pictures";
-import type { Named, Picture, ShownSeries } from "./pictures";
+import type { Named } from "./pictures";
+import type { Picture, ShownSeries } from "./shown";
 import { pointsOf } from "./reduce";
 import type { Recording } from "./samples";
 import { MISSING } from "./Table";

@@ -3,7 +3,7 @@
 import type { Series } from "./Document";
 import { wordsOf } from "./heat";
 import { placeWords, pointWords } from "./picture";
-import type { ShownSeries } from "./pictures";
+import type { ShownSeries } from "./shown";
 
 /** A point of a line. */
 export interface Place {

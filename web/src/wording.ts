@@ -215,20 +215,8 @@ export const DRAWN = {
   controller: "Controller",
   medium: "Medium",
   spare: "Gray: the share of the flash that is spare (over-provisioning), not its place.",
-  dies: ({
-    value,
-    range,
-    confidence,
-    isKnown,
-  }: {
-    value: string;
-    range: string;
-    confidence: string;
-    isKnown: boolean;
-  }) =>
-    isKnown
-      ? [`${value} dies work in parallel`, range, likelyWords(confidence)].filter(Boolean).join(" · ")
-      : "Number of dies: unknown",
+  dies: ({ value, isKnown }: { value: string; isKnown: boolean }) =>
+    isKnown ? `${value} dies work in parallel` : "Number of dies: unknown",
 } as const;
 
 export function likelyWords(confidence: string): string {

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import joins from "../../schema/joins.json";
 import { groupsOf, shortNames, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
-import { csvOf, sorted } from "../src/Table";
 import { picturesOf } from "../src/pictures";
+import { csvOf, sorted, titleOf } from "../src/Table";
 import type { Table } from "../src/Table";
 import { NAMES } from "../src/wording";
-import { labeled, published } from "./documents";
+import { labeled, small } from "./documents";
 
-const pair = () => [labeled("new", "bench-new"), labeled("used", "bench-used")];
+const pair = (): [Labeled, Labeled] => [labeled("new", "bench-new"), labeled("used", "bench-used")];
 
 function only(tables: Table[], title: string): Table {
   const found = tables.filter((table) => table.title === title);
@@ -17,17 +17,11 @@ function only(tables: Table[], title: string): Table {
   return found[0] as Table;
 }
 
-/** Documents A and B with one table each. */
-function tabled(a: Row[], b: Row[]): Labeled[] {
-  return [a, b].map((rows, index) => {
-    const one = labeled(index === 0 ? "A" : "B", "bench-new");
-    one.document.tables = { rows };
-    return one;
-  });
-}
+/** The rows of a table as the texts that are shown. */
+const textsOf = ({ rows }: Table): string[][] => rows.map((row) => row.map(({ text }) => text));
 
 test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
-  const tables = tablesOf(tabled(a as unknown as Row[], b as unknown as Row[]));
+  const tables = tablesOf([small("A", { rows: a as unknown as Row[] }), small("B", { rows: b as unknown as Row[] })]);
   if (headings === null) {
     expect(tables.map(({ title }) => title)).toEqual(["Rows, A", "Rows, B"]);
     return;
@@ -35,38 +29,37 @@ test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
   const table = only(tables, "Rows");
   expect(table.headings.map(({ text, of }) => [text, of])).toEqual(headings);
   // The page has words for identifiers that the terminal prints as they are.
-  expect(table.rows.map((row) => row.map(({ text }) => text))).toEqual(
-    rows.map((row) => row.map((text) => NAMES[text] ?? text)),
-  );
+  expect(textsOf(table)).toEqual(rows.map((row) => row.map((text) => NAMES[text] ?? text)));
 });
 
 test("tables stand in the order of the document", () => {
   expect(tablesOf([labeled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
-  const [one, two] = [labeled("one", "endure-steady"), labeled("two", "endure-steady")];
+  const [one, two] = [labeled("one", "endure-knees"), labeled("two", "endure-knees")];
   delete one.document.tables["knees"];
-  expect(tablesOf([one, two]).map(({ title }) => title)).toEqual(["Levels", "Rounds", "Knees, two"]);
+  const shared = Object.keys(one.document.tables).map(titleOf);
+  expect(tablesOf([one, two]).map(({ title }) => title)).toEqual([...shared, "Knees, two"]);
 });
 
 test("rows meet by what tells them apart whatever their order", () => {
-  const [one, two] = pair() as [ReturnType<typeof labeled>, ReturnType<typeof labeled>];
-  two.document.tables["results"]?.reverse().pop();
+  const row = (op: string, mb: number) => {
+    const [bytes_per_s_low, bytes_per_s_high] = [mb * 0.99e6, mb * 1.01e6];
+    return { test: "SEQ1M Q8T1", op, bytes_per_s: mb * 1e6, bytes_per_s_low, bytes_per_s_high };
+  };
+  const one = small("new", { results: [row("read", 251), row("write", 77.2), row("trim", 900)] });
+  const two = small("used", { results: [row("trim", 900), row("write", 19.3)] });
   const table = only(tablesOf([one, two]), "Results");
-  expect(table.headings.slice(0, 5).map(({ text, of }) => [text, of])).toEqual([
+  expect(table.headings.map(({ text, of }) => [text, of])).toEqual([
     ["test", null],
     ["op", null],
     ["MB/s (low–high)", "new"],
     ["MB/s (low–high)", "used"],
     ["MB/s (low–high)", "used ÷ new"],
   ]);
-  expect(table.rows).toHaveLength(8);
-  expect(table.rows[1]?.map(({ text }) => text).slice(0, 5)).toEqual([
-    "SEQ1M Q8T1",
-    "write",
-    "77.2 (76.4–78.0)",
-    "19.3 (19.1–19.5)",
-    "0.250×",
+  expect(textsOf(table)).toEqual([
+    ["SEQ1M Q8T1", "read", "251 (248–254)", "–", "–"],
+    ["SEQ1M Q8T1", "write", "77.2 (76.4–78.0)", "19.3 (19.1–19.5)", "0.250×"],
+    ["SEQ1M Q8T1", "trim", "900 (891–909)", "900 (891–909)", "1.00×"],
   ]);
-  expect(table.rows[0]?.slice(3, 5).map(({ text }) => text)).toEqual(["–", "–"]);
 });
 
 test("a ratio of documents with long labels is named by their places", () => {
@@ -98,39 +91,41 @@ test("rows without a value come last in either order", () => {
 });
 
 test("a copy has the numbers and keys of the document", () => {
-  const [one] = pair() as [ReturnType<typeof labeled>];
-  const rows = one.document.tables["results"] ?? [];
-  one.document.tables["results"] = [{ ...rows[0], test: 'a "b", c' }];
-  const csv = csvOf(only(tablesOf([one]), "Results")).split("\r\n");
-  expect(csv[0]).toMatch(/^test,op,bytes_per_s,bytes_per_s_low,bytes_per_s_high,iops,/);
-  expect(csv[1]).toMatch(/^"a ""b"", c",read,251300000,248787000,253813000,/);
-  one.document.tables["results"] = [{ test: "random", unit: "points", new: 3, used: null }];
-  expect(csvOf(only(tablesOf([one]), "Results"))).toBe("test,new,unit,used\r\nrandom,3,points,\r\n");
+  const copied = (row: Row) => csvOf(only(tablesOf([small("one", { results: [row] })]), "Results")).split("\r\n");
+  const speed = { bytes_per_s: 251300000, bytes_per_s_low: 248787000, bytes_per_s_high: 253813000 };
+  expect(copied({ test: 'a "b", c', iops: 7.5, ...speed })).toEqual([
+    "test,iops,bytes_per_s,bytes_per_s_low,bytes_per_s_high",
+    '"a ""b"", c",7.5,251300000,248787000,253813000',
+    "",
+  ]);
+  expect(copied({ test: "random", unit: "points", new: 3, used: null })).toEqual([
+    "test,new,unit,used",
+    "random,3,points,",
+    "",
+  ]);
 });
 
 test("so many a second are of what the row says", () => {
-  const [one] = pair() as [ReturnType<typeof labeled>];
-  one.document.tables["results"] = [
+  const results = [
     { metric: "read", unit: "bytes/s", now_per_s: 515e6, ratio: 2 },
     { metric: "random_read", unit: "1/s", now_per_s: 9100, ratio: 1.5 },
   ];
-  const { headings, rows } = only(tablesOf([one]), "Results");
-  expect(headings.map(({ text }) => text)).toEqual(["metric", "now", "ratio"]);
-  expect(rows.map((row) => row.map(({ text }) => text))).toEqual([
+  const table = only(tablesOf([small("one", { results })]), "Results");
+  expect(table.headings.map(({ text }) => text)).toEqual(["metric", "now", "ratio"]);
+  expect(textsOf(table)).toEqual([
     ["read", "515 MB/s", "2"],
     ["4K random read", "9,100 IOPS", "1.50"],
   ]);
 });
 
 test("identifiers are read as what they mean, and copied as they are", () => {
-  const [one] = pair() as [ReturnType<typeof labeled>];
-  one.document.tables = {
+  const one = small("one", {
     indicators: [{ indicator: "new_over_old_data", description: "new vs old data", value: 2 }],
     causes: [
       { cause: "no_trim", kind: "the drive" },
       { cause: "scattered_data", kind: "the drive" },
     ],
-  };
+  });
   const [indicators, causes] = tablesOf([one]) as [Table, Table];
   expect(indicators.headings.map(({ text }) => text)).toEqual(["indicator", "value"]);
   expect(indicators.rows[0]?.map(({ text }) => text)).toEqual(["new vs old data", "2"]);
@@ -139,15 +134,12 @@ test("identifiers are read as what they mean, and copied as they are", () => {
 });
 
 test("a table without rows is not shown", () => {
-  const [one] = pair() as [ReturnType<typeof labeled>];
-  one.document.tables = { zones: [], curve: [{ point: 1 }] };
-  expect(tablesOf([one]).map(({ title }) => title)).toEqual(["Curve"]);
+  expect(tablesOf([small("one", { zones: [], curve: [{ point: 1 }] })]).map(({ title }) => title)).toEqual(["Curve"]);
 });
 
 test("the document that compares runs belongs to them, wherever it stands", () => {
-  const comparison = published().find(({ document }) => document.procedure === "compare");
-  if (!comparison) throw new Error("no published example compares runs");
-  const [one, two] = pair() as [Labeled, Labeled];
+  const comparison = labeled("comparison", "compare-benches");
+  const [one, two] = pair();
   for (const documents of [
     [comparison, one, two],
     [one, two, comparison],
@@ -156,7 +148,10 @@ test("the document that compares runs belongs to them, wherever it stands", () =
     expect([group?.procedure, group?.members.length, others.length]).toEqual(["bench", 2, 0]);
     expect(group?.comparison).toBe(comparison.document);
   }
-  expect(groupsOf([labeled("fill", "fill-used"), comparison])[0]?.comparison).toBeNull();
+  expect(groupsOf([labeled("fill", "fill-used"), comparison])).toMatchObject([
+    { procedure: "fill", comparison: null },
+    { procedure: "compare", members: [comparison] },
+  ]);
   const chart = picturesOf([comparison])[0]?.series;
   const line = chart?.lines[0];
   const at = chart?.categories?.indexOf("SEQ1M Q1T1 read") ?? -1;
@@ -165,7 +160,7 @@ test("the document that compares runs belongs to them, wherever it stands", () =
 });
 
 test("long labels become letters", () => {
-  const [one, two] = pair() as [Labeled, Labeled];
+  const [one, two] = pair();
   expect(shortNames([one, two])).toEqual(["new", "used"]);
   expect(shortNames([one, { ...two, label: "sim:tiny-flash?state=used" }])).toEqual(["A", "B"]);
 });

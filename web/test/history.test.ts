@@ -14,6 +14,7 @@ import {
   nowWords,
 } from "../src/serve/wording";
 import { wordsAt } from "../src/steps";
+import { LINE } from "../src/text";
 import { drive, fallen } from "./histories";
 
 test("the change that matters is the largest of the last ones", () => {
@@ -111,7 +112,7 @@ test("many dates have a triangle each, whichever line has a point there", () => 
   const { checks } = drive(values);
   const changes = checks.slice(1, 8).map(({ started_at }) => ({ since: started_at, ratio: 1.5, ratio_low: 1.4, ratio_high: 1.6 }));
   const { series } = speedOverTime(drive(values, { random_read: changes }), null);
-  const look = { palette: LIGHT, logarithmic: false };
+  const look = { palette: LIGHT, logarithmic: false, width: 800 };
   const frame = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
   const layers = layersOf(series, series, look, drawingOf(series, look), frame) as { name: string; data: unknown[] }[];
   expect(layers.at(-1)).toMatchObject({ name: "marks", symbol: "triangle" });
@@ -147,14 +148,14 @@ test("a point says its value, interval, reference, date and run", () => {
 
 test("a chart over dates has them on its axis, in its words and in its table", () => {
   const { series } = speedOverTime(fallen(), "sequential_read");
-  const look = { palette: LIGHT, logarithmic: false };
+  const look = { palette: LIGHT, logarithmic: false, width: 800 };
   const drawing = drawingOf(series, look);
   const frame = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
   const { xAxis, yAxis } = pictureOf(series, series, look, drawing, frame) as {
     xAxis: { type: string; min: number; max: number };
     yAxis: { nameGap: number };
   };
-  expect(yAxis.nameGap, "above the one row of names of marks").toBe(30);
+  expect(yAxis.nameGap, "above the one row of names of marks").toBe(15 + LINE);
   expect([xAxis.type, xAxis.min, xAxis.max]).toEqual([
     "time",
     Date.parse("2026-01-03T10:20:00.000Z"),

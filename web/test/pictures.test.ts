@@ -5,10 +5,7 @@ import { columnsOf } from "../src/heat";
 import { canBeLogarithmic } from "../src/picture";
 import { picturesOf } from "../src/pictures";
 import { placeOf, stepped, wordsAt } from "../src/steps";
-import { labeled } from "./documents";
-
-const titles = (...names: [string, string][]) =>
-  picturesOf(names.map(([label, name]) => labeled(label, name))).map(({ series }) => series.title);
+import { labeled, small } from "./documents";
 
 function map(rows: Record<string, [number, number][]>, categories: string[]): Series {
   const lines = Object.entries(rows).map(([name, points]) => ({ name, points }));
@@ -17,14 +14,7 @@ function map(rows: Record<string, [number, number][]>, categories: string[]): Se
 }
 
 /** Documents a and b with one chart each. */
-function drawn(one: Series, two: Series) {
-  return [one, two].map((series, index) => {
-    const member = labeled(index === 0 ? "a" : "b", "bench-new");
-    member.document.series = { map: series };
-    member.document.tables = {};
-    return member;
-  });
-}
+const drawn = (one: Series, two: Series) => [small("a", {}, { map: one }), small("b", {}, { map: two })];
 
 test("series share axes where they agree", () => {
   const [one, two] = [labeled("new", "bench-new"), labeled("used", "bench-used")];
@@ -42,10 +32,8 @@ test("series share axes where they agree", () => {
 test("reads and writes have their colors wherever they stand beside each other", () => {
   const hues = (shape: "line" | "scatter" | "bars", ...names: string[]) => {
     const [x, y] = [{ label: "pass", unit: "" }, { label: "speed", unit: "bytes/s" }];
-    const member = labeled("one", "bench-new");
-    member.document.series = { one: { title: "One", shape, x, y, lines: names.map((name) => ({ name, points: [[0, 1]] })) } };
-    member.document.tables = {};
-    return picturesOf([member])[0]?.series.lines.map(({ hue, dash }) => [hue, dash]);
+    const series: Series = { title: "One", shape, x, y, lines: names.map((name) => ({ name, points: [[0, 1]] })) };
+    return picturesOf([small("one", {}, { one: series })])[0]?.series.lines.map(({ hue, dash }) => [hue, dash]);
   };
   expect(hues("bars", "write", "read")).toEqual([[1, 0], [0, 0]]);
   expect(hues("line", "sequential write", "sequential read", "random write", "random read")).toEqual([[1, 0], [0, 0], [1, 1], [0, 1]]);
@@ -55,12 +43,10 @@ test("reads and writes have their colors wherever they stand beside each other",
 });
 
 test("a chart on another scale is not drawn again", () => {
-  const member = labeled("one", "bench-new");
   const [x, y] = [{ label: "request", unit: "bytes" }, { label: "speed", unit: "bytes/s" }];
   const fit: Series = { title: "Fit", shape: "line", x, y: { ...y, scale: "log" }, lines: [{ name: "measured", points: [[1, 2]] }] };
-  member.document.series = { fit, fit_linear: { ...fit, y }, other: { ...fit, title: "Other", y } };
-  member.document.tables = {};
-  expect(picturesOf([member]).map(({ key }) => key)).toEqual(["fit", "other"]);
+  const series = { fit, fit_linear: { ...fit, y }, other: { ...fit, title: "Other", y } };
+  expect(picturesOf([small("one", {}, series)]).map(({ key }) => key)).toEqual(["fit", "other"]);
 });
 
 test("with several documents the color is the document", () => {
@@ -69,9 +55,13 @@ test("with several documents the color is the document", () => {
 });
 
 test("a band moves with its line", () => {
-  const pictures = picturesOf([labeled("new", "sweep-new"), labeled("used", "sweep-used")]);
-  const speed = pictures.find(({ series }) => series.title.startsWith("How fast does it write at each block size?"));
-  expect(speed?.series.lines.map(({ name }) => name).slice(2, 4)).toEqual(["new depth 32", "used depth 1"]);
+  const members = [labeled("new", "sweep-new"), labeled("used", "sweep-used")];
+  const speed = picturesOf(members).find(({ key }) => key === "speed_random_write");
+  expect(speed?.series.lines.map(({ name }) => name)).toEqual(
+    members.flatMap(({ label, document }) =>
+      document.series["speed_random_write"]!.lines.map(({ name }) => `${label} ${name}`),
+    ),
+  );
   expect(speed?.series.lines.every(({ band, points }) => band?.length === points.length)).toBe(true);
 });
 
@@ -89,7 +79,8 @@ test("heat maps are shaded alike and divided cell by cell", () => {
 test("maps without a common cell have no ratio", () => {
   const pictures = picturesOf(drawn(map({ "1": [[0, 5]] }, ["4 KiB"]), map({ "1": [[0, 5]] }, ["8 KiB"])));
   expect(pictures).toHaveLength(2);
-  expect(titles(["a", "sweep-new"], ["b", "bench-new"])).toContain("How fast does it read at each block size and depth? · a");
+  const apart = picturesOf([labeled("a", "sweep-new"), labeled("b", "bench-new")]).map(({ series }) => series.title);
+  expect(apart).toContain("Speed by block size and queue depth: random read · a");
 });
 
 test("a cell beside the categories has a column of its own", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ShownSeries } from "../src/pictures";
+import type { ShownSeries } from "../src/shown";
 import { endsOf, pointsOf, POINTS_MAX, reduced } from "../src/reduce";
 
 const FRAME = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };

@@ -4,7 +4,7 @@ import { altOf, seriesTable } from "../src/alt";
 import type { PackedSamples } from "../src/Document";
 import { distributionsOf, quantileOf, slowestOf } from "../src/distribution";
 import { tooltipOf } from "../src/picture";
-import type { Picture } from "../src/pictures";
+import type { Picture } from "../src/shown";
 import { reduced } from "../src/reduce";
 import { samplePictures } from "../src/samplePictures";
 import { DamagedSamples, recordingOf } from "../src/samples";

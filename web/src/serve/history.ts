@@ -1,7 +1,7 @@
 /** What matters of drives over time, as data and as a chart. */
 
 import { colored } from "../pictures";
-import type { Picture, ShownLine, ShownSeries } from "../pictures";
+import type { Picture, ShownLine, ShownSeries } from "../shown";
 import { nameOf } from "../proof";
 import { DATE } from "../units";
 import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";

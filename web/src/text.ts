@@ -1,0 +1,37 @@
+/** The font of charts, and the room that texts need in it: one font can be half as wide again as another. */
+
+import { graphic } from "echarts/core";
+
+/** That of the reader's system, as on the rest of the page. */
+export const FAMILY = "system-ui, sans-serif";
+
+/** Pixels of a text, and of a line of it, which holds the letters of any font. ECharts would guess it from a glyph that many do not have. */
+export const SIZE = 12;
+export const LINE = 16;
+
+export function fontOf(size = SIZE, weight = 400): string {
+  return `${weight} ${size}px ${FAMILY}`;
+}
+
+/** Pixels from the left to the right of the widest of some texts, each of which may have several lines. */
+export function widthOf(texts: string | string[], font = fontOf()): number {
+  const widths = [...new Set([texts].flat())].map((text) => boxOf({ text, font }).width);
+  return widths.reduce((most, width) => Math.max(most, width), 0);
+}
+
+/** How many lines a text has where none may be wider than this. */
+export function linesOf(text: string, width: number, font = fontOf()): number {
+  return Math.round(boxOf({ text, font, width, overflow: "break", lineHeight: LINE }).height / LINE);
+}
+
+/** The text with its end left out as far as it is wider than this. */
+export function fitted(text: string, width: number, font = fontOf()): string {
+  if (widthOf(text, font) <= width) return text;
+  let end = text.length - 1;
+  while (end > 0 && widthOf(`${text.slice(0, end)}…`, font) > width) end -= 1;
+  return `${text.slice(0, end)}…`;
+}
+
+function boxOf(style: object): { width: number; height: number } {
+  return new graphic.Text({ style }).getBoundingRect();
+}
