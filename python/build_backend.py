@@ -130,6 +130,13 @@ def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list
     return list(maturin.get_requires_for_build_wheel(settings))
 
 
+def prepare_metadata_for_build_wheel(folder: str, settings: dict[str, Any] | None = None) -> str:
+    """PEP 517."""
+    import maturin
+
+    return str(maturin.prepare_metadata_for_build_wheel(folder, settings))
+
+
 def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
     """PEP 517."""
     import maturin
