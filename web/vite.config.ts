@@ -6,5 +6,6 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   plugins: [svelte({ configFile: false }), viteSingleFile({ removeViteModuleLoader: true })],
   build: { chunkSizeWarningLimit: 1500, license: { fileName: "licenses.md" } },
-  test: { include: ["test/**/*.test.ts"] },
+  // The tests share no state, so they need no process of their own.
+  test: { include: ["test/**/*.test.ts"], pool: "threads", isolate: false },
 });

@@ -7,7 +7,7 @@ import { build } from "vite";
 export const BUNDLE = new URL("../dist/index.html", import.meta.url);
 
 export default async function buildPage(): Promise<void> {
-  const built = await build({ logLevel: "warn", build: { write: false } });
+  const built = await build({ logLevel: "error", build: { write: false } });
   const files = [built].flat().flatMap((one) => ("output" in one ? one.output : []));
   const page = files.find(({ fileName }) => fileName === "index.html");
   if (page?.type !== "asset") throw new Error("the build has no index.html");

@@ -1,4 +1,3 @@
-import { expect as equal } from "@playwright/test";
 import type { Page } from "@playwright/test";
 
 import type { Labeled, Row } from "../src/Document";
@@ -108,7 +107,7 @@ test("bars of an overview are as long as their shares", async ({ page, open }) =
   const bar = page.getByRole("region", { name: "Overview" }).locator(".bar").first();
   const [whole, part] = await bar.evaluate((element) => [element.clientWidth, element.firstElementChild!.clientWidth]);
   expect(part! / whole!).toBeCloseTo(rows[0]!.share!, 1);
-  const shares = rows.map(({ share }) => equal.stringContaining(spell(share!, "share")));
+  const shares = rows.map(({ share }) => expect.stringContaining(spell(share!, "share")));
   expect(await columnTexts(page, "Overview", headings.length + 1)).toEqual(shares);
 });
 

@@ -4,10 +4,10 @@ import type { EChartsCoreOption } from "echarts/core";
 
 import { legendOf } from "./labels";
 import type { Item, Legend } from "./labels";
-import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, textOf, tooltip, tooltipOf } from "./picture";
+import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
-import { fontOf, LINE, linesOf, SIZE, widthOf } from "./text";
+import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
 import { spell } from "./units";
 
 /** Pixels of a bar, between two rows, above all bars and below them. */

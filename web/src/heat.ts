@@ -3,9 +3,9 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Series } from "./Document";
-import { basis, escaped, textOf, tooltip } from "./picture";
+import { basis, escaped, tooltip } from "./picture";
 import type { Look, Palette } from "./picture";
-import { fitted, fontOf, SIZE, widthOf } from "./text";
+import { fitted, fontOf, SIZE, textOf, widthOf } from "./text";
 import { spell, spellBelowHeading } from "./units";
 
 export interface HeatLook extends Look {

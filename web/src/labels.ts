@@ -1,6 +1,6 @@
 /** Places texts beside each other in rows, so that none covers another. */
 
-import { LINE, SIZE, fitted, widthOf } from "./text";
+import { fitted, LINE, textOf, widthOf } from "./text";
 
 /** Pixels around each text of a row. */
 const GAP = 10;
@@ -63,7 +63,6 @@ export function legendOf(items: Item[], width: number, color: string): Legend {
     // An item without a name begins a row.
     return isFirst ? [{ name: "" }, item] : [item];
   });
-  const textStyle = { color, fontSize: SIZE, lineHeight: LINE };
-  const option = { top: 0, left: 0, padding: AROUND, itemGap: BETWEEN, formatter, textStyle, data };
+  const option = { top: 0, left: 0, padding: AROUND, itemGap: BETWEEN, formatter, textStyle: textOf(color), data };
   return { option, height: rows * (LINE + BETWEEN) + 4 };
 }

@@ -9,7 +9,7 @@ import type { Legend } from "./labels";
 import { countOf, endsOf, isReduced, pointAt, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
 import type { ShownLine, ShownSeries } from "./shown";
-import { FAMILY, fitted, LINE, SIZE, widthOf } from "./text";
+import { FAMILY, fitted, LINE, SIZE, textOf, widthOf } from "./text";
 import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -76,13 +76,13 @@ const MANY = 8;
 /** Dashes of longer lines would look like noise. */
 const DASHED_MAX = 150;
 const DASHES = ["solid", "dashed", "dotted"];
-/** Pixels around the drawing; the same for all charts with short numbers, so that they align below each other. */
+/** Pixels of the drawing from top to bottom, and around it: the same for all charts with short numbers, so that they align. */
+export const HEIGHT = 236;
 const LEFT = 78;
 const RIGHT = 24;
 const TOP = 34;
 const BOTTOM = 46;
 export const STRIP = 40;
-export const HEIGHT = 236;
 /** Pixels between an axis and its numbers. Those below the x axis begin where the lowest one beside the y axis ends. */
 const BESIDE = 8;
 const UNDER = LINE / 2 + 2;
@@ -206,6 +206,7 @@ export function pictureOf(
   return {
     ...basis(palette, { left, right, top, bottom }),
     color: palette.lines,
+    legend: drawing.legend.option,
     tooltip: {
       ...tooltip(palette),
       trigger: scatter ? "item" : "axis",
@@ -235,11 +236,6 @@ export function basis(palette: Palette, around: { left: number; right: number; t
     textStyle: { fontFamily: FAMILY, fontSize: SIZE, color: palette.ink },
     grid: { ...around, outerBoundsMode: "none" },
   };
-}
-
-/** The style of a text, whose height ECharts would take from the font. */
-export function textOf(color: string): object {
-  return { color, fontSize: SIZE, lineHeight: LINE };
 }
 
 /** Round ends of the y axis. */

@@ -5,9 +5,14 @@ import { graphic } from "echarts/core";
 /** That of the reader's system, as on the rest of the page. */
 export const FAMILY = "system-ui, sans-serif";
 
-/** Pixels of a text, and of a line of it, which holds the letters of any font. ECharts would guess it from a glyph that many do not have. */
+/** Pixels of a text, and of a line of it, which holds the letters of any font. */
 export const SIZE = 12;
 export const LINE = 16;
+
+/** The style of a text in ECharts, which would guess its height from a glyph that many fonts do not have. */
+export function textOf(color: string): object {
+  return { color, fontSize: SIZE, lineHeight: LINE };
+}
 
 export function fontOf(size = SIZE, weight = 400): string {
   return `${weight} ${size}px ${FAMILY}`;

@@ -52,6 +52,7 @@ export function xray(): Labeled {
     ],
   });
   one.document.procedure = "xray";
-  one.document.overview.table = { headings: ["property", "value"], rows: [{ cells: ["mapping", "maps single pages"] }] };
+  const words = [["mapping", "maps single pages"], ["over-provisioning", "12.5% of what the flash can hold"]];
+  one.document.overview.table = { headings: ["property", "value"], rows: words.map((cells) => ({ cells })) };
   return one;
 }
