@@ -298,8 +298,8 @@ fn keys_lead_through_all_pages_and_back() {
     tmux.press(&["Space"]);
     tmux.shows("FROZEN");
     tmux.press(&["Space", "+", "u", ">"]);
-    let table = tmux.shows("every 200ms");
-    assert!(table.contains("MiB/s") && table.contains("by read MiB/s"), "{table}");
+    let table = tmux.shows("by read MiB/s");
+    assert!(table.contains("every 200ms"), "{table}");
     tmux.press(&["q"]);
     tmux.is_given_back("ended 0");
 }

@@ -80,9 +80,14 @@ fn record(disk: &Path, load: impl FnOnce(&Path) + Send) -> Option<(Kept, Recordi
     Some((kept, counts))
 }
 
-/// A buffer with an address that direct I/O accepts.
+/// A buffer with an address that direct I/O accepts, as long as the longest I/O here. Without optimization it lies on
+/// the stack for a moment.
 #[repr(align(4096))]
-struct Aligned([u8; 1 << 20]);
+struct Aligned([u8; Self::BYTES]);
+
+impl Aligned {
+    const BYTES: usize = 256 << 10;
+}
 
 fn open_direct(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT | libc::O_EXCL).open(path).unwrap()
@@ -101,7 +106,7 @@ fn discard(file: &File, offset: u64, length: u64) {
 fn exactly_what_was_done_comes_out_in_its_order() {
     let Some(disk) = Disk::attach() else { return };
     let mut expected = Vec::new();
-    let mut memory = Box::new(Aligned([7; 1 << 20]));
+    let mut memory = Box::new(Aligned([7; Aligned::BYTES]));
     let mut place = 1u64;
     for number in 0..500 {
         place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -117,7 +122,7 @@ fn exactly_what_was_done_comes_out_in_its_order() {
     let load = |path: &Path| {
         let file = open_direct(path);
         for (op, offset, length) in &expected {
-            let buffer = &mut memory.0[..(*length as usize).min(1 << 20)];
+            let buffer = &mut memory.0[..(*length as usize).min(Aligned::BYTES)];
             match op {
                 Op::Read => file.read_exact_at(buffer, *offset).unwrap(),
                 Op::Write => file.write_all_at(buffer, *offset).unwrap(),
@@ -145,7 +150,7 @@ fn own_ios_are_left_out_and_others_are_not() {
     let Some(disk) = Disk::attach() else { return };
     let Some(mut recording) = start(&[disk.path()], None) else { return };
     let file = open_direct(disk.path());
-    let memory = Box::new(Aligned([1; 1 << 20]));
+    let memory = Box::new(Aligned([1; Aligned::BYTES]));
     file.write_all_at(&memory.0[..8192], 0).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| file.write_all_at(&memory.0[..4096], 1 << 20).unwrap());
@@ -177,13 +182,13 @@ fn a_partition_has_its_own_addresses_and_nobody_elses_ios() {
         return;
     };
     let both = |path: &Path| {
-        let memory = Box::new(Aligned([3; 1 << 20]));
+        let memory = Box::new(Aligned([3; Aligned::BYTES]));
         open_direct(path).write_all_at(&memory.0[..4096], 8192).unwrap();
         open_direct(&second).write_all_at(&memory.0[..4096], 16384).unwrap();
     };
     let Some((kept, _)) = record(&first, both) else { return };
     assert_eq!(kept.places(), [(Op::Write, 8192, 4096)]);
-    let memory = Box::new(Aligned([3; 1 << 20]));
+    let memory = Box::new(Aligned([3; Aligned::BYTES]));
     // Both at once: each has its own trace.
     let mut recording = start(&[&first, &second], None).unwrap();
     std::thread::scope(|scope| {
