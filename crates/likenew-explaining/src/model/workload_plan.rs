@@ -1,6 +1,8 @@
 //! Chooses the next point to measure: first a few of every curve, twice, at different moments; then the
 //! points at which the models disagree most; then those measured only once or with much scatter.
 
+use std::collections::HashMap;
+
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
@@ -70,11 +72,19 @@ pub(super) struct WorkloadPlan<'a> {
     evidence: &'a Evidence,
     region: &'a MeasuredRegion,
     pub(super) points: Vec<MeasuredPoint>,
+    /// How often each point was visited. A visit that moved nothing counts as tried, or it would be repeated forever.
+    visits: HashMap<Point, usize>,
 }
 
 impl<'a> WorkloadPlan<'a> {
     pub(super) fn new(options: &'a ModelOptions, evidence: &'a Evidence, region: &'a MeasuredRegion) -> Self {
-        Self { options, evidence, region, points: measured_points(evidence) }
+        let names =
+            evidence.segments.iter().filter_map(|segment| segment.workload.name.parse::<VisitName>().ok());
+        let visits = names.fold(HashMap::new(), |mut visits, VisitName { point, .. }| {
+            *visits.entry(point).or_default() += 1;
+            visits
+        });
+        Self { options, evidence, region, points: measured_points(evidence), visits }
     }
 
     /// The next visit, if a point is left that is worth it and the limits allow it.
@@ -126,13 +136,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     fn visits(&self, point: &Point) -> usize {
-        // A visit that moved nothing counts as tried, or it would be repeated forever.
-        let names = self
-            .evidence
-            .segments
-            .iter()
-            .filter_map(|segment| segment.workload.name.parse::<VisitName>().ok());
-        names.filter(|name| name.point == *point).count()
+        self.visits.get(point).copied().unwrap_or_default()
     }
 
     /// Every curve to measure.

@@ -26,26 +26,37 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
         let highest = exponents.clone().fold(f64::NEG_INFINITY, f64::max);
         let weights =
             choices.iter().zip(exponents).map(|((_, share), of)| f64::from(*share) * (of - highest).exp());
-        let sum: f64 = weights.clone().sum();
-        choices.iter().zip(weights).map(|((bytes, _), weight)| (*bytes, weight / sum)).collect()
+        let weights: Lengths =
+            choices.iter().zip(weights).map(|((bytes, _), weight)| (*bytes, weight)).collect();
+        let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        weights.into_iter().map(|(bytes, weight)| (bytes, weight / sum)).collect()
     };
-    // The mean falls as λ rises.
-    let mut reach = 1.0;
-    while reach < TILT_MAX && !(mean_of(&tilted(reach))..=mean_of(&tilted(-reach))).contains(&mean) {
-        reach *= 2.0;
+    // Newton's method: the mean falls as λ rises, by the variance over `longest`. Where it would leave the interval that
+    // holds the root, that is halved.
+    let (mut low, mut high, mut lambda) = (-TILT_MAX, TILT_MAX, 0.0);
+    let mut lengths = tilted(lambda);
+    for _ in 0..STEPS_MAX {
+        let reached = mean_of(&lengths);
+        if (reached - mean).abs() <= PRECISION * mean {
+            break;
+        }
+        *(if reached > mean { &mut low } else { &mut high }) = lambda;
+        let variance: f64 =
+            lengths.iter().map(|(bytes, share)| (f64::from(*bytes) - reached).powi(2) * share).sum();
+        let next = lambda + (reached - mean) * longest / variance;
+        lambda = if next > low && next < high { next } else { f64::midpoint(low, high) };
+        lengths = tilted(lambda);
     }
-    let (mut low, mut high) = (-reach, reach);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if mean_of(&tilted(middle)) > mean { low = middle } else { high = middle }
-    }
-    tilted(f64::midpoint(low, high))
+    lengths
 }
 
 /// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
 /// Chosen: far beyond that.
 const TILT_MAX: f64 = 1e6;
-const HALVINGS: u32 = 50;
+/// Relative error of the mean. Chosen: far below the millionths in which weights are kept.
+const PRECISION: f64 = 1e-13;
+/// Chosen: halvings alone come to the last digit in as many.
+const STEPS_MAX: u32 = 80;
 
 /// The mean length in bytes.
 pub(super) fn mean_of(lengths: &Lengths) -> f64 {
