@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use mounted::Mounted;
+use rand::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use server::Serving;
 
 use crate::support::Sandbox;
@@ -35,12 +37,9 @@ pub(crate) fn system(program: &str, arguments: &[&str]) -> String {
 
 /// Incompressible bytes, the same on every call.
 pub(crate) fn noise(length: usize) -> Vec<u8> {
-    let mut state = 1u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
-    (0..length).map(|_| next()).collect()
+    let mut bytes = vec![0; length];
+    Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut bytes);
+    bytes
 }
 
 #[test]

@@ -288,7 +288,8 @@ fn who_leaves_is_let_go_after_its_writes_are_done() {
 fn a_client_that_takes_no_answers_is_not_heard_any_more() {
     let mut rig = Rig::new();
     let mut greedy = rig.client(true);
-    write(&mut rig, &mut greedy, 0, &bytes(CAPACITY, 1));
+    let content = bytes(CAPACITY, 1);
+    write(&mut rig, &mut greedy, 0, &content);
     greedy.lets_lie(Some(0));
     greedy.ask_often(500, 0, CAPACITY as u32);
     // Another one is served meanwhile.
@@ -301,7 +302,7 @@ fn a_client_that_takes_no_answers_is_not_heard_any_more() {
     assert!((60..=66).contains(&read_count), "{read_count} reads of 1 MiB are held for it");
     greedy.lets_lie(None);
     let replies = rig.answers(&greedy, 500);
-    assert!(replies.iter().all(|reply| reply.data == bytes(CAPACITY, 1)));
+    assert!(replies.iter().all(|reply| reply.data == content));
 }
 
 #[test]
