@@ -24,7 +24,7 @@ const CUTS: [(&str, &str); 4] = [
     ("likenew-refresh", "no_kill_and_no_loss_of_power"),
 ];
 /// All other tests that attack.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     ("likenew-real", "two_hundred_ways"),
     ("likenew-real", "bytes_that_somebody_reaches"),
     ("likenew", "a_journal_that_somebody_has_planted"),
@@ -32,6 +32,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("likenew-archive", "a_run_cut_off_at_any_byte"),
     ("likenew-nbd", "mutated_messages"),
     ("likenew", "every_absurd_number"),
+    ("likenew", "no_output_is_written_over"),
 ];
 /// The test that runs a short round of `likenew-fuzz`.
 const FUZZ_TESTS: &str = "no_damaged_input_does_harm";

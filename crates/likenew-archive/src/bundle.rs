@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -66,26 +65,17 @@ impl ExportKey {
             return Ok(key);
         }
         let key = random().map_err(ArchiveError::system("make", path))?;
-        // Written under another name and linked, so that of two exports at once both use the same, whole key.
+        // Written under another name, which nobody can know, so that of two exports at once both use the same, whole key.
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut unfinished = path.as_os_str().to_owned();
-        unfinished.push(format!(".{}", std::process::id()));
-        let unfinished = PathBuf::from(unfinished);
         fs::create_dir_all(folder).map_err(ArchiveError::system("create", folder))?;
-        let linked = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)
-            .and_then(|mut file| {
+        let named =
+            tempfile::Builder::new().prefix(".export.key.").tempfile_in(folder).and_then(|mut file| {
                 file.write_all(&key)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::hard_link(&unfinished, path));
-        let _ = fs::remove_file(&unfinished);
-        match linked {
-            Ok(()) => Ok(Self(key)),
+                file.as_file().sync_all()?;
+                file.persist_noclobber(path).map_err(|error| error.error)
+            });
+        match named {
+            Ok(_) => Ok(Self(key)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Self::read(path)?
                 .ok_or_else(|| ArchiveError::system("read", path)(ErrorKind::NotFound.into())),
             Err(error) => Err(ArchiveError::system("write", path)(error)),

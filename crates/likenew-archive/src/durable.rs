@@ -10,14 +10,16 @@ use crate::error::ArchiveError;
 /// Whatever happens, the name holds the old content or the new one.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<(), ArchiveError> {
     let (path, unfinished) = (folder.join(name), folder.join(format!(".{name}.unfinished")));
-    let written = File::create(&unfinished)
+    // What a killed run left, or a link of somebody else's, is never written to.
+    let _ = fs::remove_file(&unfinished);
+    let written = File::create_new(&unfinished)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         })
         .and_then(|()| fs::rename(&unfinished, &path));
     if let Err(source) = written {
-        // The first error is the one that says what is wrong; a leftover is overwritten by the next attempt.
+        // The first error is the one that says what is wrong; a leftover is removed by the next attempt.
         let _ = fs::remove_file(&unfinished);
         return Err(ArchiveError::system("write", &path)(source));
     }

@@ -29,6 +29,7 @@ mod manual;
 mod measure;
 mod nested_run;
 mod output;
+mod output_file;
 mod plan_file;
 mod plan_grammar;
 mod progress;

@@ -16,7 +16,7 @@ use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::{Exit, Failure};
 use crate::ranking::ranking;
 use crate::side_by_side::{Member, SideBySide};
-use crate::{embedding, invocation, wording};
+use crate::{embedding, invocation, output_file, wording};
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
@@ -115,27 +115,17 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// Refuses files that cannot be written, before hours are spent on what they are for.
 ///
 /// # Errors
-/// Wrong usage: the folder does not exist, or a folder is there.
+/// As for [`output_file::check`].
 pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
     [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))
 }
 
-/// Refuses a file that cannot be written.
+/// Refuses a file that cannot be written; `-` is standard output.
 ///
 /// # Errors
 /// As for [`check_files`].
 pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return Ok(());
-    }
-    if path.is_dir() {
-        return Err(Failure::Usage(wording::folder_instead_of_file(path)));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        Some(folder) => Err(Failure::Usage(wording::no_folder_for(path, folder))),
-        None => Ok(()),
-    }
+    if path == Path::new("-") { Ok(()) } else { output_file::check(path) }
 }
 
 /// Writes the page of all documents, and these as JSON.
@@ -183,12 +173,7 @@ fn page(documents: &[LabeledDocument]) -> Result<String, Failure> {
 
 /// To a file, or to standard output with `-`.
 pub(crate) fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
-    if path == Path::new("-") { print(text) } else { write(path, text) }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one place that writes what users asked for")]
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    Ok(std::fs::write(path, text).with_context(|| wording::could_not_write(path))?)
+    if path == Path::new("-") { print(text) } else { output_file::write(path, text) }
 }
 
 /// To standard output; a closed reader, such as `head`, is no failure.

@@ -38,7 +38,9 @@ pub(crate) fn find(history: &mut History, typed: &str) -> Result<Vec<DriveRow>, 
 impl From<HistoryError> for Failure {
     fn from(error: HistoryError) -> Self {
         match error {
-            HistoryError::NotALocation(_) | HistoryError::NotText(_) => Self::Usage(error.to_string()),
+            HistoryError::NotALocation(_) | HistoryError::NotAFile(_) | HistoryError::NotText(_) => {
+                Self::Usage(error.to_string())
+            }
             HistoryError::Archive(error) => error.into(),
             error => Self::Other(error.into()),
         }

@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::arguments::Watch;
 use crate::exit::Failure;
 use crate::measure::{archive_root, options};
+use crate::output_file::OutputFile;
 use crate::wording;
 
 /// The procedure in a watch's plan. It cannot be run.
@@ -133,8 +134,7 @@ impl Json {
         if path == Path::new("-") {
             return Ok(Self::Reader);
         }
-        let file = File::create(path).with_context(|| wording::could_not_write(path))?;
-        Ok(Self::File(path.to_owned(), file))
+        Ok(Self::File(path.to_owned(), OutputFile::begin(path)?.finish()?))
     }
 
     /// Returns whether the output still has a reader.

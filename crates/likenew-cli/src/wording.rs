@@ -69,6 +69,11 @@ pub(crate) fn folder_instead_of_file(path: &Path) -> String {
     format!("cannot write {}: it is a folder; give the name of a file", path.display())
 }
 
+pub(crate) fn no_regular_file(path: &Path, is_device: bool) -> String {
+    let kind = if is_device { "it is a device" } else { "it is not a file" };
+    format!("cannot write {}: {kind}; give the name of a file, or - for standard output", path.display())
+}
+
 pub(crate) fn not_a_path(text: impl Display, error: impl Display) -> String {
     format!("\"{text}\" is not a path: {error}")
 }

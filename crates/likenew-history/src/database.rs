@@ -25,6 +25,10 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
 /// writes: after a power cut the last runs may be missing, and are indexed again.
 const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
 
+/// How many tables there are, and how many of two that only a history has together.
+const TABLES: &str =
+    "SELECT count(*), count(CASE WHEN name IN ('archive', '_sqlx_migrations') THEN 1 END) FROM sqlite_master";
+
 /// A folder of runs, and where its index is.
 #[derive(Clone, Debug)]
 pub struct KeptRuns {
@@ -72,10 +76,14 @@ impl History {
         // Beside its archive, a history moves with it, so that no path is in it.
         let is_beside = *location == Location::beside(archive.root());
         let name = if is_beside { ".".to_owned() } else { archive_name(archive.root(), machine) };
-        if let Location::File(path) = location
-            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
-        {
-            std::fs::create_dir_all(folder).map_err(|error| unopened(location, &sqlx::Error::Io(error)))?;
+        if let Location::File(path) = location {
+            // SQLite takes a device for an empty file.
+            if path.metadata().is_ok_and(|there| !there.is_file()) {
+                return Err(HistoryError::NotAFile(path.clone()));
+            }
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+            made.map_err(|error| unopened(location, &sqlx::Error::Io(error)))?;
         }
         let runtime = Builder::new_current_thread().enable_all().build().map_err(HistoryError::Runtime)?;
         let address = location.address()?;
@@ -151,6 +159,10 @@ async fn connect_at_last(location: &Location, address: &str) -> sqlx::Result<Any
 async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
     let mut connection = AnyConnection::connect(address).await?;
     if matches!(location, Location::File(_)) {
+        let (tables, ours): (i64, i64) = sqlx::query_as(TABLES).fetch_one(&mut connection).await?;
+        if tables > 0 && ours < 2 {
+            return Err(sqlx::Error::Configuration(wording::OF_ANOTHER_PROGRAM.into()));
+        }
         connection.execute(SQLITE_SETUP).await?;
     }
     migrate(location, &mut connection).await?;
@@ -188,12 +200,14 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
     }
     let advice = match location {
         Location::File(_) if is_locked(error) => wording::WAIT_FOR_FILE,
+        Location::File(_) if matches!(error, sqlx::Error::Configuration(_)) => wording::NAME_ANOTHER,
         Location::File(_) => wording::CHECK_FILE,
         Location::Server(_) => wording::CHECK_SERVER,
     };
     let reason = match error {
         sqlx::Error::Io(error) => error.to_string(),
         sqlx::Error::Database(error) => error.message().to_owned(),
+        sqlx::Error::Configuration(error) => error.to_string(),
         other => other.to_string(),
     };
     HistoryError::Unopened { location: location.to_string(), reason, advice }

@@ -10,6 +10,9 @@ pub enum HistoryError {
     /// The address of a database makes no sense.
     #[error("{0:?} is not a history: give a file, or postgres://USER@HOST/DATABASE")]
     NotALocation(String),
+    /// A device, a folder or a pipe.
+    #[error("could not open the history {}: it is not a file; name another one with --history", .0.display())]
+    NotAFile(PathBuf),
     /// The database cannot be opened.
     #[error("could not open the history {location}: {reason}; {advice}")]
     Unopened {

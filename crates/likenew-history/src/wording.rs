@@ -3,6 +3,10 @@
 /// What to do about a file that cannot be opened.
 pub(crate) const CHECK_FILE: &str =
     "move it away, and it is made again from the run folders, or name another file with --history";
+/// A database with tables that no history has.
+pub(crate) const OF_ANOTHER_PROGRAM: &str = "it is the database of another program";
+/// What to do about it.
+pub(crate) const NAME_ANOTHER: &str = "name another file with --history";
 /// What to do about a server that cannot be reached.
 pub(crate) const CHECK_SERVER: &str = "check its address, and that the server runs and lets you in";
 /// After another program held a file for minutes.

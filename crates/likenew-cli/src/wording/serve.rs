@@ -243,7 +243,3 @@ pub(crate) fn unclean_end(path: &Path, has_snapshot: bool) -> String {
 pub(crate) fn state_not_saved(path: &Path) -> String {
     format!("could not save the drive's state to {}; its data is kept", path.display())
 }
-
-pub(crate) fn label_not_written(path: &Path, error: impl Display) -> String {
-    format!("could not write {}: {error}", path.display())
-}

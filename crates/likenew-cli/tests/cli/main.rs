@@ -31,6 +31,7 @@ mod manual;
 mod messages;
 mod metrics;
 mod model;
+mod outputs;
 mod progress;
 mod readme;
 mod real;

@@ -8,9 +8,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use likenew_history::History;
 use likenew_metrics::Fleet;
-use tempfile::Builder;
 
 use crate::exit::Failure;
+use crate::output_file::OutputFile;
 use crate::wording::history as wording;
 use crate::{output, wording as common};
 
@@ -39,13 +39,11 @@ pub(crate) fn write(history: &mut History, path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return output::print(&text);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let replace = || {
-        let mut unfinished = Builder::new().prefix(".likenew-").tempfile_in(folder)?;
-        unfinished.write_all(text.as_bytes())?;
-        unfinished.as_file().set_permissions(Permissions::from_mode(MODE))?;
-        unfinished.persist(path).map_err(|error| error.error)
-    };
-    replace().with_context(|| common::could_not_write(path))?;
-    Ok(())
+    let unfinished = OutputFile::begin(path)?;
+    let written = unfinished
+        .file()
+        .write_all(text.as_bytes())
+        .and_then(|()| unfinished.file().set_permissions(Permissions::from_mode(MODE)));
+    written.with_context(|| common::could_not_write(path))?;
+    unfinished.finish().map(drop)
 }

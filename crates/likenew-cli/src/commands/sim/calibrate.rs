@@ -3,12 +3,9 @@
 mod base;
 mod screen;
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::anyhow;
 use likenew_archive::Archive;
 use likenew_calibration::{Calibration, CalibrationError, MeasuredRun, Observer, Options, calibrate};
 use serde::Serialize;
@@ -18,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
 use crate::progress::Progress;
 use crate::wording::calibrate as wording;
-use crate::{interrupt, kept_run, output, watch_session};
+use crate::{interrupt, kept_run, output, output_file, watch_session};
 
 /// Runs from which on the last is held out unless the user says otherwise: two are left to fit.
 const HELD_OUT_FROM: usize = 3;
@@ -33,9 +30,10 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
     if command.held_out.is_empty() && runs.len() >= HELD_OUT_FROM {
         held_out.extend(runs.pop());
     }
-    if let Some(path) = command.output.as_deref().filter(|path| !command.replace && path.exists()) {
-        return Err(Failure::Refused(wording::file_exists(path)));
+    if let Some(path) = &command.output {
+        check(path, command.replace)?;
     }
+    command.json.as_deref().map_or(Ok(()), output::check_file)?;
     interrupt::listen()?;
     let options = Options {
         candidates: command.candidates as usize,
@@ -111,14 +109,17 @@ fn failure(error: CalibrationError) -> Failure {
     Failure::Usage(error.to_string())
 }
 
+fn check(path: &Path, replace: bool) -> Result<(), Failure> {
+    output_file::check(path)?;
+    if !replace && path.symlink_metadata().is_ok() {
+        return Err(Failure::Refused(wording::file_exists(path)));
+    }
+    Ok(())
+}
+
 fn write(path: &Path, text: &str, replace: bool) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(replace).truncate(replace).create_new(!replace);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::Refused(wording::file_exists(path)),
-        _ => Failure::Other(anyhow!(error).context(crate::wording::could_not_write(path))),
-    })
+    check(path, replace)?;
+    output_file::write(path, text)
 }
 
 /// The progress bar, moved by all threads.
@@ -141,5 +142,22 @@ impl Observer for Bar {
 
     fn stop_requested(&self) -> bool {
         interrupt::is_requested()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_on_request_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("found.toml");
+        let put = |text, replace| write(&path, text, replace).map_err(|failure| failure.message());
+        assert_eq!(put("one", false), Ok(()));
+        assert!(put("two", false).unwrap_err().contains("exists"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one");
+        assert_eq!(put("two", true), Ok(()));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
     }
 }

@@ -4,16 +4,17 @@
 //! `FILE` is byte for byte what the drive holds, `FILE.drive` identifies the drive, and `FILE.snapshot` is
 //! its internal state after a clean end. Files of others are never written.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use likenew_core::input;
 use likenew_sim::SimDrive;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
+use crate::output_file::{self, OutputFile};
 use crate::wording::serve as wording;
 
 /// The form of `FILE.drive`.
@@ -113,30 +114,22 @@ impl StoreFile {
     /// Saves the internal state; the bytes are in the file already.
     pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<(), Failure> {
         let path = self.snapshot_path();
-        let new = sibling_path(&self.path, ".snapshot.new");
+        let new = OutputFile::begin(&path)?;
         let mut save = || -> anyhow::Result<()> {
-            let file = File::create(&new)?;
-            let mut out = BufWriter::new(&file);
+            let mut out = BufWriter::new(new.file());
             drive.save(&mut out)?;
             out.flush()?;
-            drop(out);
-            file.sync_all()?;
-            self.file.sync_all()?;
-            fs::rename(&new, &path)?;
-            Ok(())
+            Ok(self.file.sync_all()?)
         };
-        let saved = save();
-        saved.with_context(|| wording::state_not_saved(&path))?;
+        save().with_context(|| wording::state_not_saved(&path))?;
+        new.finish()?;
         self.write_label(true)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "replaced as a whole by the rename")]
     fn write_label(&mut self, clean: bool) -> Result<(), Failure> {
         self.label.clean = clean;
-        let (path, new) = (label_path(&self.path), sibling_path(&self.path, ".drive.new"));
         let text = serde_json::to_string_pretty(&self.label).expect("a label is plain values");
-        let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
-        written.map_err(|error| anyhow!(wording::label_not_written(&path, error)).into())
+        output_file::write(&label_path(&self.path), &(text + "\n"))
     }
 
     fn snapshot_path(&self) -> PathBuf {

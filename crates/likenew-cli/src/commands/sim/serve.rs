@@ -45,6 +45,7 @@ impl Clock for WallClock {
 type DriveServer<'a> = Server<'a, Stream, WallClock>;
 
 pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
+    command.json.as_deref().map_or(Ok(()), output::check_file)?;
     let spec = super::spec(&command.target)?;
     let usage = |error: likenew_sim::SimError| Failure::Usage(error.to_string());
     let model = spec.model(read_file).map_err(usage)?;

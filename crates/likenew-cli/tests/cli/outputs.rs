@@ -1,0 +1,120 @@
+//! Outputs: every option that names a file to write, given what must never be written over.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::serve::mounted::{Attached, MAKE_EXT4};
+use crate::serve::{are_there, noise, system};
+use crate::support::Sandbox;
+
+/// Every command with an output, which stands for `OUT`; `RUN` and `TRACE` are there.
+const COMMANDS: [&[&str]; 22] = [
+    &["report", "RUN", "--json", "OUT"],
+    &["report", "RUN", "--html", "OUT"],
+    &["judge", "RUN", "--json", "OUT"],
+    &["compare", "RUN", "RUN", "--json", "OUT"],
+    &["history", "--json", "OUT"],
+    &["history", "--history", "OUT"],
+    &["history", "--openmetrics", "OUT"],
+    &["drives", "--json", "OUT"],
+    &["facts", "sim:tiny-flash", "--json", "OUT"],
+    &["bench", "sim:tiny-flash", "--passes", "1", "--no-archive", "--json", "OUT"],
+    &["check", "sim:tiny-flash", "--no-archive", "--html", "OUT"],
+    &["check", "sim:tiny-flash", "--changes", "--history", "OUT"],
+    &["check", "sim:tiny-flash", "--openmetrics", "OUT"],
+    &["check", "sim:tiny-flash", "--estimate", "--json", "OUT"],
+    &["watch", "--for", "1s", "--json", "OUT"],
+    &["import", "trace", "TRACE", "--to", "OUT"],
+    &["export", "RUN", "OUT"],
+    &["sim", "show", "tiny-flash", "--json", "OUT"],
+    &["sim", "save", "tiny-flash", "OUT"],
+    &["sim", "serve", "tiny-flash", "--store", "OUT"],
+    &["sim", "calibrate", "RUN", "--candidates", "1", "--output", "OUT"],
+    &["help", "--write", "OUT"],
+];
+
+/// Whether a path is still what it was.
+fn is_as_before(path: &Path, content: Option<&[u8]>) -> bool {
+    content.is_none_or(|content| fs::read(path).is_ok_and(|now| now == content))
+}
+
+#[test]
+fn no_output_is_written_over_a_device_or_through_a_link() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["bench", "sim:tiny-flash", "--span", "64MiB", "--passes", "1"]).code(0);
+    let run = sandbox.runs().pop().unwrap();
+    let work = sandbox.work();
+    fs::write(work.join("day.csv"), "time_s,op,offset,bytes\n0.0,read,0,4096\n").unwrap();
+    let image = work.join("image");
+    fs::write(&image, noise(8 << 20)).unwrap();
+    let Some(device) = Attached::to(&image) else { return };
+    if are_there(&MAKE_EXT4[..1]) {
+        system(MAKE_EXT4[0], &[&MAKE_EXT4[1..], &[&device.0]].concat());
+    }
+    let photo = work.join("photo.jpg");
+    fs::write(&photo, noise(100_000)).unwrap();
+    let contents = [fs::read(&image).unwrap(), fs::read(&photo).unwrap()];
+    system("mkfifo", &[work.join("pipe").to_str().unwrap()]);
+    symlink(&device.0, work.join("to-device.prom")).unwrap();
+    symlink("pipe", work.join("to-pipe.prom")).unwrap();
+    fs::create_dir(work.join("folder.prom")).unwrap();
+    symlink("photo.jpg", work.join("to-photo.prom")).unwrap();
+    let places = [&*device.0, "to-device.prom", "pipe", "to-pipe.prom", "folder.prom", "to-photo.prom"];
+    let mut tried = 0;
+    for command in COMMANDS {
+        for place in places {
+            // A folder is what these write to, and a pipe is opened by no reader.
+            if command[0] == "help" && place == "folder.prom" {
+                continue;
+            }
+            let arguments: Vec<&str> = command
+                .iter()
+                .map(|word| match *word {
+                    "OUT" => place,
+                    "RUN" => run.to_str().unwrap(),
+                    "TRACE" => "day.csv",
+                    word => word,
+                })
+                .collect();
+            let ran = sandbox.run(&arguments);
+            // What replaces a link leaves what it led to.
+            if place != "to-photo.prom" {
+                assert!(matches!(ran.status(), Some(1..=3)), "{arguments:?}: {}", ran.stderr());
+                assert!(!ran.stderr().contains("panicked"), "{arguments:?}: {}", ran.stderr());
+            }
+            assert!(is_as_before(&image, Some(&contents[0])), "{arguments:?} wrote over the device");
+            assert!(is_as_before(&photo, Some(&contents[1])), "{arguments:?} wrote through a link");
+            let link = work.join("to-photo.prom");
+            if !link.is_symlink() {
+                fs::remove_file(&link).unwrap();
+                symlink("photo.jpg", &link).unwrap();
+            }
+            tried += 1;
+        }
+    }
+    println!("attack: outputs over devices, links, pipes and folders | {tried} | none of them was written");
+}
+
+#[test]
+fn the_database_of_another_program_stays_as_it_was() {
+    let sandbox = Sandbox::new();
+    let theirs = sandbox.work().join("places.sqlite");
+    let script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); \
+        c.execute('CREATE TABLE archive (name TEXT)'); c.execute('CREATE TABLE bookmarks (url TEXT)'); c.commit()";
+    system("python3", &["-c", script, theirs.to_str().unwrap()]);
+    let before = fs::read(&theirs).unwrap();
+    let ran = sandbox.run(&["history", "--history", "places.sqlite"]);
+    ran.says("it is the database of another program; name another file with --history");
+    assert_eq!(fs::read(&theirs).unwrap(), before);
+    assert_eq!(
+        fs::read_dir(sandbox.work())
+            .unwrap()
+            .filter(|entry| {
+                entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("places.sqlite-")
+            })
+            .count(),
+        0,
+        "nothing is left beside it"
+    );
+}
