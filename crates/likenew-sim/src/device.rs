@@ -27,8 +27,8 @@ pub(crate) trait Device: Send {
     fn keep_data(&mut self);
 
     /// Whether this I/O has bytes: every one of a drive that keeps data, and a stamped one of any drive.
-    fn brings_bytes(&self, _io: &Io) -> bool {
-        self.keeps_data()
+    fn brings_bytes(&self, io: &Io) -> bool {
+        matches!(io.op, Op::Read | Op::Write) && self.keeps_data()
     }
 
     /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has

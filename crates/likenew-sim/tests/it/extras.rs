@@ -43,6 +43,64 @@ fn one(drive: &mut SimDrive, op: Op, length: u32) {
     lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
 }
 
+/// A drive is served to any client, so no request that fits it may end it, whatever it was opened with.
+#[test]
+fn every_operation_of_every_length_is_completed_with_every_setting() {
+    let settings = [
+        "state=new",
+        "state=used",
+        "fill=0.5",
+        "fill=0.5&age=400d",
+        "deleted=0.4&fill=0.9",
+        "trim=off",
+        "data=on",
+        "data=on&state=used",
+        "data=on&trim=off",
+        "facts=off",
+        "wear=0.95",
+        "wear=1.2",
+        "throttle=0.2",
+        "firmware=500ms",
+        "wake=5ms",
+        "crypt=80MB/s",
+        "readcache=4GiB",
+        "busy=40",
+        "shift=512",
+        "link=usb2",
+        "link=sata1.5g",
+        "memory=64MiB",
+        "data=on&crypt=80MB/s",
+        "data=on&readcache=64MiB&shift=512",
+    ];
+    let need = LaneRequirements { lanes: 1, depth: 4, length_max: 1 << 20 };
+    let text =
+        with_table("aging", &[("onset_s", "604800"), ("retries_per_decade", "8"), ("retries_max", "16")]);
+    for setting in settings {
+        let mut drive = open(&text, setting);
+        let capacity = drive.geometry().capacity;
+        let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
+        for op in [Op::Write, Op::Trim, Op::Read, Op::Flush] {
+            for length in [512, 4096, 3 << 9, 1 << 20, (1 << 20) + 512, 300 << 20, 1 << 30] {
+                let length = match op {
+                    Op::Flush => 0,
+                    Op::Trim => length,
+                    Op::Read | Op::Write => length.min(need.length_max),
+                };
+                for offset in [0, 512, capacity - u64::from(length)] {
+                    if offset + u64::from(length) > capacity {
+                        continue;
+                    }
+                    let io = Io { slot: Slot(3), op, offset, length, data: DataClass::Zero };
+                    lane.submit(&[io]).unwrap();
+                    let mut done = Vec::new();
+                    lane.wait(Nanos::NEVER, &mut done).unwrap();
+                    assert_eq!(done.len(), 1, "{setting}: {io:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn lazy_trim_works_after_a_rest() {
     let lazy = TINY.replace("trim = { value = \"immediate\"", "trim = { value = \"lazy\"");
