@@ -362,12 +362,20 @@ pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
     format!("{why} would help, but not now: {reason}.")
 }
 
-/// `command`: without the target, as prose may break a line in it.
+/// The command without its target, as prose may break a line in it.
 pub(super) fn to_confirm(action: &Action, target: &str) -> String {
     let why = lowercase_first(&action.why);
     match &action.command {
         Some(command) => {
-            let command = command.replace(&shell_quote(target), "TARGET");
+            let target = format!(" {}", shell_quote(target));
+            // As a word: the target m is not in trim.
+            let is_word =
+                |at: &usize| command[at + target.len()..].chars().next().is_none_or(|next| next == ' ');
+            let at = command.match_indices(&target).map(|(at, _)| at).find(is_word);
+            let command = at.map_or_else(
+                || command.clone(),
+                |at| format!("{} TARGET{}", &command[..at], &command[at + target.len()..]),
+            );
             format!("Not confirmed; to confirm it, {why} ({command}).")
         }
         None => format!("Not confirmed; to confirm it, {why}."),
@@ -905,6 +913,14 @@ pub(in crate::check) mod error {
         format!("upgrade.mix.time = {time} must be between 1 ms and 24 h")
     }
 
+    pub(crate) fn rated_without_unit(text: &str) -> String {
+        format!("\"{text}\" has no unit; write {text}MB/s, or GB/s")
+    }
+
+    pub(crate) fn rated_twice(text: &str) -> String {
+        format!("\"{text}\" comes second; give one speed of a kind")
+    }
+
     pub(crate) fn rated_metric(text: &str) -> String {
         format!(
             "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
@@ -945,6 +961,19 @@ mod tests {
         };
         let share = Measured::with_interval(0.2565, 0.1);
         Shortfall { metric: Metric::SustainedWrite, value: 19.8e6, share, reference }
+    }
+
+    #[test]
+    fn a_target_is_left_out_of_a_command_as_a_word() {
+        let shown = |command: &str, target: &str| {
+            let action = Action::new("look", "Look").command(command);
+            let text = to_confirm(&action, target);
+            text.split_once('(').unwrap().1.split_once(')').unwrap().0.to_owned()
+        };
+        assert_eq!(shown("likenew trim m", "m"), "likenew trim TARGET");
+        assert_eq!(shown("likenew check e --time 1s", "e"), "likenew check TARGET --time 1s");
+        assert_eq!(shown("likenew trim 'my disk'", "my disk"), "likenew trim TARGET");
+        assert_eq!(shown("smartctl -a /dev/sda", "m"), "smartctl -a /dev/sda");
     }
 
     #[test]
