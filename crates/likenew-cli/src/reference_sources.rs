@@ -1,6 +1,6 @@
 //! Finds the references of a check before it runs.
 
-use likenew_procedures::check::{CheckOptions, MetricName, OriginName, ReferenceOption};
+use likenew_procedures::check::{CheckOptions, MetricName, OriginName, RatedMetrics, ReferenceOption};
 
 use crate::arguments::{ArchiveArguments, ReferenceArguments};
 use crate::catalog_match::{self, CatalogDrive};
@@ -20,6 +20,7 @@ pub(crate) fn add_references(
     let typed = reference_arguments
         .advertised
         .iter()
+        .flat_map(|RatedMetrics(rated)| rated)
         .map(|rated| reference_option(rated.metric, OriginName::Advertised, rated.per_s));
     let mut references: Vec<ReferenceOption> = typed.collect();
     let (read, write) = defaults::advertised_rates(resolved_target)?;

@@ -138,10 +138,6 @@ pub(crate) fn metric_is_not_used(metric: &str) -> String {
     format!("{metric} is not used here, only by check and recondition; give read and write")
 }
 
-pub(crate) fn not_a_sequential_rate(text: &str) -> String {
-    format!("\"{text}\" is not a rated speed; write read=550MB/s and write=500MB/s")
-}
-
 pub(crate) fn unknown_engine(engine: &str) -> String {
     format!("the run began with --engine {engine}, which this version does not know; give another --engine")
 }

@@ -26,8 +26,7 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
 const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
 
 /// How many tables there are, and how many of two that only a history has together.
-const TABLES: &str =
-    "SELECT count(*), count(CASE WHEN name IN ('archive', '_sqlx_migrations') THEN 1 END) FROM sqlite_master";
+const TABLES: &str = include_str!("tables.sql");
 
 /// A folder of runs, and where its index is.
 #[derive(Clone, Debug)]

@@ -38,7 +38,7 @@ pub use check_options::{
     CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
 };
 pub use history::CheckHistory;
-pub use rated_metric::RatedMetric;
+pub use rated_metric::{RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
 /// What the procedure measures and what it costs.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use likenew_procedures::check::{MetricName, RatedMetric};
+use likenew_procedures::check::{MetricName, RatedMetrics};
 
 use crate::wording;
 
@@ -13,8 +13,8 @@ use crate::wording;
 pub(crate) struct ReferenceArguments {
     /// Rated speeds: read=550MB/s,write=520MB/s,random_read=95000 … [default: a simulated drive's own, or the
     /// catalog's]
-    #[arg(long, value_delimiter = ',', value_name = "METRIC=VALUE")]
-    pub(crate) advertised: Vec<RatedMetric>,
+    #[arg(long, value_name = "METRIC=VALUE")]
+    pub(crate) advertised: Option<RatedMetrics>,
     /// Run folder of an earlier check to compare with, or none [default: for a real drive, its first
     /// check; a simulated drive is compared with itself when new]
     #[arg(long, value_name = "RUN")]
@@ -26,27 +26,25 @@ pub(crate) struct ReferenceArguments {
 #[command(next_help_heading = "Compare with")]
 pub(crate) struct SequentialRates {
     /// Rated speeds: read=550MB/s,write=500MB/s [default: a simulated drive's own]
-    #[arg(long, value_delimiter = ',', value_parser = sequential_rate, value_name = "METRIC=VALUE")]
-    pub(crate) advertised: Vec<RatedMetric>,
+    #[arg(long, value_parser = sequential_rates, value_name = "METRIC=VALUE")]
+    pub(crate) advertised: Option<RatedMetrics>,
 }
 
 impl SequentialRates {
-    /// Bytes a second of one metric, if it was given; of several the last.
+    /// Bytes a second of one metric, if it was given.
     pub(crate) fn bytes_per_s(&self, metric: MetricName) -> Option<u64> {
-        let rated = self.advertised.iter().rfind(|rated| rated.metric == metric)?;
-        Some(rated.per_s as u64)
+        let RatedMetrics(rated) = self.advertised.as_ref()?;
+        Some(rated.iter().find(|rated| rated.metric == metric)?.per_s as u64)
     }
 }
 
-/// A rated sequential speed. Another metric would be ignored, so it is refused.
-fn sequential_rate(text: &str) -> Result<RatedMetric, String> {
-    let name = text.split_once('=').map_or(text, |(name, _)| name);
-    match text.parse::<RatedMetric>() {
-        Ok(rated) if !matches!(rated.metric, MetricName::SequentialRead | MetricName::SequentialWrite) => {
-            Err(wording::metric_is_not_used(name))
-        }
-        Ok(rated) => Ok(rated),
-        Err(_) => Err(wording::not_a_sequential_rate(text)),
+/// Rated sequential speeds. Other metrics would be ignored, so they are refused.
+fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
+    let rated: RatedMetrics = text.parse()?;
+    let is_used = |metric| matches!(metric, MetricName::SequentialRead | MetricName::SequentialWrite);
+    match rated.0.iter().find(|rated| !is_used(rated.metric)) {
+        Some(other) => Err(wording::metric_is_not_used(other.name())),
+        None => Ok(rated),
     }
 }
 

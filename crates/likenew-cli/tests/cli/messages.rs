@@ -265,6 +265,8 @@ const FAILING: &[&[&str]] = &[
     &["verify", "sim:tiny-flash", "--read-only", "--seed", "1"],
     &["check", "sim:tiny-flash", "--upgrade", "sim:tiny-flash?state=used"],
     &["check", "sim:tiny-flash", "--advertised", "reads=1"],
+    &["check", "sim:tiny-flash", "--advertised", "read=550"],
+    &["check", "sim:tiny-flash", "--advertised", "read=7,450MB/s,write=6GB/s,read=7GB/s"],
     &["check", "sim:tiny-flash", "--baseline", "empty"],
     // Simulated drives.
     &["check", "sim:tiny-flsh"],
