@@ -1,39 +1,60 @@
 //! Finds the document in what fio has printed.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{ImportError, OtherText};
 
-/// The last document of a text, and how many there are. Lines around them are messages of fio.
+/// The first key of each of fio's documents.
+const FIRST_KEY: &str = "\"fio version\"";
+
+/// The last document of a text, and how many there are. What is around them are messages of fio and of others.
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
+    let text = without_prefixes(text.trim_start_matches('\u{feff}'));
+    let text = text.as_ref();
     if text.trim_start().starts_with(['[', '<']) {
         return Err(ImportError::NotFio(other_text(text)));
     }
-    let (mut at, mut found, mut count) = (0, None, 0);
+    let (mut at, mut found, mut other, mut count) = (0, None, None, 0);
     while let Some(start) = next_brace(text, at) {
+        let is_fios = text[start + 1..].trim_start().starts_with(FIRST_KEY);
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        at = start + 1;
         match documents.next() {
-            Some(Ok(value)) => found = Some(value),
-            Some(Err(error)) => return Err(malformed_error(text, start, &error)),
+            Some(Ok(value)) => {
+                at = start + documents.byte_offset();
+                count += usize::from(is_fios);
+                *(if is_fios { &mut found } else { &mut other }) = Some(Ok(value));
+            }
+            Some(Err(error)) if is_fios => return Err(malformed_error(text, start, &error)),
+            Some(Err(error)) => {
+                other.get_or_insert_with(|| Err(malformed_error(text, start, &error)));
+            }
             None => unreachable!("a text that begins with a brace is not empty"),
         }
-        count += 1;
-        at = start + documents.byte_offset();
     }
-    found.map(|value| (value, count)).ok_or_else(|| ImportError::NotFio(other_text(text)))
+    match found.or(other) {
+        Some(value) => Ok((value?, count.max(1))),
+        None => Err(ImportError::NotFio(other_text(text))),
+    }
 }
 
-/// The next brace that opens a line.
-fn next_brace(text: &str, from: usize) -> Option<usize> {
-    let mut at = from;
-    for line in text[from..].split_inclusive('\n') {
-        let blank = line.len() - line.trim_start().len();
-        if line[blank..].starts_with('{') {
-            return Some(at + blank);
-        }
-        at += line.len();
+/// Without what a log puts before each line, such as a time: as much as is before the first key of a document.
+fn without_prefixes(text: &str) -> Cow<'_, str> {
+    let key = text.find(FIRST_KEY);
+    let before = key.map_or("", |key| text[..key].rsplit('\n').next().unwrap_or_default().trim_end());
+    if before.is_empty() || before.contains(['{', '\r']) {
+        return Cow::Borrowed(text);
     }
-    None
+    Cow::Owned(text.split_inclusive('\n').map(|line| line.get(before.len()..).unwrap_or(line)).collect())
+}
+
+/// The next brace that opens a line; a carriage return begins one, too, as after fio's progress.
+fn next_brace(text: &str, from: usize) -> Option<usize> {
+    let is_first = |at: usize| text[..at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r']);
+    let mut braces = text[from..].match_indices('{').map(|(at, _)| from + at);
+    braces.find(|at| text[..*at].trim().is_empty() || is_first(*at))
 }
 
 fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> ImportError {

@@ -14,6 +14,8 @@ use super::wording::{self, expected};
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     values: BTreeMap<String, String>,
+    /// Values that say nothing here, such as an expression or a number of zones.
+    unread: BTreeMap<String, String>,
     path: String,
 }
 
@@ -116,6 +118,17 @@ const KNOWN_OPTIONS: [&str; 24] = [
     "timeout",
 ];
 
+/// Whether a value can be taken over. Those that only describe the load keep no result from being read.
+fn is_read(option: &str, value: &str) -> bool {
+    let is_amount = |text: &str| parse_amount(text, 1024).is_some();
+    match option {
+        "io_size" | "number_ios" | "offset" | "offset_increment" | "size" => is_amount(value),
+        "rate" | "rate_iops" => value.split(',').all(|side| side.is_empty() || is_amount(side)),
+        "runtime" | "timeout" => parse_duration(value).is_some(),
+        _ => true,
+    }
+}
+
 impl Options {
     pub(super) fn from_job(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
         let mut values = BTreeMap::new();
@@ -126,7 +139,9 @@ impl Options {
             }
         }
         let path = own.path().to_owned();
-        Ok(Self { values, path })
+        let mut options = Self { values, unread: BTreeMap::new(), path };
+        options.unread = options.values.extract_if(.., |option, value| !is_read(option, value)).collect();
+        Ok(options)
     }
 
     pub(super) fn text(&self, option: &str) -> Option<&str> {
@@ -206,6 +221,6 @@ impl Options {
     pub(super) fn unmapped_options(&self) -> Vec<String> {
         let known = |option: &str| NEUTRAL.contains(&option) || KNOWN_OPTIONS.contains(&option);
         let others = self.values.iter().filter(|(option, _)| !known(option));
-        others.map(|(option, value)| format!("{option}={value}")).collect()
+        others.chain(&self.unread).map(|(option, value)| format!("{option}={value}")).collect()
     }
 }

@@ -186,9 +186,6 @@ fn arrival(options: &Options, op: Mix, size: &Size) -> Result<Arrival, ImportErr
         let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes);
         rates.push(if side.is_empty() { 0 } else { rate.ok_or_else(wrong)? });
     }
-    if rates.iter().all(|rate| *rate == 0) {
-        return Err(wrong());
-    }
     // Each side has its own rate; sides beyond the last rate given use that one.
     let rate = |index: usize| rates[index.min(rates.len() - 1)];
     let sum = match op {

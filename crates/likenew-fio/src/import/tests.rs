@@ -283,6 +283,48 @@ fn damage_is_named_by_its_place() {
     assert_eq!(line, place);
 }
 
+/// As logs, pipes and tools wrap it.
+#[test]
+fn a_document_is_found_in_what_is_printed_around_it() {
+    let text = sample!("read.json");
+    let text = &text[text.find('{').unwrap()..];
+    let (_, reference) = one(text);
+    let stamped = |stamp: &str| text.lines().map(|line| format!("{stamp}{line}\n")).collect::<String>();
+    for wrapped in [
+        format!("\u{feff}{text}"),
+        format!("Jobs: 1 (f=1): [r(1)][100.0%][eta 00m:00s]\r{text}"),
+        format!("{{\"level\":\"info\",\"msg\":\"begins\"}}\n{text}"),
+        format!("{{not a document}}\n  {{ nor this\n{text}"),
+        format!("{text}\n{{\"level\":\"info\"}}\n"),
+        stamped("2026-01-01T00:00:00.000Z "),
+        stamped("Jan 01 00:00:00 host fio[4711]: "),
+        format!("2026-01-01T00:00:00.000Z a note\n\n{}", stamped("2026-01-01T00:00:00.001Z ")),
+    ] {
+        let (_, found) = one(&wrapped);
+        assert_eq!(found.latencies(), reference.latencies(), "{wrapped:.80}");
+    }
+}
+
+#[test]
+fn an_option_that_only_describes_the_load_keeps_no_result_from_being_read() {
+    for (option, value, is_named) in [
+        ("rate_iops", "0", false),
+        ("rate", "0", false),
+        ("io_size", "200%", true),
+        ("size", "(2g*3)", true),
+        ("offset", "3z", true),
+        ("runtime", "$RUNTIME", true),
+        ("rate", "1m:2m", true),
+    ] {
+        let mut value_of: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+        value_of["jobs"][0]["job options"][option] = value.into();
+        let (imported, _) = one(&value_of.to_string());
+        let caveats = &imported.identity.caveats;
+        let is_said = caveats.iter().any(|caveat| caveat.contains(&format!("{option}={value}")));
+        assert_eq!(is_said, is_named, "{option}={value}: {caveats:?}");
+    }
+}
+
 #[test]
 fn values_of_another_form_are_refused_by_path() {
     for (from, to, words) in [
