@@ -51,7 +51,9 @@ impl Smartctl {
             failing: self.get("/smart_status/passed", Value::as_bool).map(|passed| !passed),
             warnings,
             read_only: critical.map(|flags| flags >> 3 & 1 == 1),
-            temperature_c: self.float("/temperature/current"),
+            // Volumes of RAID controllers and some bridges have none and say 0.
+            temperature_c: self
+                .get("/temperature/current", |value| value.as_f64().filter(|degrees| *degrees != 0.0)),
             used_percent: self
                 .float("/nvme_smart_health_information_log/percentage_used")
                 .or_else(|| self.float("/endurance_used/current_percent"))
@@ -74,7 +76,7 @@ impl Smartctl {
         Counts {
             media_errors: self
                 .number("/nvme_smart_health_information_log/media_errors")
-                .or_else(|| self.number("/scsi_error_counter_log/read/total_uncorrected_errors"))
+                .or_else(|| self.scsi_errors())
                 .or_else(|| self.raw(187, 32)),
             reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
             uncorrectable_sectors: self.raw(198, 32),
@@ -99,8 +101,8 @@ impl Smartctl {
         fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
         let text =
             |pointer| self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
-        fill(&mut drive.identity.model, text("/model_name"));
-        fill(&mut drive.identity.firmware, text("/firmware_version"));
+        fill(&mut drive.identity.model, text("/model_name").or_else(|| text("/scsi_model_name")));
+        fill(&mut drive.identity.firmware, text("/firmware_version").or_else(|| text("/scsi_revision")));
         fill(&mut drive.identity.serial, hashed_serial(subject.roots, text("/serial_number")));
         fill(
             &mut drive.identity.rotation_rpm,
@@ -123,6 +125,15 @@ impl Smartctl {
 
     fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
         self.0.clone().and_then(SILENT, |answer| read(answer.pointer(pointer)?))
+    }
+
+    /// Errors that a SAS disk could not correct, of all kinds of commands.
+    fn scsi_errors(&self) -> Fact<u64> {
+        self.get("/scsi_error_counter_log", |log| {
+            let of = |kind: &&str| log.get(kind)?.get("total_uncorrected_errors")?.as_u64();
+            let errors: Vec<u64> = ["read", "write", "verify"].iter().filter_map(of).collect();
+            (!errors.is_empty()).then(|| errors.iter().sum())
+        })
     }
 
     fn number(&self, pointer: &str) -> Fact<u64> {
@@ -239,6 +250,35 @@ mod tests {
         assert_eq!(health.failing.origin(), Some("smartctl 7.4 (json)"));
         assert_eq!(health.used_percent.reason(), Some(SILENT));
         assert_eq!(health.warnings.value().unwrap(), &[""; 0]);
+    }
+
+    #[test]
+    fn a_sas_disk_counts_what_it_could_not_correct_in_reads_writes_and_checks() {
+        let counts = |log: &str| {
+            let text = format!(
+                r#"{{"smartctl":{{"version":[7,4]}},"scsi_grown_defect_list":260,"scsi_error_counter_log":{log}}}"#
+            );
+            parse_smartctl(&text).counts()
+        };
+        let all = counts(
+            r#"{"read":{"total_uncorrected_errors":1},"write":{"total_uncorrected_errors":535},"verify":{"total_uncorrected_errors":4}}"#,
+        );
+        assert_eq!((all.media_errors.get(), all.reallocated_sectors.get()), (Some(540), Some(260)));
+        let writes =
+            counts(r#"{"write":{"total_uncorrected_errors":7},"read":{"total_errors_corrected":5}}"#);
+        assert_eq!(writes.media_errors.get(), Some(7));
+        assert_eq!(counts("{}").media_errors.get(), None);
+    }
+
+    #[test]
+    fn a_volume_that_says_0_degrees_has_no_temperature() {
+        let health = |degrees: i64| {
+            parse_smartctl(&format!(
+                r#"{{"smartctl":{{"version":[7,4]}},"temperature":{{"current":{degrees}}}}}"#
+            ))
+            .health()
+        };
+        assert_eq!((health(0).temperature_c.get(), health(33).temperature_c.get()), (None, Some(33.0)));
     }
 
     #[test]

@@ -255,7 +255,7 @@ pub(super) fn uncorrected_link_errors(errors: u64) -> String {
 }
 
 pub(super) fn media_errors(errors: u64) -> String {
-    format!("{} (unrecoverable reads)", count(errors, "media error"))
+    format!("{} that could not be corrected", count(errors, "media error"))
 }
 
 pub(super) fn reallocated_sectors(sectors: u64) -> String {
