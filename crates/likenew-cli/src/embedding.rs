@@ -77,6 +77,7 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
         Ok(Exit::Unfinished | Exit::Usage | Exit::Refused) => failed(FailureKind::Unfinished, output),
         Err(Failure::Usage(text)) => failed(FailureKind::Usage, text),
         Err(Failure::Refused(text)) => failed(FailureKind::Refused, text),
+        Err(Failure::Stopped(text)) => failed(FailureKind::Interrupted, text.to_owned()),
         Err(failure @ Failure::Other(_)) => failed(FailureKind::Unfinished, failure.reason()),
     }
 }

@@ -57,6 +57,9 @@ pub(crate) enum Failure {
     /// A safety check refused.
     #[error("{0}")]
     Refused(String),
+    /// The user stopped it before it began.
+    #[error("{0}")]
+    Stopped(&'static str),
     /// Any other error.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
@@ -82,6 +85,7 @@ impl Failure {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::Refused(_) => Exit::Refused,
+            Self::Stopped(_) => Exit::Interrupted,
             Self::Other(_) => Exit::Unfinished,
         }
     }
@@ -98,6 +102,7 @@ impl Failure {
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Usage(text) | Self::Refused(text) => text.clone(),
+            Self::Stopped(text) => (*text).to_owned(),
             Self::Other(error) => with_causes(error),
         }
     }

@@ -168,7 +168,7 @@ impl ResolvedTarget {
         let typed = if run_arguments.yes || !prompt::is_interactive() {
             None
         } else {
-            prompt::read_line(&wording::type_id_to_go_on(&what, id.kind))
+            prompt::read_line(&wording::type_id_to_go_on(&what, id.kind))?
         };
         let Some(typed) = typed else {
             return Err(Failure::Refused(wording::consent_needed(&what, &id.text, id.kind)));
@@ -188,11 +188,12 @@ impl ResolvedTarget {
         }
         let loss = Loss::at(path)?;
         let question = wording::type_id_to_overwrite(&loss, loss.id.kind);
-        let Some(id) = prompt::read_line(&question) else { return Ok(()) };
+        let Some(id) = prompt::read_line(&question)? else { return Ok(()) };
         let destroy = if loss.carries.is_empty() {
             Vec::new()
         } else {
-            let answer = prompt::read_line(&wording::type_what_to_destroy(&loss.carries)).unwrap_or_default();
+            let answer =
+                prompt::read_line(&wording::type_what_to_destroy(&loss.carries))?.unwrap_or_default();
             answer.split([',', ' ']).map(str::to_owned).collect()
         };
         *self = Self::for_overwrite(path.clone(), place.clone(), Agreement { id, destroy })?;
@@ -319,7 +320,7 @@ impl ResolvedTarget {
         let what = describe(leftover);
         if !run_arguments.yes
             && prompt::is_interactive()
-            && !prompt::confirm(&wording::remove_leftover(&what))
+            && !prompt::confirm(&wording::remove_leftover(&what))?
         {
             return Err(Failure::Refused(wording::leftover_kept(&what)));
         }

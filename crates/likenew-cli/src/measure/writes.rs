@@ -125,7 +125,7 @@ pub(super) fn ask_about_wear(
         }
         return Ok(());
     }
-    if prompt::is_interactive() && prompt::confirm(&wording::confirm(&what)) {
+    if prompt::is_interactive() && prompt::confirm(&wording::confirm(&what))? {
         return Ok(());
     }
     Err(Failure::Refused(wording::not_confirmed(&what)))

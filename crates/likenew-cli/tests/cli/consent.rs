@@ -2,6 +2,7 @@
 
 use crate::filesystem::system;
 use crate::support::Sandbox;
+use crate::watch::{Tmux, likenew};
 
 const QUICK: [&str; 8] = ["--op", "write", "--span", "16MiB", "--passes", "1", "--time", "50ms"];
 
@@ -64,4 +65,16 @@ fn consent_to_what_needs_none_is_a_mistake() {
     for target in [".", "sim:tiny-flash", "nop:"] {
         sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("leave it out");
     }
+}
+
+#[test]
+fn ctrl_c_at_a_question_ends_it_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let command = format!("{} bench . --passes 1000 --span 64MiB", likenew());
+    let Some(tmux) = Tmux::start(&sandbox, &command) else { return };
+    tmux.shows("[y/N]");
+    tmux.press(&["C-c"]);
+    let screen = tmux.shows("ended ");
+    assert!(screen.contains("stopped; nothing was measured") && screen.contains("ended 130"), "{screen}");
+    assert!(!sandbox.work().join("likenew-scratch").exists());
 }

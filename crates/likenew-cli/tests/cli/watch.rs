@@ -207,14 +207,14 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
 }
 
 /// A separate terminal of 80 by 24, removed afterwards.
-struct Tmux {
+pub(crate) struct Tmux {
     socket: PathBuf,
 }
 
 impl Tmux {
     /// Runs a shell that prints how the command ended and the state of the terminal. `None` if tmux is
     /// missing, with a message.
-    fn start(sandbox: &Sandbox, command: &str) -> Option<Self> {
+    pub(crate) fn start(sandbox: &Sandbox, command: &str) -> Option<Self> {
         let tmux = Self { socket: sandbox.work().join("tmux") };
         let script = format!("echo before; {command}; echo ended $?; stty -a; cat");
         let mut start = tmux.command();
@@ -235,7 +235,7 @@ impl Tmux {
         command
     }
 
-    fn press(&self, keys: &[&str]) {
+    pub(crate) fn press(&self, keys: &[&str]) {
         assert!(self.command().arg("send-keys").args(keys).status().unwrap().success());
     }
 
@@ -246,7 +246,7 @@ impl Tmux {
 
     /// The screen, as soon as it shows these words; a minute allows for busy machines.
     #[track_caller]
-    fn shows(&self, words: &str) -> String {
+    pub(crate) fn shows(&self, words: &str) -> String {
         for _ in 0..600 {
             let screen = self.screen();
             if screen.contains(words) {
@@ -259,7 +259,7 @@ impl Tmux {
 
     /// The terminal is restored: no other screen, keys are echoed, lines are edited.
     #[track_caller]
-    fn is_given_back(&self, end_text: &str) {
+    pub(crate) fn is_given_back(&self, end_text: &str) {
         let screen = self.shows("-echoprt");
         assert!(screen.contains("before") && screen.contains(end_text), "{screen}");
         for setting in [" icanon", " echo ", " isig", " opost"] {
@@ -274,7 +274,7 @@ impl Drop for Tmux {
     }
 }
 
-fn likenew() -> String {
+pub(crate) fn likenew() -> String {
     program().into_string().unwrap()
 }
 
