@@ -84,10 +84,14 @@ impl SlowWrites {
 impl StepContext<'_> {
     /// Why a step cannot run here, from the kind of target or the state of the drive; `None` if it can.
     pub(super) fn obstacle(&self, name: StepName) -> Option<String> {
-        // A folder without room is not opened for writing; giving a folder would not help.
+        // A folder without room is not opened for writing, and none is in a dry run; giving a folder would not help.
         if self.is_folder() && name == StepName::Overwrite && !self.evidence.geometry.writable {
-            let is_full = self.options.overwrite_max.is_none_or(|most| most < OVERWRITTEN_LEAST);
-            return Some(if is_full { wording::folder_is_full() } else { wording::folder_is_read_only() });
+            if self.options.overwrite_max.is_none_or(|most| most < OVERWRITTEN_LEAST) {
+                return Some(wording::folder_is_full());
+            }
+            if !self.options.dry_run {
+                return Some(wording::folder_is_read_only());
+            }
         }
         // The facts of a simulated drive may be hidden; what it is made of is not. Virtual drives claim to rotate as their host likes.
         if name == StepName::Rewrite && self.is_simulated() && self.evidence.identity.rotates() {
