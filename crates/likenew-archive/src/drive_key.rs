@@ -1,14 +1,15 @@
-//! Which runs are of the same drive. This is the only rule: by it a check finds its baseline, and the history its drives.
+//! Which runs are comparable. This is the only rule: by it a check finds its baseline, and the history its drives.
 //!
-//! A drive is known by its serial number, which is stored as a hash. Where a run could not read that, the drive is known by the
-//! path that was measured, its model and its capacity: if all runs that could read a number there read the same one, it is that
-//! drive, and otherwise one of its own.
+//! A drive is known by its serial number, which is stored as a hash, and by what was measured of it: a partition, a file, and each
+//! layer over it are as fast as they are. Where a run could not read a number, the drive is known by the path that was measured,
+//! its model and its capacity: if all runs that could read a number there read the same one, it is that drive, and otherwise one
+//! of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::facts::{Drive, Facts};
+use likenew_core::facts::{Drive, Facts, Layer, LayerKind};
 use likenew_core::probe::{Observation, ProbeResult};
 use sha2::{Digest as _, Sha256};
 
@@ -40,9 +41,6 @@ impl AccessClass {
         }
     }
 
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Folder, Self::Device, Self::Simulated];
-
     /// Its name in the history.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,6 +56,8 @@ impl AccessClass {
 pub struct DriveSignature {
     /// How it was reached.
     pub access: AccessClass,
+    /// What lies between the target and the drive, from the top; empty for a whole drive.
+    pub layers: Vec<String>,
     /// The hash of its serial number, if that could be read.
     pub serial: Option<String>,
     /// The target as it was named.
@@ -77,6 +77,7 @@ impl DriveSignature {
         let access = AccessClass::of(identity.kind)?;
         let signature = Self {
             access,
+            layers: Vec::new(),
             serial: None,
             name: identity.name.clone(),
             model: identity.model.clone(),
@@ -86,8 +87,14 @@ impl DriveSignature {
         if access == AccessClass::Simulated {
             return Some(signature);
         }
-        let drive = &only_drive(facts?)?.identity;
+        let facts = facts?;
+        let drive = &only_drive(facts)?.identity;
+        let file = (identity.kind == Kind::File).then(|| identity.name.clone());
         Some(Self {
+            layers: file
+                .into_iter()
+                .chain(facts.stack.iter().filter_map(|layer| layer_name(layer, facts)))
+                .collect(),
             serial: drive.serial.value().map(|serial| serial.hash.clone()),
             model: drive.model.value().cloned(),
             capacity_bytes: drive.capacity_bytes.get(),
@@ -115,40 +122,48 @@ impl DriveSignature {
         Ok(Self::new(&machine.identity, facts(&observations)))
     }
 
-    /// Where the drive was seen, for drives without a serial number: equal for equal paths, models and capacities.
+    /// Where the drive was seen, for drives without a serial number: equal for equal paths, layers, models and capacities.
     pub fn place(&self) -> String {
-        digest(&format!("{:?}", (self.access, &self.name, &self.model, self.capacity_bytes)))
+        digest(&format!("{:?}", (self.access, &self.layers, &self.name, &self.model, self.capacity_bytes)))
     }
 
-    /// Equal for runs of the same drive. `serials` are all that were read at its [`place`](Self::place).
-    pub fn key(&self, serials: &BTreeSet<String>) -> String {
-        match &self.serial {
-            Some(serial) => serial_key(self.access, serial),
-            None => place_key(self.access, &self.place(), serials),
-        }
+    /// Equal for runs of the same layers of the drive with this serial number; `None` where none was read.
+    pub fn serial_key(&self) -> Option<String> {
+        let serial = self.serial.as_ref()?;
+        Some(digest(&format!("{:?}", (self.access, &self.layers, serial))))
+    }
+
+    /// Equal for runs of the same drive. `keys` are all by serial numbers that were read at its [`place`](Self::place).
+    pub fn key(&self, keys: &BTreeSet<String>) -> String {
+        self.serial_key().unwrap_or_else(|| place_key(&self.place(), keys))
     }
 }
 
-/// The key of a drive with this serial number.
-pub fn serial_key(access: AccessClass, serial: &str) -> String {
-    digest(&format!("{:?}", (access, serial)))
+/// The key of the drive of runs that read no serial number at this place, where others have these keys.
+pub fn place_key(place: &str, keys: &BTreeSet<String>) -> String {
+    keys.first().filter(|_| keys.len() == 1).map_or_else(|| place.to_owned(), Clone::clone)
 }
 
-/// The key of the drive of runs that read no serial number at this place, where others read these.
-pub fn place_key(access: AccessClass, place: &str, serials: &BTreeSet<String>) -> String {
-    let only = serials.first().filter(|_| serials.len() == 1);
-    only.map_or_else(|| place.to_owned(), |serial| serial_key(access, serial))
-}
-
-/// The serial numbers that were read at each place.
-pub fn serials_by_place<'a>(
+/// The keys by serial numbers that were read at each place.
+pub fn keys_by_place<'a>(
     signatures: impl IntoIterator<Item = &'a DriveSignature>,
 ) -> BTreeMap<String, BTreeSet<String>> {
-    let mut serials: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for signature in signatures {
-        serials.entry(signature.place()).or_default().extend(signature.serial.clone());
+        keys.entry(signature.place()).or_default().extend(signature.serial_key());
     }
-    serials
+    keys
+}
+
+/// What makes a layer what it is, whatever the kernel calls it today; `None` of the drive itself.
+fn layer_name(layer: &Layer, facts: &Facts) -> Option<String> {
+    let what = match layer.kind {
+        kind if kind.is_bottom() => return None,
+        LayerKind::FileSystem => facts.file_system.as_ref().and_then(|of| of.kind.value().cloned()),
+        LayerKind::Partition => layer.start_bytes.value().map(u64::to_string),
+        _ => layer.label.value().cloned(),
+    };
+    Some(format!("{} {}", layer.kind.words(), what.unwrap_or_default()))
 }
 
 /// The first facts that a run collected.
@@ -207,29 +222,76 @@ mod tests {
         DriveSignature::new(&identity(name, kind), Some(&facts)).unwrap()
     }
 
-    fn key(signature: &DriveSignature, serials: &[&str]) -> String {
-        signature.key(&serials.iter().map(|&serial| serial.to_owned()).collect())
+    fn key(signature: &DriveSignature, others: &[&DriveSignature]) -> String {
+        signature.key(&others.iter().filter_map(|of| of.serial_key()).collect())
     }
 
     #[test]
     fn a_serial_number_decides_before_the_path_does() {
         let (one, moved) =
-            (signature("/dev/sda", Kind::Device, Some("a")), signature("/dev/sdb", Kind::File, Some("a")));
-        assert_eq!(key(&one, &["a"]), key(&moved, &["a"]), "files and devices are read alike");
+            (signature("/dev/sda", Kind::Device, Some("a")), signature("/dev/sdb", Kind::Device, Some("a")));
+        assert_eq!(key(&one, &[]), key(&moved, &[]));
         let other = signature("/dev/sda", Kind::Device, Some("b"));
-        assert_ne!(key(&one, &["a", "b"]), key(&other, &["a", "b"]));
+        assert_ne!(key(&one, &[]), key(&other, &[]));
         let folder = signature("/dev/sda", Kind::Folder, Some("a"));
-        assert_ne!(key(&one, &["a"]), key(&folder, &["a"]), "a folder has temporary files");
+        assert_ne!(key(&one, &[]), key(&folder, &[]), "a folder has temporary files");
+        let file = signature("photo.raw", Kind::File, Some("a"));
+        assert_ne!(key(&one, &[]), key(&file, &[]), "a file lies somewhere");
+        assert_ne!(key(&file, &[]), key(&signature("other.raw", Kind::File, Some("a")), &[]));
+    }
+
+    #[test]
+    fn each_layer_makes_another_target_of_the_same_drive_whatever_it_is_called() {
+        let layer = |name: &str, kind, label: &str, start: u64| Layer {
+            name: name.into(),
+            kind,
+            label: Fact::new(label.to_owned(), ""),
+            start_bytes: Fact::new(start, ""),
+            ..Layer::default()
+        };
+        let of = |layers: &[Layer]| {
+            let identity = DriveIdentity {
+                serial: Fact::new(Serial { hash: "a".into(), plain: None }, ""),
+                ..DriveIdentity::default()
+            };
+            let facts = Facts {
+                stack: layers.to_vec(),
+                drives: vec![Drive { identity, ..Drive::default() }],
+                ..Facts::default()
+            };
+            DriveSignature::new(&self::identity("/mnt", Kind::Folder), Some(&facts)).unwrap()
+        };
+        let disk = layer("sda", LayerKind::Disk, "", 0);
+        let partition = |name, start| layer(name, LayerKind::Partition, "", start);
+        let file_system = layer("/mnt", LayerKind::FileSystem, "", 0);
+        let (first, second) = (partition("sda1", 1 << 20), partition("sda2", 1 << 30));
+        let looped = |file| layer("loop3", LayerKind::Loop, file, 0);
+        let crypt = layer("dm-0", LayerKind::Crypt, "home", 0);
+        let targets = [
+            of(std::slice::from_ref(&disk)),
+            of(&[file_system.clone(), disk.clone()]),
+            of(&[file_system.clone(), first.clone(), disk.clone()]),
+            of(&[file_system.clone(), second.clone(), disk.clone()]),
+            of(&[file_system.clone(), crypt, first.clone(), disk.clone()]),
+            of(&[file_system.clone(), looped("/a.img"), file_system.clone(), first.clone(), disk.clone()]),
+            of(&[file_system.clone(), looped("/b.img"), file_system.clone(), first, disk.clone()]),
+        ];
+        let keys: BTreeSet<String> = targets.iter().map(|of| key(of, &[])).collect();
+        assert_eq!(keys.len(), targets.len());
+        // The kernel numbers disks anew at each start.
+        let renamed = of(&[file_system, partition("sdb2", 1 << 30), Layer { name: "sdb".into(), ..disk }]);
+        assert_eq!(key(&renamed, &[]), key(&targets[3], &[]));
     }
 
     #[test]
     fn without_a_number_it_is_the_only_drive_of_its_place() {
         let (named, unnamed) =
             (signature("/dev/sda", Kind::Device, Some("a")), signature("/dev/sda", Kind::Device, None));
+        let other = signature("/dev/sda", Kind::Device, Some("b"));
         assert_eq!(named.place(), unnamed.place());
-        assert_eq!(key(&named, &["a"]), key(&unnamed, &["a"]));
+        assert_eq!(key(&named, &[]), key(&unnamed, &[&named]));
         assert_eq!(key(&unnamed, &[]), unnamed.place());
-        assert_eq!(key(&unnamed, &["a", "b"]), unnamed.place(), "either drive could have been there");
+        assert_eq!(key(&unnamed, &[&named, &other]), unnamed.place(), "either drive could have been there");
         assert_ne!(unnamed.place(), signature("/dev/sdb", Kind::Device, None).place());
     }
 

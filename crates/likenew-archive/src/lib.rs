@@ -44,7 +44,7 @@ pub use audit::{
     unfinished_steps,
 };
 pub use bundle::{BUNDLE, ExportKey, export, import};
-pub use drive_key::{AccessClass, DriveSignature, place_key, serial_key, serials_by_place};
+pub use drive_key::{AccessClass, DriveSignature, keys_by_place, place_key};
 pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};
 pub use machine::{Machine, SCHEMA, Settings};

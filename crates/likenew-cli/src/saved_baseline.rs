@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_archive::{Archive, DriveSignature, Record, serials_by_place};
+use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
 use likenew_core::plan::Plan;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, ReferenceOption};
@@ -74,8 +74,8 @@ fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
             Some((path, of))
         })
         .collect();
-    let serials = serials_by_place(candidates.iter().map(|(_, of)| of).chain([signature]));
-    let key_of = |of: &DriveSignature| of.key(&serials[&of.place()]);
+    let keys = keys_by_place(candidates.iter().map(|(_, of)| of).chain([signature]));
+    let key_of = |of: &DriveSignature| of.key(&keys[&of.place()]);
     let key = key_of(signature);
     let mut checks = candidates
         .iter()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use likenew_archive::{AccessClass, DriveSignature, place_key, serial_key};
+use likenew_archive::{DriveSignature, place_key};
 use serde_json::json;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
@@ -97,14 +97,14 @@ impl History {
             for run in runs {
                 places.extend(place_of(&mut transaction, archive, &run.name).await?);
                 let drive = run.content.as_ref().ok().and_then(|content| content.drive.as_ref());
-                places.extend(drive.map(|drive| (drive.access, drive.place())));
+                places.extend(drive.map(DriveSignature::place));
                 put_run(&mut transaction, archive, run).await?;
                 delete_metrics(&mut transaction, archive, &run.name).await?;
                 let metrics = run.content.as_ref().map_or(&[][..], |content| &content.metrics);
                 put_metrics(&mut transaction, archive, &run.name, metrics).await?;
             }
-            for (access, place) in places {
-                resolve(&mut transaction, archive, access, &place).await?;
+            for place in places {
+                resolve(&mut transaction, archive, &place).await?;
             }
             transaction.commit().await
         });
@@ -139,37 +139,19 @@ async fn known(
 }
 
 /// Where the drive of an indexed run was seen.
-async fn place_of(
-    connection: &mut AnyConnection,
-    archive: &str,
-    name: &str,
-) -> sqlx::Result<Option<(AccessClass, String)>> {
-    let query = "SELECT access, place FROM run WHERE archive = $1 AND name = $2 AND place IS NOT NULL";
-    let row = sqlx::query(query).bind(archive).bind(name).fetch_optional(connection).await?;
-    let Some(row) = row else { return Ok(None) };
-    let (access, place): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-    let access = AccessClass::ALL.into_iter().find(|class| class.name() == access);
-    Ok(access.map(|access| (access, place)))
+async fn place_of(connection: &mut AnyConnection, archive: &str, name: &str) -> sqlx::Result<Option<String>> {
+    let query = "SELECT place FROM run WHERE archive = $1 AND name = $2 AND place IS NOT NULL";
+    sqlx::query_scalar(query).bind(archive).bind(name).fetch_optional(connection).await
 }
 
 /// Gives runs without a serial number the drive of their place.
-async fn resolve(
-    connection: &mut AnyConnection,
-    archive: &str,
-    access: AccessClass,
-    place: &str,
-) -> sqlx::Result<()> {
-    let query = "SELECT DISTINCT serial FROM run WHERE archive = $1 AND place = $2 AND serial IS NOT NULL";
-    let rows = sqlx::query(query).bind(archive).bind(place).fetch_all(&mut *connection).await?;
-    let serials: BTreeSet<String> = rows.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
+async fn resolve(connection: &mut AnyConnection, archive: &str, place: &str) -> sqlx::Result<()> {
+    let query = "SELECT DISTINCT drive FROM run WHERE archive = $1 AND place = $2 AND serial IS NOT NULL";
+    let keys: Vec<String> =
+        sqlx::query_scalar(query).bind(archive).bind(place).fetch_all(&mut *connection).await?;
     let update = "UPDATE run SET drive = $1 WHERE archive = $2 AND place = $3 AND serial IS NULL";
-    sqlx::query(update)
-        .bind(place_key(access, place, &serials))
-        .bind(archive)
-        .bind(place)
-        .execute(connection)
-        .await?;
-    Ok(())
+    let key = place_key(place, &BTreeSet::from_iter(keys));
+    sqlx::query(update).bind(key).bind(archive).bind(place).execute(connection).await.map(drop)
 }
 
 async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str) -> sqlx::Result<()> {
@@ -209,7 +191,7 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
     let drive = content.and_then(|content| content.drive.as_ref());
     // Those of a place are resolved when all of them are there.
     let serial = |drive: &DriveSignature| drive.serial.clone();
-    let key = drive.and_then(|drive| Some(serial_key(drive.access, drive.serial.as_ref()?)));
+    let key = drive.and_then(DriveSignature::serial_key);
     sqlx::query(AssertSqlSafe(upsert))
         .bind(archive)
         .bind(&run.name)

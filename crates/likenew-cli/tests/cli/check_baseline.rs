@@ -40,6 +40,15 @@ fn a_real_drive_is_compared_with_its_first_check_which_nobody_has_to_name() {
 
     let plan = |more: &[&str]| sandbox.run(&[&["check", ".", "--plan"], more].concat()).code(0).stdout();
     assert!(plan(&[]).contains("baseline") && !plan(&["--baseline", "none"]).contains("baseline"));
+    // Layers over the same drive are other targets.
+    if let Some(Aged { device, point }) = &Aged::new(&sandbox, &[]) {
+        fs::create_dir(point.join("folder")).unwrap();
+        let image = sandbox.work().join("image");
+        for target in [device.as_str(), point.join("folder").to_str().unwrap(), image.to_str().unwrap()] {
+            let plan = sandbox.run(&["check", target, "--plan"]).code(0).stdout();
+            assert!(!plan.contains("baseline"), "{target}: {plan}");
+        }
+    }
     let wrong = check(&sandbox, &["--baseline", "nowhere"]);
     assert!(wrong.code(2).stderr().contains("nowhere"), "{}", wrong.stderr());
 }

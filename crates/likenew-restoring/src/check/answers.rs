@@ -265,7 +265,8 @@ impl Answers<'_> {
         let command = format!("likenew check {}", shell_quote(site.target));
         let answer = match site.kind {
             drive::Kind::Simulated => answer,
-            _ => answer.action(wording::run_again_later(&command)),
+            _ if self.case.drive().is_some() => answer.action(wording::run_again_later(&command)),
+            _ => answer.action(wording::name_this_run_later(&command)),
         };
         answer.action(wording::give_rated_speeds(&command))
     }

@@ -231,6 +231,12 @@ pub(super) fn run_again_later(command: &str) -> Action {
         .command(command)
 }
 
+/// For a real drive by which its checks cannot be found, such as memory or an array. `command` up to the run.
+pub(super) fn name_this_run_later(command: &str) -> Action {
+    Action::new("check_again", "Run the same check again later, and name this run, to see a change")
+        .command(format!("{command} --baseline …"))
+}
+
 /// `command` up to the speeds, which only the owner knows.
 pub(super) fn give_rated_speeds(command: &str) -> Action {
     Action::new("give_rated", "Compare with the rated speeds on its data sheet, such as 3500MB/s")
