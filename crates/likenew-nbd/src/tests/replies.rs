@@ -147,7 +147,7 @@ impl Inbound {
                 parts.windows(2).all(|two| two[0].0 + two[0].1.len() as u64 == two[1].0),
                 "gaps or overlaps"
             );
-            reply.data = parts.into_iter().flat_map(|(_, part)| part).collect();
+            reply.data = parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().concat();
             self.replies.push(reply);
         }
         Some(20 + length)

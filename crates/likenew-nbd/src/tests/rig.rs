@@ -100,7 +100,7 @@ impl Client {
 
     /// Everything that has come and was not taken.
     pub(super) fn received(&self) -> Vec<u8> {
-        self.queues.borrow_mut().to_client.drain(..).collect()
+        std::mem::take(&mut self.queues.borrow_mut().to_client).into()
     }
 
     pub(super) fn waiting_bytes(&self) -> usize {
