@@ -41,7 +41,7 @@ pub(crate) fn install(sh: &Shell, environment: &Environment) -> anyhow::Result<P
         .run()
         .with_context(|| format!("could not make an environment for Python in {}", folder.display()))?;
     let pip = programs.join("pip");
-    cmd!(sh, "{pip} install --quiet --disable-pip-version-check --no-deps --requirement {list}")
+    cmd!(sh, "{pip} install --quiet --disable-pip-version-check --no-compile --no-deps --requirement {list}")
         .run()
         .with_context(|| format!("could not install {}", list.display()))?;
     // Last, so that an installation that was cut off is made again.

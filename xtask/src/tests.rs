@@ -179,11 +179,10 @@ fn times(steps: &str, junit: &str) -> anyhow::Result<String> {
 
 /// The time and name of a test, from the beginning of its element.
 fn test_time(element: &str) -> Option<(f64, String)> {
-    let value = |key: &str| Some(element.split_once(&format!("{key}=\""))?.1.split_once('"')?.0);
-    Some((
-        value("time")?.parse().ok()?,
-        format!("{} {}", value("classname")?, value(" name").or(value("name"))?),
-    ))
+    // What the test has printed may look like attributes.
+    let tag = format!(" {}", element.split_once('>')?.0);
+    let value = |key: &str| Some(tag.split_once(&format!(" {key}=\""))?.1.split_once('"')?.0);
+    Some((value("time")?.parse().ok()?, format!("{} {}", value("classname")?, value("name")?)))
 }
 
 #[cfg(test)]
@@ -192,7 +191,7 @@ mod unit_tests {
 
     #[test]
     fn steps_and_slowest_tests_are_two_tables() {
-        let junit = r#"<testcase name="a::b" classname="likenew::cli" timestamp="x" time="1.25"></testcase>
+        let junit = r#"<testcase name="a::b" classname="likenew::cli" timestamp="x" time="1.25"><system-out> name="x"</system-out></testcase>
             <testcase name="c" classname="likenew-core" timestamp="x" time="2.04"/>"#;
         let text = times("format\t3\nclippy\t100\n", junit).unwrap();
         assert!(text.contains("| format | 3 | 5 |\n| clippy | 100 | "), "{text}");
