@@ -3,7 +3,7 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -53,21 +53,22 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Begins a file, with the permissions of the one that it replaces.
+    /// Begins a file, with the permissions of the one that it replaces, and its owner where that may be set.
     ///
     /// # Errors
     /// As for [`check`], or its folder cannot be written to.
     pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
         check(path)?;
         let replaced = path.symlink_metadata().ok().filter(|there| there.file_type().is_file());
-        let mode = replaced.as_ref().map_or(MODE, |there| there.permissions().mode());
         let begin = || {
             let unfinished = Builder::new()
                 .prefix(".likenew-")
                 .permissions(Permissions::from_mode(MODE))
                 .tempfile_in(folder_of(path))?;
-            if replaced.is_some() {
-                unfinished.as_file().set_permissions(Permissions::from_mode(mode))?;
+            if let Some(there) = replaced {
+                // Root leaves a user's file to the user; nobody else may give a file away.
+                let _ = fchown(unfinished.as_file(), Some(there.uid()), Some(there.gid()));
+                unfinished.as_file().set_permissions(there.permissions())?;
             }
             Ok(unfinished)
         };
@@ -130,10 +131,14 @@ mod tests {
         let (path, other) = (folder.path().join("report.json"), folder.path().join("another name"));
         fs::write(&path, "a longer text").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        // Only root can give it away.
+        let _ = std::os::unix::fs::chown(&path, Some(65534), Some(65534));
+        let owner = path.metadata().unwrap().uid();
         fs::hard_link(&path, &other).unwrap();
         message(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        let now = path.metadata().unwrap();
+        assert_eq!((now.permissions().mode() & 0o777, now.uid()), (0o640, owner));
         assert_eq!(fs::read_to_string(&other).unwrap(), "a longer text", "it was not written in place");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside it");
         drop(OutputFile::begin(&path).unwrap());
