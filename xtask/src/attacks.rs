@@ -24,9 +24,10 @@ const CUTS: [(&str, &str); 4] = [
     ("likenew-refresh", "no_kill_and_no_loss_of_power"),
 ];
 /// All other tests that attack.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 9] = [
     ("likenew-real", "two_hundred_ways"),
     ("likenew-real", "bytes_that_somebody_reaches"),
+    ("likenew-real", "bytes_that_another_file_system_shows"),
     ("likenew", "a_journal_that_somebody_has_planted"),
     ("likenew-refresh", "no_mutated_journal"),
     ("likenew-archive", "a_run_cut_off_at_any_byte"),

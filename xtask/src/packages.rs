@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 36] = [
+const PACKAGES: [(&str, &str); 39] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -15,6 +15,9 @@ const PACKAGES: [(&str, &str); 36] = [
     ("nbdkit", "/usr/bin/nbdkit"),
     ("libnbd-bin", "/usr/bin/nbdfuse"),
     ("fuse3", "/usr/bin/fusermount3"),
+    ("bindfs", "/usr/bin/bindfs"),
+    ("fuse2fs", "/usr/bin/fuse2fs"),
+    ("erofs-utils", "/usr/bin/mkfs.erofs"),
     ("fdisk", "/usr/sbin/sfdisk"),
     ("blktrace", "/usr/sbin/blktrace"),
     ("zstd", "/usr/bin/zstd"),

@@ -256,11 +256,11 @@ pub(crate) fn type_id_to_overwrite(loss: impl Display, id_kind: &str) -> String 
     format!("{loss}\nTo overwrite it, type its {id_kind}:")
 }
 
-pub(crate) fn type_what_to_destroy(carries: &[&str]) -> String {
+pub(crate) fn type_what_to_destroy(carries: &[String]) -> String {
     format!("It carries {}. Type the names of what may be destroyed:", carries.join(", "))
 }
 
-pub(crate) fn consent_option(id: &str, id_kind: &str, carries: &[&str]) -> String {
+pub(crate) fn consent_option(id: &str, id_kind: &str, carries: &[String]) -> String {
     let destroy =
         if carries.is_empty() { String::new() } else { format!(" --destroy {}", carries.join(",")) };
     format!("To overwrite it and lose everything on it, add --consent \"{id}\"{destroy} (its {id_kind})")

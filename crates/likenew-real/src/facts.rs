@@ -22,7 +22,7 @@ mod machine_file;
 mod machine_query;
 mod nvme;
 mod power;
-mod program;
+pub(crate) mod program;
 mod roots;
 mod smartctl;
 mod stack;

@@ -97,7 +97,8 @@ impl FileStore {
             return Err(refusal(path, wording::CAPABILITIES));
         }
         let device = makedev(statx.stx_dev_major, statx.stx_dev_minor);
-        if let Some(refusal_text) = use_by_system(&Target::file(device, statx.stx_ino, statx.stx_size)) {
+        if let Some(refusal_text) = use_by_system(&Target::file(path, device, statx.stx_ino, statx.stx_size))
+        {
             return Err(refusal(path, &refusal_text));
         }
         let clock = Monotonic::start();

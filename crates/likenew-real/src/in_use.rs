@@ -8,6 +8,9 @@
 //! another mount namespace, or as one of several devices of a file system), serve as swap, carry another
 //! device, or be open for writing. Windows that share no byte with the target do not matter.
 //!
+//! A file of a file system that is made of other ones (overlay, FUSE) is taken for all the files beneath it.
+//! Where these cannot be found out, nor who uses them, the bytes count as used.
+//!
 //! What the kernel does not show in /sys is covered by its claims: ZFS, file systems mounted out of sight. So
 //! before a write all ways to these bytes are claimed ([`Claims`]), as the target itself is, and the check is
 //! repeated afterwards. The file system that holds a backing file is no user of it. A loop device that is
@@ -17,12 +20,14 @@
 //! What cannot be found out counts as use: a list that cannot be read, and a loop device that does not report
 //! its backing file.
 
+mod beneath;
 mod claims;
 mod overlaps;
 mod snapshot;
 mod system_devices;
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 pub(crate) use self::claims::Claims;
 use self::overlaps::Overlaps;
@@ -38,6 +43,8 @@ pub(crate) struct Target {
     store: Store,
     ranges: Vec<Range<u64>>,
     name: String,
+    /// Where a file is, to find out what lies beneath it.
+    path: Option<PathBuf>,
 }
 
 impl Target {
@@ -49,13 +56,14 @@ impl Target {
 
     /// Parts of a disk.
     pub(crate) fn parts(disk: &BlockDevice, ranges: Vec<Range<u64>>) -> Option<Self> {
-        Some(Self { store: Store::Device(disk.number()?), ranges, name: disk.name() })
+        Some(Self { store: Store::Device(disk.number()?), ranges, name: disk.name(), path: None })
     }
 
-    /// A file, by the numbers of its file system and of itself.
-    pub(crate) fn file(device: u64, inode: u64, bytes: u64) -> Self {
+    /// A file, by its place and by the numbers of its file system and of itself.
+    pub(crate) fn file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
         let store = Store::File { device, inode };
-        Self { store, ranges: std::iter::once(0..bytes).collect(), name: "it".to_owned() }
+        let ranges = std::iter::once(0..bytes).collect();
+        Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()) }
     }
 }
 

@@ -37,11 +37,31 @@ pub(crate) enum Access {
 /// Another program that has one of these open, with which of them that is.
 pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program, Store)> {
     other_processes().find_map(|folder| {
-        let open = || descriptors(&folder).find_map(|name| opened_store(&folder, &name, candidates, access));
-        let mapped = || writable_maps(&folder).find_map(|range| mapped_store(&folder, range, candidates));
-        let store = open().or_else(mapped)?;
-        Some((program(folder), store))
+        let store = tables(&folder).iter().find_map(|task| {
+            let open = || descriptors(task).find_map(|name| opened_store(task, &name, candidates, access));
+            let mapped = || writable_maps(task).find_map(|range| mapped_store(task, range, candidates));
+            open().or_else(mapped)
+        });
+        Some((program(folder), store?))
     })
+}
+
+/// What the servers of FUSE file systems have open, which their files may be; none where no server can be seen. Their standard streams
+/// are no such files.
+pub(crate) fn stores_of_fuse_servers() -> Option<Vec<Store>> {
+    let is_open = |folder: &Path, path: &str| {
+        let target = Path::new(path);
+        descriptors(folder)
+            .any(|name| fs::read_link(folder.join("fd").join(name)).is_ok_and(|link| link == target))
+    };
+    let tasks = other_processes().flat_map(|folder| tables(&folder));
+    let servers: Vec<PathBuf> = tasks.filter(|task| is_open(task, "/dev/fuse")).collect();
+    let stores = servers.iter().flat_map(|folder| {
+        let files = descriptors(folder).filter(|name| !["0", "1", "2"].contains(&&**name));
+        files.filter_map(|name| store_of(&folder.join("fd").join(name))).collect::<Vec<_>>()
+    });
+    let stores = stores.collect();
+    (!servers.is_empty()).then_some(stores)
 }
 
 /// Mounts that other programs see and this one does not, each with a program that sees it.
@@ -105,6 +125,32 @@ fn program(folder: PathBuf) -> Program {
     let process = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or_default();
     let name = fs::read(folder.join("comm")).unwrap_or_default();
     Program { process, name: crate::drive_facts::clean(String::from_utf8_lossy(&name).trim()) }
+}
+
+/// Folders in /proc of one thread for each table of descriptors in a process. Usually all threads have one; a thread may have its own
+/// (unshare(2), `CLONE_FILES`), and that of the first one is gone once it has ended.
+fn tables(process: &Path) -> Vec<PathBuf> {
+    let number = |folder: &Path| folder.file_name()?.to_str()?.parse::<libc::pid_t>().ok();
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    let mut tables: Vec<PathBuf> = Vec::new();
+    for thread in threads.map(|thread| thread.path()) {
+        let has_same = |known: &PathBuf| {
+            number(known).zip(number(&thread)).is_some_and(|(one, other)| share_descriptors(one, other))
+        };
+        if !tables.iter().any(has_same) {
+            tables.push(thread);
+        }
+    }
+    tables
+}
+
+/// Whether two threads have the same table; not where the kernel does not say.
+#[allow(unsafe_code, reason = "rustix has no kcmp(2)")]
+fn share_descriptors(one: libc::pid_t, other: libc::pid_t) -> bool {
+    /// `enum kcmp_type` in linux/kcmp.h of the Linux sources.
+    const KCMP_FILES: libc::c_int = 2;
+    // SAFETY: the call takes numbers only and changes nothing.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0, 0) == 0 }
 }
 
 fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
@@ -193,6 +239,44 @@ mod tests {
             };
             assert!(found.0.as_ref().is_some_and(is_sleep), "{found:?}");
             assert_eq!(found.1.is_some(), writes);
+        }
+    }
+
+    #[test]
+    fn a_thread_with_descriptors_of_its_own_hides_nothing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let candidates = [Store::at(file.path()).unwrap()];
+        // One thread opens it in a table of its own; in the second case the first thread ends.
+        let script = |first_ends: bool| {
+            format!(
+                "import ctypes, os, sys, threading, time\n\
+                 libc = ctypes.CDLL(None)\n\
+                 def work():\n\
+                 \x20   assert libc.unshare(0x400) == 0\n\
+                 \x20   os.open({:?}, os.O_RDWR)\n\
+                 \x20   print('open', flush=True)\n\
+                 \x20   time.sleep(60)\n\
+                 threading.Thread(target=work, daemon=True).start()\n\
+                 {}",
+                file.path().display().to_string(),
+                if first_ends { "libc.pthread_exit(None)" } else { "time.sleep(60)" }
+            )
+        };
+        for first_ends in [false, true] {
+            let mut python = Command::new("python3");
+            let python = python.args(["-c", &script(first_ends)]).stdout(Stdio::piped()).spawn();
+            let Ok(mut python) = python else { return eprintln!("no python3, so this test shows nothing") };
+            let mut line = String::new();
+            std::io::BufRead::read_line(
+                &mut std::io::BufReader::new(python.stdout.take().unwrap()),
+                &mut line,
+            )
+            .unwrap();
+            let found = opener_of(&candidates, Access::Writing);
+            python.kill().unwrap();
+            python.wait().unwrap();
+            assert_eq!(line, "open\n");
+            assert_eq!(found.map(|(program, _)| program.process), Some(python.id()), "{first_ends}");
         }
     }
 

@@ -37,9 +37,10 @@ fn a_device_is_overwritten_with_consent_alone() {
         let ran = sandbox.run(&bench(&device, &["--consent", id, "--destroy", "ext", "--json", "-"]));
         ran.code(0).says("This overwrites").says("everything on it will be lost");
         assert!(ran.json()["bytes_written"].as_u64().unwrap() > 0);
-        // There is nothing left to name, and the drive must be named again for every run.
+        // What was written is of no known kind, and the drive must be named again for every run.
         sandbox.run(&bench(&device, &[])).code(3).says("--consent");
-        sandbox.run(&bench(&device, &["--consent", id])).code(0);
+        sandbox.run(&bench(&device, &["--consent", id])).code(3).says("add --destroy unknown");
+        sandbox.run(&bench(&device, &["--consent", id, "--destroy", "unknown"])).code(0);
     });
     system("losetup", &["--detach", &device]);
     ends.unwrap();

@@ -65,5 +65,5 @@ pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
         return Some(wording::EMPTY.to_owned());
     }
     let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
-    use_of(&Target::file(device, found.stx_ino, found.stx_size))
+    use_of(&Target::file(path, device, found.stx_ino, found.stx_size))
 }

@@ -1,19 +1,24 @@
 //! What an overwrite would destroy, found out without changing anything.
 
 use std::fmt;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, fstat, stat};
 use rustix::io::Errno;
 
 use super::file_checks::objection;
+use super::gpt_table::{read, read_table};
 use super::identity::Identity;
 use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
 use crate::block::capacity;
 use crate::device_number::DeviceNumber;
+use crate::drive_facts::clean;
+use crate::facts::program::output;
 use crate::identify::resolve;
 use crate::in_use::{Target, use_of};
 use crate::lab_error::not_possible;
@@ -34,7 +39,7 @@ pub struct Loss {
     /// Its size.
     pub bytes: u64,
     /// Names of the file systems, partition tables and the like on it.
-    pub carries: Vec<&'static str>,
+    pub carries: Vec<String>,
     /// Distinguishes it from any other that may later have its path.
     pub(super) identity: Identity,
 }
@@ -74,7 +79,7 @@ impl Loss {
     pub(super) fn target(&self) -> Option<Target> {
         match self.identity {
             Identity::Device { number, .. } => Target::device(&BlockDevice::by_number(number)?),
-            Identity::File { device, inode, .. } => Some(Target::file(device, inode, self.bytes)),
+            Identity::File { device, inode, .. } => Some(Target::file(&self.path, device, inode, self.bytes)),
             Identity::Other => None,
         }
     }
@@ -89,15 +94,17 @@ impl Loss {
             return Err(refusal(&path, NOTHING_BEHIND));
         }
         reread_kernel_state(&fd);
-        let mut carries = carries(&fd, 0, bytes, &path)?;
+        let mut parts = Vec::new();
         for partition in device.partitions() {
             let Some((start, length)) = partition.range() else {
                 let reason = wording::partition_place_unknown(&partition.name());
                 return Err(refusal(&path, &reason));
             };
-            let inside = self::carries(&fd, start, length.min(bytes.saturating_sub(start)), &path)?;
-            let new: Vec<_> = inside.into_iter().filter(|name| !carries.contains(name)).collect();
-            carries.extend(new);
+            parts.push(start..bytes.min(start.saturating_add(length)));
+        }
+        let mut carries = carries(&fd, bytes, parts, &path)?;
+        if carries.is_empty() {
+            carries.extend(unknown_contents(&fd, &path)?);
         }
         let (id, model) = (StableId::of_device(device, bytes), disk.model());
         Ok(Self { id, model, bytes, carries, identity: Identity::from_fd(&fd)?, path })
@@ -113,7 +120,7 @@ impl Loss {
         }
         let stat = fstat(&fd).map_err(|errno| not_possible(action::LOOK_AT, &path, errno))?;
         let bytes = stat.st_size.cast_unsigned();
-        let carries = carries(&fd, 0, bytes, &path)?;
+        let carries = carries(&fd, bytes, Vec::new(), &path)?;
         let identity = Identity::from_fd(&fd)?;
         Ok(Self { id: StableId::of_file(&path), model: None, bytes, carries, identity, path })
     }
@@ -142,10 +149,68 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What is on a range of it.
-fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, LabError> {
-    signatures(fd, start, bytes).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))
+/// What is on it, on these parts of it, and on the partitions of its table, whether or not the kernel has read that.
+fn carries(
+    fd: &OwnedFd,
+    bytes: u64,
+    mut parts: Vec<Range<u64>>,
+    path: &Path,
+) -> Result<Vec<String>, LabError> {
+    parts.insert(0, 0..bytes);
+    parts.extend(partitions(fd, bytes));
+    let mut all: Vec<String> = Vec::new();
+    for range in parts.into_iter().filter(|range| !range.is_empty()) {
+        let found = signatures(fd, range.start, range.end - range.start);
+        let found = found.map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
+        for name in found {
+            if !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        }
+    }
+    Ok(all)
 }
+
+/// The partitions of its table, as far as one can be read.
+fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
+    if let Some(table) = [512, 4096].into_iter().find_map(|block| read_table(fd, block, bytes).ok()) {
+        return table.partitions;
+    }
+    // Of a DOS table, four entries of 16 bytes at 446: from which block on, and how many, in little endian at 8 and 12 of each.
+    let first = read(fd, &(0..512)).unwrap_or_default();
+    if first.get(510..) != Some(&[0x55, 0xAA]) {
+        return Vec::new();
+    }
+    let entries = first[446..510].chunks_exact(16).map(|entry| {
+        let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().expect("four bytes"));
+        let start = u64::from(number(8)) * 512;
+        start..bytes.min(start + u64::from(number(12)) * 512)
+    });
+    entries.filter(|range| range.start > 0).collect()
+}
+
+/// What begins on a device and is none of what is known here: by the name that blkid has for it, where that is installed.
+fn unknown_contents(fd: &OwnedFd, path: &Path) -> Result<Option<String>, LabError> {
+    let head =
+        read(fd, &(0..UNKNOWN_BYTES)).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
+    if head.iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    let shown = path.to_string_lossy();
+    let arguments = ["--probe", "--output", "export", &*shown];
+    let said = ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid"].into_iter().find_map(|program| {
+        let output = output(Path::new(program), &arguments, BLKID_TIME).ok()?;
+        let text = String::from_utf8(output).ok()?;
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(clean);
+        value("TYPE=").or_else(|| value("PTTYPE="))
+    });
+    Ok(Some(said.unwrap_or_else(|| wording::UNKNOWN_CONTENTS.to_owned())))
+}
+
+/// How far contents are looked for that nothing here knows by its mark: before that begins what any format writes.
+const UNKNOWN_BYTES: u64 = 1 << 20;
+/// How long blkid may take. Chosen: it reads some kilobytes.
+const BLKID_TIME: Duration = Duration::from_secs(5);
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -89,7 +89,7 @@ impl Loss {
         agreement.names(path, id)?;
         let unnamed: Vec<&str> = carries
             .iter()
-            .copied()
+            .map(String::as_str)
             .filter(|found| !agreement.destroy.iter().any(|typed| crate::signature::is_called(found, typed)))
             .collect();
         if unnamed.is_empty() {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
+use super::beneath::Beneath;
 use super::snapshot::{Node, Snapshot};
 use super::{Target, system_devices};
 use crate::clock::Monotonic;
@@ -43,6 +44,8 @@ pub(super) struct Overlap {
     /// Whether a loop device or a second path to the same disk is on the way to it: the kernel does not apply
     /// a claim on the target beyond one.
     is_shared: bool,
+    /// Whether it lies beneath a file that another file system shows.
+    is_beneath: bool,
     name: String,
     /// What it has to do with the target, unless its name says so.
     relation: String,
@@ -102,10 +105,13 @@ impl<'a> Overlaps<'a> {
                 is_below: true,
                 relation_kind: RelationKind::Partition,
                 is_shared: false,
+                is_beneath: false,
                 name: target.name.clone(),
                 relation: String::new(),
             };
             overlaps.descend(itself, &target.name);
+            let beneath = Beneath::find(target.store, target.path.as_deref());
+            overlaps.descend_beneath(&beneath, range, &target.name);
         }
         for index in 0..overlaps.overlaps.len() {
             overlaps.ascend(index);
@@ -159,6 +165,7 @@ impl<'a> Overlaps<'a> {
             is_below: true,
             relation_kind,
             is_shared,
+            is_beneath: false,
             name,
             relation,
         };
@@ -175,9 +182,17 @@ impl<'a> Overlaps<'a> {
             let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
             self.descend(
-                below(backing.store, range, relation_kind.max(RelationKind::Loop), true, name, relation),
+                below(
+                    backing.store,
+                    range.clone(),
+                    relation_kind.max(RelationKind::Loop),
+                    true,
+                    name,
+                    relation,
+                ),
                 target,
             );
+            self.descend_beneath(&node.beneath, &range, target);
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
@@ -208,6 +223,33 @@ impl<'a> Overlaps<'a> {
                 ),
                 target,
             );
+        }
+    }
+
+    /// Adds what lies beneath a file of the target's bytes. For a device over it nobody is asked who else uses what cannot be found;
+    /// a file is held against all programs by itself.
+    fn descend_beneath(&mut self, beneath: &Beneath, range: &Range<u64>, target: &str) {
+        let is_device = matches!(self.overlaps[0].store, Store::Device(_));
+        match beneath {
+            Beneath::Unknown { kind } if is_device => {
+                self.uses.push(Use { rank: Rank::Unknown, text: wording::beneath_unknown(kind) });
+            }
+            Beneath::Unknown { .. } => {}
+            Beneath::Stores(stores) => {
+                for store in stores {
+                    let one = Overlap {
+                        store: *store,
+                        ranges: vec![range.clone()],
+                        is_below: true,
+                        relation_kind: RelationKind::Loop,
+                        is_shared: true,
+                        is_beneath: true,
+                        name: wording::LAYER.to_owned(),
+                        relation: wording::target_lies_on_it(target),
+                    };
+                    self.descend(one, target);
+                }
+            }
         }
     }
 
@@ -264,6 +306,7 @@ impl<'a> Overlaps<'a> {
             is_below: false,
             relation_kind,
             is_shared,
+            is_beneath: false,
             name: self.name_of(to),
             relation,
         };
@@ -331,21 +374,21 @@ impl<'a> Overlaps<'a> {
         if self.snapshot.swaps.contains(&store) {
             note(Rank::Swap, wording::swap(&subject));
         }
+        let runs = || wording::system_runs_from(&object);
+        for mounted in self.snapshot.mounts.iter().filter(|mounted| mounted.stores.contains(&store)) {
+            let point = &mounted.point;
+            match &mounted.program {
+                None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
+                None => note(Rank::Mount, wording::mounted(&subject, point)),
+                Some(program) => note(
+                    Rank::MountElsewhere,
+                    wording::mounted_elsewhere(&subject, point, program, program.process),
+                ),
+            }
+        }
         if let Some((number, node)) = self.node(store) {
-            let runs = || wording::system_runs_from(&object);
             if (is_target || !is_below) && self.snapshot.system.contains(node.device.folder()) {
                 note(Rank::System, runs());
-            }
-            for mounted in self.snapshot.mounts.iter().filter(|mounted| mounted.devices.contains(&number)) {
-                let point = &mounted.point;
-                match &mounted.program {
-                    None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
-                    None => note(Rank::Mount, wording::mounted(&subject, point)),
-                    Some(program) => note(
-                        Rank::MountElsewhere,
-                        wording::mounted_elsewhere(&subject, point, program, program.process),
-                    ),
-                }
             }
             if let Some(kind) = self.snapshot.file_systems.get(&node.name) {
                 note(Rank::MountElsewhere, wording::mounted_out_of_sight(&subject, kind));
@@ -402,7 +445,10 @@ impl<'a> Overlaps<'a> {
 
     /// A program that writes to one of them as such, as virtual machines do: nothing else in the system shows it.
     pub(super) fn program(&self) -> Option<String> {
-        let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
+        // A file is opened by whoever serves it, too.
+        let is_file = self.overlaps.first().is_some_and(|target| matches!(target.store, Store::File { .. }));
+        let others = self.overlaps.iter().filter(|one| !(is_file && one.is_beneath));
+        let candidates: Vec<Store> = others.map(|one| one.store).collect();
         let clock = Monotonic::start();
         let mut visited = opener_of(&candidates, Access::Writing)?;
         // Some open it only for a moment, though for writing (losetup, udev's helpers).

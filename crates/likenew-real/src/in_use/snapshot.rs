@@ -7,9 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use super::beneath::Beneath;
 use crate::block::BlockDevice;
 use crate::device_number::DeviceNumber;
-use crate::loop_device::{Backing, Store, UnknownBacking};
+use crate::loop_device::{Backing, Store, UnknownBacking, backing_path};
 use crate::mounts::{self, Mount};
 use crate::openers::{self, Program};
 use crate::swaps;
@@ -41,15 +42,17 @@ pub(super) struct Node {
     pub(super) slaves: Vec<DeviceNumber>,
     /// What a loop device is attached to.
     pub(super) backing: Result<Option<Backing>, UnknownBacking>,
+    /// What lies beneath the file that a loop device is attached to.
+    pub(super) beneath: Beneath,
     /// What a mapping says that it belongs to.
     pub(super) mapping: Option<String>,
     /// What a disk is known by on whatever path it is reached.
     pub(super) wwid: Option<String>,
 }
 
-/// A mount, and the devices that it writes to.
+/// A mount, and the devices and files that it writes to.
 pub(super) struct MountUse {
-    pub(super) devices: Vec<DeviceNumber>,
+    pub(super) stores: Vec<Store>,
     pub(super) point: String,
     /// A program that sees it, where this one does not.
     pub(super) program: Option<Program>,
@@ -102,14 +105,14 @@ impl Snapshot {
             let named = mount.source.as_bytes().split(|byte| *byte == b':');
             let named =
                 named.map(|name| Path::new(OsStr::from_bytes(name))).filter(|source| source.is_absolute());
-            let mut devices: Vec<DeviceNumber> = named.filter_map(DeviceNumber::at).collect();
-            devices.push(mount.device);
-            let pool = pools
-                .iter()
-                .filter(|pool| mount.kind == "btrfs" && pool.iter().any(|one| devices.contains(one)));
-            let all: Vec<DeviceNumber> = pool.flatten().copied().collect();
-            devices.extend(all);
-            self.mounts.push(MountUse { devices, point: mount.point, program });
+            let mut stores: Vec<Store> = named.filter_map(Store::at).collect();
+            stores.push(Store::Device(mount.device));
+            let pool = pools.iter().filter(|pool| {
+                mount.kind == "btrfs" && pool.iter().any(|one| stores.contains(&Store::Device(*one)))
+            });
+            let all: Vec<Store> = pool.flatten().copied().map(Store::Device).collect();
+            stores.extend(all);
+            self.mounts.push(MountUse { stores, point: mount.point, program });
         }
         // Those that are mounted where we cannot see it.
         for one in pools.iter().flatten() {
@@ -130,7 +133,9 @@ impl Snapshot {
     /// The loop devices that are attached to a store, each with the bytes of it.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
-            let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;
+            let is_beneath = || matches!(&node.beneath, Beneath::Stores(stores) if stores.contains(&on));
+            let backing = node.backing.as_ref().ok()?.as_ref();
+            let backing = backing.filter(|backing| backing.store == on || is_beneath())?;
             Some((*number, backing.window.clone()))
         })
     }
@@ -163,13 +168,19 @@ impl Node {
         let is_partition = device.is_partition();
         let part_of = || Some((device.disk().number()?, device.range()?.0));
         let numbers = |all: Vec<BlockDevice>| all.iter().filter_map(BlockDevice::number).collect();
+        let backing = Backing::read(&device);
+        let beneath = match &backing {
+            Ok(Some(backing)) => Beneath::find(backing.store, backing_path(&device).as_deref()),
+            _ => Beneath::Stores(Vec::new()),
+        };
         Some(Self {
             name: device.name(),
             bytes,
             part_of: is_partition.then(part_of).flatten(),
             holders: numbers(device.holder_devices()),
             slaves: numbers(device.slave_devices()),
-            backing: Backing::read(&device),
+            backing,
+            beneath,
             mapping: device.attribute("dm/uuid"),
             wwid: device.world_wide_name(),
             device,

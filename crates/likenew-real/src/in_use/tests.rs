@@ -329,7 +329,7 @@ fn windows_over_one_file_meet_by_a_byte() {
         }
         // The same of the file.
         let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
-        let target = Target::file(device, inode, 16 * MIB);
+        let target = Target::file(file.path(), device, inode, 16 * MIB);
         let found = Overlaps::find(&sys.snapshot(), &target).structural_use();
         assert_eq!(found.is_some(), mounted.0 < 16 * MIB || asked.0 < 16 * MIB, "{found:?}");
     }
@@ -371,7 +371,7 @@ fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
-    let target = Target::file(device, inode, MIB);
+    let target = Target::file(file.path(), device, inode, MIB);
     let of_file = || Overlaps::find(&sys.snapshot(), &target).structural_use();
     attach("loop900", Some("/nowhere/disk.img"));
     sys.refused(&["loop900"], &["the backing file of loop900 cannot be determined", "as root"]);

@@ -76,9 +76,12 @@ pub(crate) fn contents_unknown(errno: Errno) -> String {
 pub(crate) const NOT_A_DEVICE_TO_REWRITE: &str = "it is not a block device; give one, or a folder on it";
 pub(crate) const CHANGED_SINCE_CHECK: &str = "it has changed since the check; start again";
 
-pub(crate) fn unnamed_contents(unnamed: &[&str], all: &[&str]) -> String {
+pub(crate) fn unnamed_contents(unnamed: &[&str], all: &[String]) -> String {
     format!("it carries {}; to destroy that, add --destroy {}", unnamed.join(" and "), all.join(","))
 }
+
+/// The name of what begins on a device and is of no known kind.
+pub(crate) const UNKNOWN_CONTENTS: &str = "unknown";
 
 pub(crate) const HOLDER_UNKNOWN: &str = "another program holds it exclusively; close that program first \
     (fuser -v shows programs, zpool status pools of ZFS)";
@@ -178,7 +181,7 @@ pub(crate) fn overwrites(
     model: Option<&str>,
     bytes: u64,
     id: (&str, &str),
-    contents: &[&str],
+    contents: &[String],
 ) -> String {
     let model = model.map_or(String::new(), |model| format!("{model}, "));
     let (size, (kind, id)) = (amount(bytes), id);

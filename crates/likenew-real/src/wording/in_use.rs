@@ -80,6 +80,17 @@ pub(crate) fn loop_backing_unknown(device: &str) -> String {
     )
 }
 
+/// Of a file below the target, on a file system of this kind.
+pub(crate) fn beneath_unknown(kind: &str) -> String {
+    format!(
+        "who else uses these bytes cannot be found out, as they lie in a file of a {kind} file system, which may show them by \
+         other names; give the device or file beneath it"
+    )
+}
+
+/// A file or device that another file system shows by another name.
+pub(crate) const LAYER: &str = "what lies beneath its file system";
+
 pub(crate) fn loop_may_share(device: &str) -> String {
     format!(
         "the backing file of {device} cannot be determined and may share these bytes; run as root outside \

@@ -66,6 +66,44 @@ fn what_a_device_carries_has_to_be_named_too() {
 }
 
 #[test]
+fn contents_of_no_known_kind_have_to_be_named_too() {
+    let Some((_place, image, device)) = device() else { return };
+    let id = Loss::at(&device.0).unwrap().id.text;
+    let name = device.0.to_str().unwrap();
+    let write = |offset: u64, bytes: &[u8]| {
+        File::options().write(true).open(&image).unwrap().write_all_at(bytes, offset).unwrap();
+    };
+    let carries = || Loss::at(&device.0).unwrap().carries;
+    assert_eq!(carries(), [""; 0]);
+    write(0xA_0000, b"x");
+    assert_eq!(carries(), ["unknown"]);
+    let text = refusal(Consent::to_overwrite(&device.0, &agreement(&id, &["ext"])));
+    says(&text, &["it carries unknown", "--destroy unknown"]);
+    drop(Consent::to_overwrite(&device.0, &agreement(&id, &["unknown"])).unwrap());
+    // What only blkid knows.
+    if run_when_free("mkfs.minix", &[name]).is_some() {
+        assert_eq!(carries(), ["minix"]);
+    }
+    // A file system in a partition of a table that the kernel has not read.
+    write(0, &vec![0; 1 << 20]);
+    let table = "label: gpt\nstart=8192, size=16384\n";
+    let mut sfdisk = Command::new("sfdisk");
+    let sfdisk = sfdisk.args(["--quiet", "--no-reread", "--no-tell-kernel", image.to_str().unwrap()]);
+    let Ok(mut sfdisk) = sfdisk.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    else {
+        return eprintln!("SKIPPED: sfdisk");
+    };
+    std::io::Write::write_all(&mut sfdisk.stdin.take().unwrap(), table.as_bytes()).unwrap();
+    assert!(sfdisk.wait().unwrap().success());
+    write(8192 * 512 + 0x438, &[0x53, 0xEF]);
+    let of_device = carries();
+    drop(device);
+    for carries in [of_device, Loss::at(&image).unwrap().carries] {
+        assert!(["gpt", "ext"].iter().all(|name| carries.iter().any(|found| found == name)), "{carries:?}");
+    }
+}
+
+#[test]
 fn a_device_that_somebody_uses_is_refused_whatever_was_typed() {
     let Some((_place, _image, device)) = device() else { return };
     let name = device.0.to_str().unwrap();
@@ -219,6 +257,103 @@ fn a_loop_device_whose_server_has_died_stands_in_nobodys_way() {
     let dead = &served.device.as_ref().unwrap().0;
     let text = refusal(Consent::to_overwrite(dead, &agreement("served", &[])));
     says(&text, &["the program that served", "has ended", "losetup -d", dead.to_str().unwrap()]);
+}
+
+/// `mount` or a FUSE server over a folder, ended when dropped.
+struct Shown(PathBuf);
+
+impl Shown {
+    /// Runs a program that shows something at a new folder of this name.
+    fn at(folder: &Path, name: &str, program: &str, arguments: &[&str]) -> Option<Self> {
+        let point = folder.join(name);
+        fs::create_dir(&point).unwrap();
+        run(program, &[arguments, &[point.to_str().unwrap()]].concat())?;
+        Some(Self(point))
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        soon(|| Command::new("umount").arg(&self.0).output().is_ok_and(|ended| ended.status.success()));
+    }
+}
+
+/// Attaches `used` and mounts it, and returns why what was attached to `asked` may not be overwritten.
+fn refusal_beside(used: &Path, asked: &Path) -> Option<String> {
+    let used = Loop::attach(used)?;
+    run_when_free("mkfs.ext4", &["-q", "-F", used.0.to_str().unwrap()])?;
+    let _mounted = Mounted::mount(&[used.0.to_str().unwrap()])?;
+    let asked = Loop::attach(asked)?;
+    let agree = |loss: Loss| Consent::to_overwrite(&asked.0, &agreement(&loss.id.text, &["ext"]));
+    Some(refusal(Loss::at(&asked.0).and_then(agree)))
+}
+
+#[test]
+fn bytes_that_another_file_system_shows_are_refused() {
+    let place = disk_folder();
+    let (mut tried, mut refused) = (0, 0);
+    let mut ask = |used: &Path, asked: &Path, words: &str| {
+        if let Some(text) = refusal_beside(used, asked) {
+            tried += 1;
+            says(&text, &[words]);
+            refused += 1;
+        }
+    };
+    let folder = |name: &str| {
+        let path = place.path().join(name);
+        fs::create_dir(&path).unwrap();
+        path
+    };
+    let image = |path: PathBuf| {
+        File::create_new(&path).unwrap().set_len(32 << 20).unwrap();
+        path
+    };
+    // Of the upper layer and of the lower one, in both directions.
+    let (lower, upper, work) = (folder("lower"), folder("upper"), folder("work"));
+    image(upper.join("high"));
+    image(lower.join("low"));
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+    let overlay = ["-t", "overlay", "-o", &options, "likenew-test"];
+    if let Some(merged) = Shown::at(place.path(), "merged", "mount", &overlay) {
+        ask(&upper.join("high"), &merged.0.join("high"), "is mounted at");
+        ask(&merged.0.join("high"), &upper.join("high"), "is mounted at");
+        ask(&lower.join("low"), &merged.0.join("low"), "is mounted at");
+    }
+    let plain = folder("plain");
+    image(plain.join("x"));
+    if let Some(passed) = Shown::at(place.path(), "passed", "bindfs", &[plain.to_str().unwrap()]) {
+        ask(&plain.join("x"), &passed.0.join("x"), "is mounted at");
+        ask(&passed.0.join("x"), &plain.join("x"), "is mounted at");
+    }
+    // Mounted without a loop device: by the kernel, and by a program.
+    let text = |path: &Path| {
+        let asked = Loop::attach(path)?;
+        let agree = |loss: Loss| {
+            let carries: Vec<&str> = loss.carries.iter().map(String::as_str).collect();
+            Consent::to_overwrite(&asked.0, &agreement(&loss.id.text, &carries))
+        };
+        Some(refusal(Loss::at(&asked.0).and_then(agree)))
+    };
+    let packed = place.path().join("packed");
+    if run("mkfs.erofs", &[&packed, &plain]).is_some()
+        && let Some(_shown) =
+            Shown::at(place.path(), "unpacked", "mount", &["-t", "erofs", packed.to_str().unwrap()])
+        && let Some(text) = text(&packed)
+    {
+        (tried, refused) = (tried + 1, refused + 1);
+        says(&text, &["mounted at"]);
+    }
+    let files = image(place.path().join("files"));
+    if run("mkfs.ext4", &[Path::new("-qF"), &files]).is_some()
+        && let Some(_shown) =
+            Shown::at(place.path(), "served", "fuse2fs", &["-o", "rw,fakeroot", files.to_str().unwrap()])
+        && let Some(text) = text(&files)
+    {
+        (tried, refused) = (tried + 1, refused + 1);
+        says(&text, &["is mounted at"]);
+    }
+    println!("attack: a device over bytes that another file system shows | {tried} ways | {refused} refused");
 }
 
 #[test]

@@ -123,7 +123,8 @@ pub fn typed(id: &str, destroy: &[&str]) -> Agreement {
 #[track_caller]
 pub fn right(path: &Path) -> (Loss, Agreement) {
     let loss = Loss::at(path).unwrap();
-    let agreement = typed(&loss.id.text, &loss.carries);
+    let carries: Vec<&str> = loss.carries.iter().map(String::as_str).collect();
+    let agreement = typed(&loss.id.text, &carries);
     // It would be accepted; that is what gives the refusals below their meaning.
     drop(Consent::to_lose(&loss, &agreement).unwrap());
     (loss, agreement)
