@@ -6,7 +6,7 @@ use std::path::Path;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry};
-use rustix::fs::{Mode, OFlags, fstat};
+use rustix::fs::{Mode, OFlags, fdatasync, fstat};
 
 use crate::consent::Consent;
 use crate::direct_io::DirectIo;
@@ -27,6 +27,9 @@ pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, La
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
         .map_err(|errno| not_possible(action::READ, path, errno))?;
+    // What was written a moment ago would reach the drive during the first reads, and make them slow. A file system that cannot do
+    // it on request does it by itself.
+    let _ = fdatasync(&fd);
     drive(path, fd, direct, None, engine)
 }
 
