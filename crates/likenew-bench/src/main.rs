@@ -15,6 +15,7 @@ mod record;
 mod replay;
 mod reproduce;
 mod restore;
+mod served;
 mod sim;
 mod spread;
 mod target;
@@ -47,6 +48,8 @@ enum Bench {
     Reproduce(reproduce::Options),
     /// How well `recondition` restores: generated drives, used in ways that it can undo and in ways that it cannot
     Restore(restore::Options),
+    /// How well `recondition` restores where nobody has a reference: served drives below real file systems, measured by fio
+    Served(served::Options),
     /// The simulator: speed, memory, and results beside theory
     Sim(sim::Options),
     /// So many I/Os on a drive that does nothing, in a process whose memory is looked at
@@ -71,6 +74,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Replay(options) => replay::run(&options),
         Bench::Reproduce(options) => reproduce::run(&options),
         Bench::Restore(options) => restore::run(&options),
+        Bench::Served(options) => served::run(&options),
         Bench::Sim(options) => sim::run(&options),
         Bench::NopRun { ios } => nop::run_once(ios),
         Bench::Trace(options) => trace::run(&options),

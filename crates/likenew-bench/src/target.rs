@@ -98,23 +98,31 @@ impl ServedFile {
     /// # Errors
     /// nbdkit or nbdfuse are not installed, or the system has no FUSE.
     pub(crate) fn begin(bytes: u64) -> anyhow::Result<Self> {
+        Self::start(&["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
+    }
+
+    /// Serves what nbdfuse finds by these arguments.
+    ///
+    /// # Errors
+    /// nbdfuse is not installed, finds nothing, or the system has no FUSE.
+    pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("served");
         std::fs::write(&file, "")?;
         let server = Command::new("nbdfuse")
             .arg(&file)
-            .args(["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
+            .args(arguments)
             .stdin(Stdio::null())
             .spawn()
             .context("could not start nbdfuse (Debian package libnbd-bin)")?;
         let served = Self { server, file, _folder: folder };
         for _ in 0..500 {
-            if std::fs::metadata(&served.file)?.len() == bytes {
+            if std::fs::metadata(&served.file)?.len() > 0 {
                 return Ok(served);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        anyhow::bail!("nbdfuse has served nothing for 5 s; is nbdkit installed?")
+        anyhow::bail!("nbdfuse has served nothing for 5 s; is what it serves installed?")
     }
 
     pub(crate) fn path(&self) -> &Path {

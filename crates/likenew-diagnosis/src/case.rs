@@ -94,6 +94,14 @@ impl<'a> Case<'a> {
         (beyond > 0.0).then(|| measurement.scale_by(beyond / measurement.value))
     }
 
+    /// Whether a reference shows that nothing is slow. A link and a model can show that something is, and not that nothing is.
+    pub fn is_compared(&self) -> bool {
+        self.references.iter().any(|reference| {
+            !matches!(reference.origin, Origin::Link | Origin::SimulatedModel)
+                && self.measurements.metric(reference.metric).is_some()
+        })
+    }
+
     /// Whether a metric is below its reference, with the share that it reaches; `None` without a reference.
     pub fn is_below(&self, metric: Metric) -> Option<Measured> {
         self.shortfall(metric).map(|(share, _)| share)
@@ -228,6 +236,7 @@ impl<'a> Case<'a> {
                 (shows(Indicator::MedianOverSlowest, STRIKING), Symptom::SlowRegions),
                 (shows(Indicator::RepeatOverFirst, STRIKING), Symptom::RepeatReadFaster),
                 (shows(Indicator::WriteCliff, NOTICEABLE), Symptom::WriteCliff),
+                (is(measurements.gain_by_writing(), NOTICEABLE), Symptom::RewrittenFaster),
                 (shows(Indicator::RestedOverLoaded, NOTICEABLE), Symptom::SlowsUnderLoad),
                 (shows(Indicator::WideOverNarrow, STRIKING) && !self.is_disk(), Symptom::SlowOverWideSpan),
                 (shows(Indicator::IdleOverBusy, STRIKING), Symptom::SlowAfterIdle),

@@ -102,6 +102,11 @@ impl ScoredCause {
         self.cause.descriptor().explains.contains(&symptom)
     }
 
+    /// Whether facts and this symptom alone speak for it. What slows down writes shows in them, and not in stalls alone.
+    fn is_typical(&self, symptom: Symptom) -> bool {
+        symptom != Symptom::Stalls || !self.can_explain(Symptom::RewrittenFaster)
+    }
+
     /// The probability that it is at work. For a cause by design, facts alone are enough.
     fn chance(&self, explains: bool) -> f64 {
         match self.cause.descriptor().kind {
@@ -119,7 +124,7 @@ impl ScoredCause {
         };
         FoundCause {
             descriptor: self.cause.descriptor(),
-            chance: self.chance(!explains.is_empty()),
+            chance: self.chance(explains.iter().any(|symptom| self.is_typical(*symptom))),
             explains,
             evidence_for: text(evidence_for),
             evidence_against: text(against),
@@ -201,7 +206,7 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
 fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
     let odds = able.map(|(index, one)| {
-        let chance = one.chance(true);
+        let chance = one.chance(one.is_typical(symptom));
         (index, chance / (1.0 - chance))
     });
     let odds: Vec<(usize, f64)> = odds.collect();
@@ -238,11 +243,6 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
 /// else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
     let has = |kind: Kind| causes.iter().any(|one| one.descriptor.kind == kind);
-    let is_compared = case.references.iter().any(|reference| {
-        // A link and a model can show that something is slow, and not that nothing is.
-        !matches!(reference.origin, super::Origin::Link | super::Origin::SimulatedModel)
-            && case.measurements.metric(reference.metric).is_some()
-    });
     if has(Kind::Drive) {
         Overall::Slow
     } else if !open.is_empty() {
@@ -251,7 +251,7 @@ fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Over
         Overall::NotTheDrive
     } else if has(Kind::ByDesign) {
         Overall::ByDesign
-    } else if is_compared {
+    } else if case.is_compared() {
         Overall::AsNew
     } else {
         Overall::Sound

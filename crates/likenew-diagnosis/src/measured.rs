@@ -50,6 +50,12 @@ impl Measured {
         Self::new(value, value * (-half).exp(), value * half.exp())
     }
 
+    /// 1 over this.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self::new(1.0 / self.value, 1.0 / self.high, 1.0 / self.low)
+    }
+
     /// The same in another unit.
     ///
     /// # Panics

@@ -31,10 +31,12 @@ pub struct Measurements {
     pub aligned_over_shifted: Option<Measured>,
     /// Rate of writing zeros over that of random data.
     pub zeros_over_random: Option<Measured>,
-    /// Rate of writing a region a second time, sequentially, over that of the end of the first time; absent if
-    /// the second time ended before the place where the first had become slow.
+    /// Rate of writing places again, sequentially, over their first writes, from where those had become slow on; absent if nothing
+    /// beyond that was written again.
     pub rewritten_over_first: Option<Measured>,
-    /// The same after TRIM and a rest, over a rest alone.
+    /// The same after TRIM.
+    pub trimmed_over_first: Option<Measured>,
+    /// Rate of writing places again after TRIM and a rest, over a rest alone.
     pub trimmed_over_rested: Option<Measured>,
     /// A lasting drop of sequential writes, if there was one.
     pub write_cliff: Option<WriteCliff>,
@@ -77,6 +79,12 @@ pub struct WriteCliff {
 }
 
 impl Measurements {
+    /// How much faster places became by being written again, by TRIM or without: the larger ratio.
+    pub fn gain_by_writing(&self) -> Option<Measured> {
+        let both = [self.rewritten_over_first, self.trimmed_over_first].into_iter().flatten();
+        both.max_by(|one, other| one.low.total_cmp(&other.low))
+    }
+
     /// A metric, if it was measured.
     pub fn metric(&self, metric: Metric) -> Option<Measured> {
         self.metrics.iter().find(|(of, _)| *of == metric).map(|(_, measurement)| *measurement)

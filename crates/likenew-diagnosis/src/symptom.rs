@@ -15,6 +15,8 @@ pub enum Symptom {
     RepeatReadFaster,
     /// Writes become slower for good after some bytes.
     WriteCliff,
+    /// The same places are written faster a second time.
+    RewrittenFaster,
     /// Everything becomes slower with time under load.
     SlowsUnderLoad,
     /// Small reads take longer the wider they are spread.

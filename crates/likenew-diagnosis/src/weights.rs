@@ -185,6 +185,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("shingled", "writes_beyond_seek", 6.0, 0.0),
     weight("slc_cache", "write_cliff", 3.0, -4.0),
     weight("slc_cache", "cliff_repeats", 3.0, -3.0),
+    weight("slc_cache", "rewritten_faster", -6.0, 0.0),
     weight("slc_cache", "cliff_at_half_rate", 3.0, -5.0),
     weight("slc_cache", "slower_when_warm", -2.0, 0.0),
     weight("slc_cache", "cliff_beyond_normal", -6.0, 1.0),

@@ -132,6 +132,11 @@ impl Procedure for Check {
     }
 }
 
+/// Speed of writing places again over their first writes, from which the places were slow. Chosen: above the scatter of a check.
+const REWRITTEN_FASTER: f64 = 1.15;
+/// Probability, in 0..1, from which that is certain. Chosen: the usual 95%.
+const SURE: f64 = 0.95;
+
 impl Check {
     /// The site that fixes are applied to.
     fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
@@ -208,6 +213,25 @@ impl Check {
             let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
             goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
         })
+    }
+
+    /// How fast sustained writes are, in bytes per second.
+    pub(crate) fn sustained_write(&self, evidence: &Evidence) -> Option<Measured> {
+        CheckResults::new(evidence).measurements().metric(Metric::SustainedWrite)
+    }
+
+    /// How fast places were written again, in bytes per second, if that is certainly faster than their first writes.
+    pub(crate) fn rewritten(&self, evidence: &Evidence) -> Option<Measured> {
+        let measurements = CheckResults::new(evidence).measurements();
+        let gain =
+            measurements.gain_by_writing().filter(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)?;
+        Some(gain.scale_by(measurements.metric(Metric::SustainedWrite)?.value))
+    }
+
+    /// Whether writing places again has certainly shown nothing to gain.
+    pub(crate) fn gains_nothing_rewritten(&self, evidence: &Evidence) -> bool {
+        let gain = CheckResults::new(evidence).measurements().gain_by_writing();
+        gain.is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) <= 1.0 - SURE)
     }
 
     /// Metrics of writes that are certainly slower than they should be: than `least` of what this drive reached

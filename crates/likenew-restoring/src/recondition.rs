@@ -16,6 +16,7 @@ mod step_name;
 mod tables;
 mod trim_free;
 mod wording;
+mod write_pass;
 
 use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::feasibility::ActionKind;
@@ -30,10 +31,10 @@ use likenew_diagnosis::{
 
 use crate::check::{Check, CheckOptions, harmful_causes};
 use comparison::{Change, Effect, Measure, changes};
-use likenew_procedure_support::series::{speed, speed_over_bytes};
+use likenew_procedure_support::series::speed;
 use outcome::StepOutcome;
-use recondition_step::{SlowWrites, StepContext};
-use rewrite::{RewritePass, Rewriting};
+use recondition_step::{SlowWrites, StepContext, Trial};
+use rewrite::{Rewriting, write_passes};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
 use step_list::implementation;
 use wording::{PlanLine, StepLine};
@@ -87,7 +88,9 @@ impl Recondition {
         Ok(Self { options, check })
     }
 
-    fn context<'a>(&'a self, evidence: &'a Evidence, last_check: Option<&Evidence>) -> StepContext<'a> {
+    /// What steps know after these checks.
+    fn context<'a>(&'a self, evidence: &'a Evidence, checks: &[&Evidence]) -> StepContext<'a> {
+        let last_check = checks.last().copied();
         let facts = evidence.observations.iter().rev().find_map(|observation| match &observation.result {
             ProbeResult::Facts(facts) => Some(&**facts),
             _ => None,
@@ -110,6 +113,21 @@ impl Recondition {
             slow_writes: last_check.map_or(SlowWrites::None, |check| {
                 SlowWrites::from_metrics(&self.check.slow_writes(check, WORTH_TRYING))
             }),
+            trial: self.trial(checks),
+        }
+    }
+
+    /// What writing places again has shown. It counts as long as first writes of places are still slower than that.
+    fn trial(&self, checks: &[&Evidence]) -> Trial {
+        let shown = checks.iter().filter_map(|check| self.check.rewritten(check));
+        let Some(goal) = shown.max_by(|one, other| one.value.total_cmp(&other.value)) else {
+            let is_tried = checks.last().is_some_and(|check| self.check.gains_nothing_rewritten(check));
+            return if is_tried { Trial::NoGain } else { Trial::Unknown };
+        };
+        let now = checks.last().and_then(|check| self.check.sustained_write(check));
+        match now.is_some_and(|now| now.high < WORTH_TRYING * goal.value) {
+            true => Trial::Gain { bytes_per_s: goal.value },
+            false => Trial::NoGain,
         }
     }
 
@@ -143,7 +161,7 @@ impl Recondition {
             };
             let is_needed = |name: StepName| {
                 !causes_needing(name, diagnosis).is_empty()
-                    || is_worth_trying(name, diagnosis)
+                    || is_worth_trying(name, context, diagnosis)
                     || is_worth_a_trial(name, context, diagnosis)
             };
             // Results are unknown in a dry run, so it takes every step that is allowed.
@@ -181,22 +199,33 @@ fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
 }
 
-/// TRIM costs nothing, so it is also sent if it only may help.
-fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
+/// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places
+/// again has shown that nothing can be gained, and nobody knows better.
+fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
+    let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
     let latent = diagnosis.latent.iter().map(|found| found.descriptor.name);
     name == StepName::Trim
+        && !is_hopeless
         && rivals.map(|(descriptor, _)| descriptor.name).chain(latent).any(|cause| fixable.contains(&cause))
 }
 
-/// Where sequential writes are slow and no cause is known, what could make them faster is tried. In a folder nothing is: files are
-/// rewritten in one go, which does not stop where it gains nothing.
+/// Whether a step helps by what it leaves for garbage collection, which shows in writing places again.
+fn frees_blocks(name: StepName) -> bool {
+    matches!(name, StepName::Trim | StepName::Overwrite)
+}
+
+/// Where sequential writes are slow and no cause is known, what could make them faster is tried; also where a cause is, if places
+/// that were written again are faster. In a folder files are not rewritten, as that does not stop where it gains nothing.
 fn is_worth_a_trial(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
-    matches!(name, StepName::Trim | StepName::Overwrite | StepName::Rewrite)
-        && !context.is_folder()
-        && context.slow_writes != SlowWrites::None
-        && harmful_causes(diagnosis).next().is_none()
+    let is_possible = match name {
+        StepName::Trim | StepName::Overwrite => true,
+        StepName::Rewrite => !context.is_folder(),
+        _ => false,
+    };
+    let is_slow = context.slow_writes != SlowWrites::None && harmful_causes(diagnosis).next().is_none();
+    is_possible && (is_slow || matches!(context.trial, Trial::Gain { .. }))
 }
 
 impl Procedure for Recondition {
@@ -225,11 +254,8 @@ impl Procedure for Recondition {
             return Ok(if is_looked_at { Step::Done } else { Step::Probe(Probe::Facts) });
         }
         let stages = stages(evidence);
-        let last_check = stages.iter().rev().find_map(|stage| match stage {
-            Stage::Check(check) => Some(check),
-            Stage::ReconditionStep(..) => None,
-        });
-        let context = self.context(evidence, last_check);
+        let checks: Vec<&Evidence> = checks(&stages).collect();
+        let context = self.context(evidence, &checks);
         let after = match stages.last() {
             None => return self.check.next(&empty_evidence(evidence)),
             Some(Stage::Check(check)) => match self.check.next(check)? {
@@ -243,7 +269,7 @@ impl Procedure for Recondition {
                 if has_run(done) {
                     return self.check.next(&empty_evidence(evidence));
                 }
-                last_check.expect("a step is chosen by a check")
+                *checks.last().expect("a step is chosen by a check")
             }
         };
         let step = self
@@ -262,7 +288,7 @@ impl Procedure for Recondition {
                 false => (name, Some(refusal(done).unwrap_or(wording::NOTHING_TO_DO))),
             })
             .collect();
-        let context = self.context(evidence, checks.last().copied());
+        let context = self.context(evidence, &checks);
         let step_plan = self.step_plan(&context, &checks, &attempts);
         let attempted = self.attempted_steps(evidence, &stages);
         let passes =
@@ -295,13 +321,13 @@ type AttemptedStep<'a> = (StepContext<'a>, StepName, &'a Evidence);
 
 impl Recondition {
     fn attempted_steps<'a>(&'a self, evidence: &'a Evidence, stages: &'a [Stage]) -> Vec<AttemptedStep<'a>> {
-        let mut last_check = None;
+        let mut checks = Vec::new();
         let mut all = Vec::new();
         for stage in stages {
             match stage {
-                Stage::Check(check) => last_check = Some(check),
+                Stage::Check(check) => checks.push(check),
                 Stage::ReconditionStep(name, done) => {
-                    all.push((self.context(evidence, last_check), *name, done));
+                    all.push((self.context(evidence, &checks), *name, done));
                 }
             }
         }
@@ -388,16 +414,16 @@ impl Recondition {
 
     /// Every step that changed something, with the checks before and after it.
     fn finished_steps<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<StepOutcome<'a>> {
-        let mut before: Option<&Evidence> = None;
+        let mut before: Vec<&Evidence> = Vec::new();
         let mut all = Vec::new();
         for (index, stage) in stages.iter().enumerate() {
             match stage {
-                Stage::Check(check) => before = Some(check),
+                Stage::Check(check) => before.push(check),
                 Stage::ReconditionStep(name, done) if has_run(done) => {
                     let after = checks(&stages[index + 1..]).next();
-                    let changes =
-                        before.zip(after).map(|(before, after)| changes(&self.check, before, after));
-                    all.push(self.judge_step(evidence, *name, done, before, changes.unwrap_or_default()));
+                    let last = before.last().copied();
+                    let changes = last.zip(after).map(|(last, after)| changes(&self.check, last, after));
+                    all.push(self.judge_step(evidence, *name, done, &before, changes.unwrap_or_default()));
                 }
                 Stage::ReconditionStep(..) => {}
             }
@@ -410,10 +436,11 @@ impl Recondition {
         evidence: &Evidence,
         name: StepName,
         done: &'a Evidence,
-        before: Option<&Evidence>,
+        checks: &[&Evidence],
         mut changes: Vec<Change>,
     ) -> StepOutcome<'a> {
-        let context = self.context(evidence, before);
+        let context = self.context(evidence, checks);
+        let before = checks.last().copied();
         let rewriting = Rewriting::of_step(&context, name, done);
         let mut wanted = before.map_or_else(Vec::new, |before| {
             self.check.with_diagnosis(before, |_, diagnosis| {
@@ -430,8 +457,12 @@ impl Recondition {
         }
         let is_known = !wanted.is_empty();
         if !is_known && measures_writes {
-            // Reads of what a step released do not reach the flash, however slow it is.
-            wanted.extend(Measure::shown_by(name));
+            // Reads of what a step released do not reach the flash, however slow it is. The check before has restored the places that it
+            // wrote first, so the last ones tell.
+            wanted.extend(match context.trial {
+                Trial::Gain { .. } => vec![Measure::Metric(Metric::SustainedWrite)],
+                _ => Measure::shown_by(name),
+            });
         }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
         let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
@@ -441,10 +472,20 @@ impl Recondition {
             None if context.is_simulated() => NOTICEABLE_SIMULATED,
             None => NOTICEABLE,
         };
-        let wrong_step = before.and_then(|before| self.wrong_step(name, before));
+        let is_on_trial = matches!(context.trial, Trial::Gain { .. });
+        let faster_reads = changes.iter().filter(|change| change.measure.is_of_reads());
+        let drift = faster_reads.map(|change| change.ratio().value).fold(1.0, f64::max);
+        let gain = showing.iter().map(|change| change.ratio().value / drift).fold(0.0, f64::max);
+        let has_goal = showing.iter().any(|change| change.reference.is_some());
+        let wrong_step = before.filter(|_| !is_on_trial).and_then(|before| self.wrong_step(name, before));
         let effect = match Effect::classify(&showing, noticeable, is_known) {
             // What makes it slow comes and goes, so one check after the step proves nothing of it.
             Effect::Yes if wrong_step.is_some() => Effect::Undecided,
+            // Nobody knows that it was slow, so other programs may have slowed down the check before: then places that were written
+            // again need not show it, or reads are as much faster now.
+            Effect::Yes if frees_blocks(name) && !has_goal && !(is_on_trial && gain >= noticeable) => {
+                Effect::Undecided
+            }
             effect => effect,
         };
         let metrics_showing = showing.into_iter().copied().collect();
@@ -483,7 +524,7 @@ impl Recondition {
         if let Some(asked) = self.options.step.filter(|_| attempts.is_empty()) {
             return self.named_step_not_run(context, check, asked);
         }
-        self.check.with_diagnosis(check, |_, diagnosis| {
+        self.check.with_diagnosis(check, |case, diagnosis| {
             let harmful: Vec<&FoundCause> = harmful_causes(diagnosis).collect();
             let mut actions = actions_possible(context, &harmful);
             let writes_everything = |action: &Action| step_kind(action) == Some(ActionKind::Overwrite);
@@ -506,12 +547,15 @@ impl Recondition {
             if !blocked.is_empty() {
                 return wording::not_now(&blocked);
             }
-            match diagnosis.overall {
-                Overall::AsNew | Overall::ByDesign => wording::as_new(),
-                Overall::Sound => wording::looks_sound(),
-                Overall::Undecided => wording::cause_unknown(),
-                Overall::Slow | Overall::NotTheDrive if harmful.is_empty() => wording::as_new(),
-                Overall::Slow | Overall::NotTheDrive => wording::no_remedy(cause),
+            match (diagnosis.overall, self.check.sustained_write(check)) {
+                (Overall::Slow | Overall::NotTheDrive, _) if !harmful.is_empty() => wording::no_remedy(cause),
+                (Overall::Undecided, Some(speed)) if context.trial == Trial::NoGain => {
+                    wording::cause_unknown_without_gain(speed.value)
+                }
+                (Overall::Undecided, _) => wording::cause_unknown(),
+                _ if case.is_compared() => wording::as_new(),
+                (_, Some(speed)) if context.trial == Trial::NoGain => wording::no_gain(speed.value),
+                _ => wording::looks_sound(),
             }
         })
     }
@@ -602,10 +646,8 @@ fn has_passes(attempted: &[AttemptedStep<'_>]) -> bool {
 
 /// Speed against bytes of each pass of a step.
 fn pass_lines((context, name, done): &AttemptedStep<'_>) -> Vec<Vec<[f64; 2]>> {
-    let overwritten = overwrite::passes(done).map(speed_over_bytes);
-    let rewriting = Rewriting::of_step(context, *name, done);
-    let rewritten = rewriting.iter().flat_map(|rewriting| &rewriting.passes).map(RewritePass::points);
-    overwritten.chain(rewritten).filter(|points| !points.is_empty()).collect()
+    let points = write_passes(context, *name, done).into_iter().map(|pass| pass.points());
+    points.filter(|points| !points.is_empty()).collect()
 }
 
 /// The passes as a series.

@@ -228,6 +228,7 @@ fn measurements(bad: bool) -> Measurements {
         aligned_over_shifted: of(2.2, 1.0),
         zeros_over_random: of(3.0, 1.0),
         rewritten_over_first: of(5.0, 1.0),
+        trimmed_over_first: of(5.0, 1.0),
         trimmed_over_rested: of(3.0, 1.0),
         write_cliff: Some(cliff),
         steady_written_bytes: None,

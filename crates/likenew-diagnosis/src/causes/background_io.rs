@@ -23,6 +23,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     explains: &[
         Symptom::BackgroundIo,
         Symptom::Stalls,
+        Symptom::RewrittenFaster,
         Symptom::SlowRegions,
         Symptom::SlowWhenAligned,
         Symptom::Uneven,

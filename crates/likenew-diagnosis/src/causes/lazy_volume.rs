@@ -24,6 +24,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
         Symptom::SlowRegions,
         Symptom::NewDataFaster,
         Symptom::Uneven,
+        Symptom::RewrittenFaster,
         Symptom::Below(Metric::SequentialRead),
         Symptom::Below(Metric::RandomRead),
         Symptom::Below(Metric::RandomReadQd32),

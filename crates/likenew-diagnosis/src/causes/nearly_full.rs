@@ -21,6 +21,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
+        Symptom::RewrittenFaster,
         Symptom::WriteCliff,
         Symptom::Stalls,
         Symptom::Below(Metric::SequentialWrite),

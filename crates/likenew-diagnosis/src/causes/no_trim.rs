@@ -6,7 +6,9 @@ use likenew_core::facts::Layer;
 use likenew_core::feasibility::ActionKind;
 
 use crate::steps::steps;
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Possibility, Symptom, wording};
+use crate::{
+    Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Possibility, Symptom, wording,
+};
 
 use super::commands::trim_through;
 use super::{disturbance_evidence, hard_disk_evidence, slowest_writes};
@@ -18,6 +20,9 @@ const WRITES_BELOW: f64 = 0.7;
 /// scatter of a check; on a large drive a short pass frees few blocks.
 const FASTER: f64 = 1.1;
 
+/// Speed of writes after TRIM over before, from which it helps. Chosen: the smallest drop that counts as a write cliff.
+const TRIM_HELPS: f64 = 1.3;
+
 /// The drive receives no TRIM.
 pub(super) struct NoTrim;
 
@@ -28,6 +33,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     kind: Kind::Drive,
     endangers: false,
     explains: &[
+        Symptom::RewrittenFaster,
         Symptom::WriteCliff,
         Symptom::Below(Metric::SequentialWrite),
         Symptom::Below(Metric::SustainedWrite),
@@ -44,10 +50,14 @@ impl Cause for NoTrim {
 
     fn score(&self, case: &Case<'_>) -> LogOdds {
         let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        // Where a place was restored by writing it again, TRIM cannot make it faster.
+        let again = case.measurements.rewritten_over_first;
+        let is_restored = again.is_some_and(|ratio| ratio.chance_above(TRIM_HELPS) > 0.5);
+        let shows = |trimmed: &Measured| !is_restored || trimmed.chance_above(TRIM_HELPS) > 0.5;
         log_odds.add_measured(
             "trim_helps",
-            case.measurements.trimmed_over_rested,
-            1.3,
+            case.measurements.trimmed_over_rested.filter(shows),
+            TRIM_HELPS,
             wording::no_trim::trim_helps,
             wording::no_trim::TRIM_AND_WRITE,
         );
@@ -73,11 +83,12 @@ impl Cause for NoTrim {
             },
             wording::no_trim::SHOW_TIMER,
         );
-        // Where writes are slow: deleted data that the drive keeps is gone where it was written again.
-        let is_slow = slowest_writes(case).is_some_and(|share| share.value < WRITES_BELOW);
+        // Where writes are slow, or nobody knows whether they are: deleted data that the drive keeps is gone where it was written
+        // again.
+        let is_slow = slowest_writes(case).is_none_or(|share| share.value < WRITES_BELOW);
         log_odds.add_measured(
             "rewritten_faster",
-            case.measurements.rewritten_over_first.filter(|_| is_slow),
+            again.filter(|_| is_slow),
             FASTER,
             wording::scattered_data::rewritten_faster,
             wording::scattered_data::WRITE_TWICE,

@@ -17,6 +17,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     kind: Kind::Drive,
     endangers: false,
     explains: &[
+        Symptom::RewrittenFaster,
         Symptom::WriteCliff,
         Symptom::Below(Metric::SequentialWrite),
         Symptom::Below(Metric::SustainedWrite),

@@ -19,6 +19,10 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     manual: include_str!("slc_cache.md"),
 };
 
+/// Speed of writing places again over their first writes, beyond the drop, from which it was the places that were slow and not the
+/// bytes. Chosen: the smallest drop that counts as a write cliff.
+const REWRITTEN_FASTER: f64 = 1.3;
+
 impl Cause for SlcCache {
     fn descriptor(&self) -> &'static CauseDescriptor {
         &DESCRIPTOR
@@ -34,12 +38,23 @@ impl Cause for SlcCache {
             wording::slc_cache::write_cliff,
             wording::slc_cache::WRITE_MORE,
         );
+        // A cache fills with the same bytes again, or with fewer if it was not empty. A drop that comes much later belongs to the
+        // place that is written.
+        let again = drop.and_then(|drop| Some(drop.again_at_bytes?.divide_by(drop.at_bytes)));
+        let alike = again.map(|again| if again.value > 1.0 { again.inverse() } else { again });
         log_odds.add_measured(
             "cliff_repeats",
-            drop.and_then(|drop| Some(drop.again_at_bytes?.divide_by(drop.at_bytes))),
+            alike,
             0.4,
-            wording::slc_cache::cliff_repeats,
+            |alike| wording::slc_cache::cliff_repeats(again.unwrap_or(alike)),
             wording::slc_cache::REST_AND_WRITE,
+        );
+        log_odds.add_measured(
+            "rewritten_faster",
+            case.measurements.rewritten_over_first.filter(|_| drop.is_some()),
+            REWRITTEN_FASTER,
+            wording::scattered_data::rewritten_faster,
+            Hint::NONE,
         );
         log_odds.add_measured(
             "cliff_at_half_rate",

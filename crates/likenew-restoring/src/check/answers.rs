@@ -194,6 +194,11 @@ impl Answers<'_> {
                 .stalled_share
                 .map(|of| Magnitude::Stalled { share: of.value, longest: self.longest_stall }),
             Symptom::FasterThanLink => self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value)),
+            Symptom::RewrittenFaster => {
+                let first = measurements.metric(Metric::SustainedWrite)?.value;
+                let again = first * measurements.gain_by_writing()?.value;
+                Some(Magnitude::Rewritten { first, again })
+            }
             Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
             _ => None,
         }

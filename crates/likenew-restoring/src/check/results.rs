@@ -7,6 +7,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
+use likenew_core::windows::Cell;
 use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
@@ -23,6 +24,8 @@ use super::workload_plan::{PLACES, shifts};
 const SINGLE_VALUE_ERROR: f64 = 0.12;
 /// Smallest standard error of several values, as a share. Chosen: drives repeat no better.
 const LEAST: f64 = 0.03;
+/// Largest error of a time, as a share: its rate may be five times as high.
+const ERROR_MAX: f64 = 0.8;
 /// The slowest eighth of the regions.
 const SLOW_PART: usize = 8;
 /// Error of the processor time in the kernel, as a share. Chosen: a tenth, because other programs use it, too.
@@ -38,6 +41,9 @@ const FLAT: f64 = 0.03;
 /// Share of the bytes before a drop that the last flush still had to write, from which memory had filled up,
 /// and not flash. Chosen: half.
 const BUFFERED_SHARE: f64 = 0.5;
+/// A drop within so many bytes is that of the drive's memory, whatever its flush shows. Chosen: pseudo-SLC caches are larger by
+/// orders of magnitude.
+const BUFFER_BYTES_MAX: f64 = 16.0 * 1024.0 * 1024.0;
 /// Quantiles at which latencies after pauses are compared, in 0..1. Chosen: the middle half, without stalls.
 const PAUSED_QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 /// Share of the time of writes that a flush takes, from which memory had taken the writes. Chosen: a tenth is
@@ -142,8 +148,12 @@ impl<'a> CheckResults<'a> {
             idle_over_busy: self.idle_ratio(),
             aligned_over_shifted: self.alignment_ratio(),
             zeros_over_random: self.zeros_ratio(),
-            rewritten_over_first: self.rewritten_ratio(),
-            trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES))
+            rewritten_over_first: self.ratio_to_first(&[RESTED_WRITES, AFTER_ZEROS]),
+            trimmed_over_first: self
+                .ratio_to_first(&[TRIMMED_WRITES, AFTER_ZEROS])
+                .filter(|_| self.received_trim()),
+            trimmed_over_rested: self
+                .paired_ratio(RESTED_WRITES, TRIMMED_WRITES, 0.0)
                 .filter(|_| self.received_trim()),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
             steady_written_bytes: self
@@ -366,7 +376,7 @@ impl<'a> CheckResults<'a> {
         Some(Knee {
             at_bytes: Measured::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
             ratio: Measured::with_interval(ratio, SINGLE_VALUE_ERROR),
-            is_of_memory: flushed_bytes >= BUFFERED_SHARE * ahead_bytes,
+            is_of_memory: at < BUFFER_BYTES_MAX || flushed_bytes >= BUFFERED_SHARE * ahead_bytes,
         })
     }
 
@@ -387,26 +397,54 @@ impl<'a> CheckResults<'a> {
         }
     }
 
-    /// The last of them, which memory cannot absorb.
+    /// The last quarter of them, which memory cannot absorb: of the bytes, and of the time, as what comes right after a stall is fast
+    /// and no rate that lasts.
     fn final_write_rate(&self) -> Option<Measured> {
-        let rates = rates_by_bytes(self.segment(WRITES)?);
-        measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
+        let windows: Vec<Window> = windows_of(self.segment(WRITES)?).into_iter().flatten().collect();
+        let least = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>() / 4.0;
+        let (bytes_least, seconds_least) = (least(|window| window.bytes), least(|window| window.seconds));
+        let (mut bytes, mut seconds, mut from) = (0.0, 0.0, windows.len());
+        while from > 0 && (bytes < bytes_least || seconds < seconds_least) {
+            from -= 1;
+            bytes += windows[from].bytes;
+            seconds += windows[from].seconds;
+        }
+        rate_over(&windows[from..])
     }
 
-    /// The second time from where the first one had become slow: before that a cache or the blocks of the reserve
-    /// take all writes.
-    fn rewritten_ratio(&self) -> Option<Measured> {
-        let again = self.segment(RESTED_WRITES)?;
+    /// The same windows written again in these workloads, as one ratio. Only windows from where the first writes had become slow
+    /// count: before that a cache or the blocks of the reserve take all writes. Where the workloads disagree, the interval holds
+    /// all of them; a single one may have met a pause of another program.
+    fn ratio_to_first(&self, workloads: &[&str]) -> Option<Measured> {
         let from = self.knee_of(WRITES).map_or(0.0, |knee| knee.at_bytes.value);
-        let passed = (from / again.gigabytes.width as f64) as usize;
-        let rates = rates_by_bytes(again);
-        let beyond = rates.get(passed..).filter(|rates| rates.len() >= DROP_WINDOWS)?;
-        Some(measured_from(beyond)?.divide_by(self.final_write_rate()?))
+        let ratios: Vec<Measured> =
+            workloads.iter().filter_map(|name| self.paired_ratio(WRITES, name, from)).collect();
+        if let [only] = ratios[..] {
+            return Some(only.with_scatter(SINGLE_VALUE_ERROR));
+        }
+        let center = mean(&ratios.iter().map(|ratio| ratio.value.ln()).collect::<Vec<_>>())?.exp();
+        let low = ratios.iter().map(|ratio| ratio.low).fold(center, f64::min);
+        let high = ratios.iter().map(|ratio| ratio.high).fold(center, f64::max);
+        Some(Measured::new(center, low, high))
+    }
+
+    /// The rate of writing windows in the second workload over that in the first one, from this many bytes on.
+    fn paired_ratio(&self, first: &str, again: &str, from_bytes: f64) -> Option<Measured> {
+        let (first, again) = (self.segment(first)?, self.segment(again)?);
+        if first.gigabytes.width != again.gigabytes.width {
+            return None;
+        }
+        let passed = (from_bytes / first.gigabytes.width as f64) as usize;
+        let (first, again) = (windows_of(first), windows_of(again));
+        let pairs = first.into_iter().zip(again).skip(passed);
+        let ratios: Vec<f64> =
+            pairs.filter_map(|(first, again)| Some(again?.rate() / first?.rate())).collect();
+        measured_from(&ratios).filter(|_| ratios.len() >= DROP_WINDOWS)
     }
 
     fn start_of(&self, name: &str) -> Option<Measured> {
-        let rates = rates_by_bytes(self.segment(name)?);
-        measured_from(&rates[..rates.len().min(rates.len().div_ceil(4))])
+        let windows: Vec<Window> = windows_of(self.segment(name)?).into_iter().flatten().collect();
+        rate_over(&windows[..windows.len().div_ceil(4)])
     }
 
     fn end_of(&self, name: &str) -> Option<Measured> {
@@ -435,7 +473,7 @@ impl<'a> CheckResults<'a> {
     pub(super) fn longest_stall(&self) -> Option<Nanos> {
         let segments = self.usable_segments().filter(|segment| !segment.workload.is_rest());
         let stalled = segments.filter(|segment| stalled_ns(segment) > 0.0);
-        stalled.flat_map(|segment| &segment.slowest).map(|sample| sample.done.since(sample.sent)).max()
+        stalled.flat_map(slowest_ios).max()
     }
 
     /// Over the sequential reads that last for seconds, so that clock ticks do not matter.
@@ -459,23 +497,35 @@ impl<'a> CheckResults<'a> {
 }
 
 /// Time of a segment's I/Os that are stalls, in nanoseconds. The slowest are kept as samples; if all of these
-/// are stalls, the others come from the latency histogram, which has three digits.
+/// are stalls, the others come from the latency histogram, which has three digits. A flush is none: it does the work of all writes
+/// that a buffer took before it.
 fn stalled_ns(segment: &Segment) -> f64 {
-    let latencies = segment.latencies();
+    let mut ios = segment.total_of(Op::Read);
+    ios.merge(&segment.total_of(Op::Write));
+    ios.merge(&segment.total_of(Op::Trim));
+    let latencies = ios.latency;
     let typical = latencies.quantile(0.5).0 as f64;
     let from = |times: f64, least: Nanos| (times * typical).max(least.0 as f64);
     let least = from(STALL, STALL_LEAST).min(from(LONG_STALL, LONG_STALL_LEAST));
-    let kept = segment.slowest.iter().map(|sample| sample.done.since(sample.sent).0 as f64);
-    let kept: f64 = kept.filter(|span| *span >= least).sum();
+    let slowest: Vec<f64> = slowest_ios(segment).map(|latency| latency.0 as f64).collect();
+    let kept: f64 = slowest.iter().filter(|span| **span >= least).sum();
     let is_full = segment.slowest.len() >= Segment::SLOWEST_MAX;
-    if !is_full || segment.slowest.iter().any(|sample| (sample.latency().0 as f64) < least) {
+    if !is_full || slowest.iter().any(|span| *span < least) {
         return kept;
     }
     let places = latencies.places();
     let slow_places = places.iter().filter(|(value, _)| *value as f64 >= least);
     let slow_ns: f64 = slow_places.map(|(value, count)| *value as f64 * *count as f64).sum();
-    let listed: f64 = segment.slowest.iter().map(|sample| sample.latency().0 as f64).sum();
-    kept + (slow_ns - listed).max(0.0)
+    kept + (slow_ns - kept).max(0.0)
+}
+
+/// Latencies of its slowest I/Os without flushes.
+fn slowest_ios(segment: &Segment) -> impl Iterator<Item = Nanos> {
+    segment
+        .slowest
+        .iter()
+        .filter(|sample| sample.op != Op::Flush)
+        .map(|sample| sample.done.since(sample.sent))
 }
 
 /// The rate, with its error from the windows.
@@ -539,18 +589,48 @@ fn flush_time(segment: &Segment) -> Nanos {
     Nanos(segment.total_of(Op::Flush).latency_ns_sum)
 }
 
+/// Bytes that were moved one after the other, and the time that passed.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    bytes: f64,
+    seconds: f64,
+}
+
+impl Window {
+    /// In bytes a second.
+    fn rate(&self) -> f64 {
+        self.bytes / self.seconds
+    }
+}
+
+/// A segment in equal parts of its bytes; nothing for one that moved nothing.
+fn windows_of(segment: &Segment) -> Vec<Option<Window>> {
+    let mut from = segment.started_at;
+    let window = |cell: &Cell| {
+        let seconds = cell.last.since(from).as_secs_f64();
+        from = from.max(cell.last);
+        (cell.bytes > 0 && seconds > 0.0).then_some(Window { bytes: cell.bytes as f64, seconds })
+    };
+    segment.gigabytes.cells.iter().map(window).collect()
+}
+
 /// Bytes a second by bytes, window by window.
 pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
-    let mut from = segment.started_at;
-    let mut rates = Vec::new();
-    for cell in &segment.gigabytes.cells {
-        let span = cell.last.since(from).0 as f64;
-        if cell.bytes > 0 && span > 0.0 {
-            rates.push(cell.bytes as f64 / span * 1e9);
+    windows_of(segment).iter().flatten().map(Window::rate).collect()
+}
+
+/// The rate over all of these, from the scatter of their times: a mean of their rates would leave out that slow ones last longer.
+fn rate_over(windows: &[Window]) -> Option<Measured> {
+    let sum = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>();
+    let times: Vec<f64> = windows.iter().map(|window| 1.0 / window.rate()).collect();
+    let error = match mean_interval(&times, CONFIDENCE_90) {
+        Some(interval) => {
+            ((interval.high - interval.low) / (interval.high + interval.low)).clamp(LEAST, ERROR_MAX)
         }
-        from = from.max(cell.last);
-    }
-    rates
+        None => SINGLE_VALUE_ERROR,
+    };
+    let rate = sum(|window| window.bytes) / sum(|window| window.seconds);
+    rate.is_finite().then(|| Measured::new(rate, rate / (1.0 + error), rate / (1.0 - error)))
 }
 
 /// The same rates, with that of one I/O per window for windows that moved nothing: a stall is no reason to

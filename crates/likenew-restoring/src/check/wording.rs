@@ -140,6 +140,8 @@ pub(super) enum Magnitude {
     AfterPause(f64),
     /// Share of the time in stalls, and the longest of them.
     Stalled { share: f64, longest: Option<Nanos> },
+    /// Speeds of the first writes of places and of the next ones, in bytes a second.
+    Rewritten { first: f64, again: f64 },
     /// The fastest reads over the speed of the link.
     OverLink(f64),
     /// Sectors that read back wrong.
@@ -160,6 +162,13 @@ impl Magnitude {
             }
             Self::Stalled { share, longest: None } => {
                 format!("the drive stalls: it does not respond {} of the time", Share(share))
+            }
+            Self::Rewritten { first, again } => {
+                format!(
+                    "writes are slow: {} where a place is written first, {} when it is written again",
+                    Rate(first),
+                    Rate(again)
+                )
             }
             Self::OverLink(ratio) => {
                 format!("some reads reach {} the link's limit, so a cache served them", Factor(ratio))

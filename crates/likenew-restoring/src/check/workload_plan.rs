@@ -16,8 +16,8 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::check_options::CheckOptions;
-use super::wording::workload_names::{QUIET, WRITES};
+use super::check_options::{CheckOptions, ReferenceOption};
+use super::wording::workload_names::{QUIET, SMALL_WRITES, WRITES};
 
 /// Regions of the map.
 pub(super) const PLACES: usize = 24;
@@ -38,6 +38,8 @@ const SMALL_SAMPLES: u32 = 4096;
 /// Time after which no step starts, unless the check is thorough. Chosen: a minute with the last step, which
 /// may take some seconds; the most important steps come first.
 const TIME: Nanos = Nanos::from_secs(46);
+/// The same for what decides where no reference does. Chosen: half a minute more, for drives that are slow.
+const TIME_DECIDING: Nanos = Nanos::from_secs(75);
 /// Idle time before everything else, in which I/O of other programs is counted. Chosen: two seconds show
 /// regular I/O.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
@@ -79,8 +81,10 @@ impl<'a> WorkloadPlan<'a> {
         if !is_asked && self.evidence.segments.is_empty() {
             return Step::Probe(Probe::Feasibility);
         }
-        if !self.options.thorough && self.elapsed() >= TIME {
-            return self.last(looks);
+        if !self.has_time() {
+            let decides = self.lacks_write_reference() && self.elapsed() < TIME_DECIDING;
+            let again = self.area.as_ref().filter(|_| decides && self.segment(SMALL_WRITES).is_some());
+            return again.and_then(|area| self.writes_again(area)).unwrap_or_else(|| self.last(looks));
         }
         let quiet = || self.unless_run(QUIET, || Workload::rest(QUIET_TIME));
         // In a folder nothing can be read before something was written.
@@ -100,6 +104,17 @@ impl<'a> WorkloadPlan<'a> {
             return step;
         }
         self.last(looks)
+    }
+
+    /// Whether another step may start.
+    pub(super) fn has_time(&self) -> bool {
+        self.options.thorough || self.elapsed() < TIME
+    }
+
+    /// Whether nothing says how fast writes should be, so that they are compared with themselves.
+    pub(super) fn lacks_write_reference(&self) -> bool {
+        let is_write = |of: &ReferenceOption| of.metric.metric().op() == Op::Write;
+        !self.options.references.iter().any(is_write)
     }
 
     /// Last steps, outside of the diagnosis.

@@ -9,6 +9,7 @@ use likenew_core::mix::Mix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Step;
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
@@ -36,8 +37,6 @@ const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
 const WINDOWS: u64 = 128;
 /// One part in this many of the area is written again.
 const PART: u64 = 4;
-/// The same after a drop, which the second pass has to reach.
-const PART_AFTER_DROP: u64 = 2;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
@@ -58,25 +57,45 @@ const SHIFTED_OF_ARM: u64 = 40;
 
 impl WorkloadPlan<'_> {
     pub(super) fn writes(&self, area: &Range<u64>) -> Option<Step> {
-        let length = area.end - area.start;
-        let first = |share: u64| {
-            area.start..area.start + (length / share).next_multiple_of(u64::from(BLOCK)).min(length)
-        };
-        let part = first(PART);
-        let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
-        let step = self
+        let workload = self
             .first_writes(area)
             .or_else(|| self.unless_run(IDLE_BEFORE_READS, || Workload::rest(self.rest(REST))))
             .or_else(|| self.new_data_reads())
             .or_else(|| self.unwritten_reads(area))
-            .or_else(|| self.unless_run(SMALL_WRITES, || self.small_writes(part.clone(), SMALLS, SMALL_TIME)))
-            .or_else(|| self.shifted_writes(&part))
-            .or_else(|| self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))))
             .or_else(|| {
-                let again = if self.has_dropped() { first(PART_AFTER_DROP) } else { part.clone() };
+                self.unless_run(SMALL_WRITES, || self.small_writes(self.part(area, PART), SMALLS, SMALL_TIME))
+            })
+            .or_else(|| self.shifted_writes(&self.part(area, PART)).filter(|_| self.has_time_for_shifts()));
+        workload.map(Step::Run).or_else(|| self.writes_again(area))
+    }
+
+    /// The first part of the area, one in so many.
+    fn part(&self, area: &Range<u64>, share: u64) -> Range<u64> {
+        let length = area.end - area.start;
+        area.start..area.start + (length / share).next_multiple_of(u64::from(BLOCK)).min(length)
+    }
+
+    /// Where nobody knows how fast writes should be, what is written again decides, and small writes that keep a drive busy for
+    /// seconds are not repeated at every shift before that.
+    fn has_time_for_shifts(&self) -> bool {
+        let is_slow = |small: &Segment| small.elapsed() > SMALL_TIME + SMALL_TIME;
+        !(self.lacks_write_reference() && self.segment(SMALL_WRITES).is_some_and(is_slow))
+    }
+
+    /// The same places again: after a rest, after TRIM, with zeros, and at half the rate.
+    pub(super) fn writes_again(&self, area: &Range<u64>) -> Option<Step> {
+        let length = area.end - area.start;
+        let part = self.part(area, PART);
+        let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
+        let workload =
+            self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))).or_else(|| {
+                // What comes after a drop shows whether bytes or places are slow.
+                let bytes =
+                    self.drop_at().map_or(0, |at| (at + length / PART).next_multiple_of(u64::from(BLOCK)));
+                let again = area.start..part.end.max(area.start + bytes.min(length));
                 self.unless_run(RESTED_WRITES, || self.write(&again, length, DataClass::Random))
             });
-        if let Some(workload) = step {
+        if let Some(workload) = workload {
             return Some(Step::Run(workload));
         }
         if self.evidence.geometry.trims && !self.is_released() {
@@ -87,9 +106,9 @@ impl WorkloadPlan<'_> {
             .unless_run(AFTER_TRIM, || Workload::rest(self.rest(REST_LONG)))
             .or_else(|| again(TRIMMED_WRITES, DataClass::Random))
             // Between two writes of the same data, so that a drift is not taken for an effect of the data.
-            .or_else(|| again(ZEROS, DataClass::Zero))
+            .or_else(|| again(ZEROS, DataClass::Zero).filter(|_| self.has_time()))
             .or_else(|| again(AFTER_ZEROS, DataClass::Random))
-            .or_else(|| self.at_half_rate(area));
+            .or_else(|| self.at_half_rate(area).filter(|_| self.has_time()));
         step.map(Step::Run)
     }
 
@@ -171,16 +190,15 @@ impl WorkloadPlan<'_> {
         Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
     }
 
-    fn has_dropped(&self) -> bool {
-        CheckResults::new(self.evidence).cliff_in(WRITES).is_some()
+    /// Bytes written until writes became slower for good.
+    fn drop_at(&self) -> Option<u64> {
+        CheckResults::new(self.evidence).cliff_in(WRITES).map(|(at, _)| at.value as u64)
     }
 
     /// Only a drop is worth the bytes.
     fn at_half_rate(&self, area: &Range<u64>) -> Option<Workload> {
         let first = self.segment(WRITES)?;
-        if !self.has_dropped() {
-            return None;
-        }
+        self.drop_at()?;
         let rate = first.bytes_per_s()? / 2.0;
         self.unless_run(SLOW_WRITES, || {
             let mut workload = self.write(area, area.end - area.start, DataClass::Random);

@@ -1,6 +1,7 @@
 //! The same check before and after a step: how much each metric changed, and whether that is more than
 //! repeating the check would give.
 
+use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
 use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
@@ -36,11 +37,18 @@ impl Measure {
         }
     }
 
+    /// Whether it shows how fast reads are, which no step for slow writes changes.
+    pub(super) fn is_of_reads(self) -> bool {
+        matches!(self, Self::Metric(metric) if metric.op() == Op::Read)
+    }
+
     /// The measure that shows a symptom.
     fn for_symptom(symptom: Symptom) -> Option<Self> {
         Some(match symptom {
             Symptom::Below(metric) => Self::Metric(metric),
-            Symptom::WriteCliff | Symptom::Stalls => Self::Metric(Metric::SustainedWrite),
+            Symptom::RewrittenFaster | Symptom::WriteCliff | Symptom::Stalls => {
+                Self::Metric(Metric::SustainedWrite)
+            }
             Symptom::NewDataFaster | Symptom::SlowRegions => Self::OldData,
             _ => return None,
         })

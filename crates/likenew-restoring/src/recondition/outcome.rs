@@ -3,15 +3,15 @@
 use likenew_core::answer::{Answer, Loss};
 use likenew_core::fix::FixReport;
 use likenew_core::procedure::Evidence;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 
 use super::comparison::{Change, Effect, Measure, largest};
 use super::overwrite::{is_steady, passes};
 use super::recondition_step::fix_reports;
-use super::rewrite::{RewritePass, Rewriting};
+use super::rewrite::Rewriting;
 use super::step_name::StepName;
 use super::wording::{self, Restoration, StepLine};
+use super::write_pass::WritePass;
 
 /// A step that was run, and the checks around it.
 pub(super) struct StepOutcome<'a> {
@@ -84,23 +84,23 @@ impl StepOutcome<'_> {
 
     fn pass_speeds(&self) -> Vec<f64> {
         let rewritten = self.rewriting.iter().flat_map(|rewriting| &rewriting.passes);
-        let overwritten = passes(self.evidence).filter_map(Segment::bytes_per_s);
-        overwritten.chain(rewritten.filter_map(RewritePass::bytes_per_s)).collect()
+        passes(self.evidence).iter().chain(rewritten).filter_map(WritePass::bytes_per_s).collect()
     }
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
         let rewritten = self.rewriting.as_ref().and_then(|rewriting| {
-            let of = |pass: &RewritePass| Some((pass.bytes, pass.bytes_per_s()?));
+            let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
             wording::rewritten_in_passes(&rewriting.passes.iter().filter_map(of).collect::<Vec<_>>())
         });
+        let overwritten_passes = passes(self.evidence);
         let overwritten = || {
             let last = self.pass_speeds().last().copied();
             matches!(self.name, StepName::Overwrite | StepName::OverwriteAll)
-                .then(|| wording::overwritten(passes(self.evidence).count(), last))
+                .then(|| wording::overwritten(overwritten_passes.len(), last))
         };
         let result = rewritten.or_else(overwritten).unwrap_or_else(|| self.answer().answer);
-        let passes_written = passes(self.evidence).map(|pass| pass.total().bytes);
+        let passes_written = overwritten_passes.iter().map(|pass| pass.bytes);
         let written =
             fix_reports(self.evidence).map(|report| report.bytes_written).chain(passes_written).sum();
         let segments = self.evidence.segments.iter().map(|segment| segment.elapsed().0);

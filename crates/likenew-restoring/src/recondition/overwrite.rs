@@ -21,6 +21,7 @@ use likenew_stats::approach::approach;
 use super::recondition_step::{ReconditionStep, StepContext, idle};
 use super::step_name::StepName;
 use super::wording;
+use super::write_pass::{FAST, WritePass};
 
 /// Overwrites free space.
 pub(super) struct Overwrite;
@@ -32,6 +33,13 @@ const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
 /// Windows of a pass.
 const WINDOWS: u64 = 128;
+/// A pass is written in parts of this many bytes or more, and in so many at most: no more is written than pays.
+const PART_BYTES_MIN: u64 = 1 << 30;
+const PARTS_MAX: u64 = 64;
+/// So many parts in a row that are fast end a pass, not before this part of the space: the spare blocks of a drive take the first
+/// writes at full speed whatever lies on it.
+const FAST_PARTS: usize = 2;
+const WARM_UP_PART: u64 = 16;
 /// Gain left after a pass, as a share of the speed it converges to, below which it is the last. Chosen: 1% is
 /// not worth a pass.
 const REMAINING_GAIN_MIN: f64 = 0.01;
@@ -65,11 +73,23 @@ impl ReconditionStep for OverwriteAll {
 }
 
 /// The passes of a step, in the order they ran.
-pub(super) fn passes(done: &Evidence) -> impl Iterator<Item = &Segment> {
+pub(super) fn passes(done: &Evidence) -> Vec<WritePass> {
+    let mut passes: Vec<WritePass> = Vec::new();
+    for part in parts(done) {
+        if !part.workload.name.contains(PART) {
+            passes.push(WritePass::default());
+        }
+        passes.last_mut().expect("a pass begins with its first part").add_segment(part);
+    }
+    passes
+}
+
+fn parts(done: &Evidence) -> impl DoubleEndedIterator<Item = &Segment> {
     done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
 }
 
 const PASS: &str = ": pass ";
+const PART: &str = ", part ";
 
 /// Whether this many passes were enough, judged by the speed that they converge to, if any measured one.
 fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
@@ -81,21 +101,45 @@ pub(super) fn is_steady(speeds: &[f64]) -> bool {
     approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
 }
 
+/// How much of a pass has been written, in bytes, and whether what comes next would gain nothing: the last parts of it were as fast
+/// as places that were written before, and the spare blocks of the drive are used up.
+fn standing(done: &Evidence, space: &Range<u64>, goal_bytes_per_s: Option<f64>) -> (u64, bool) {
+    let bytes = space.end - space.start;
+    let (mut written, mut fast) = (0, 0);
+    for part in parts(done) {
+        if !part.workload.name.contains(PART) {
+            (written, fast) = (0, 0);
+        }
+        written += part.workload.until.bytes.unwrap_or(bytes);
+        let is_fast =
+            part.bytes_per_s().zip(goal_bytes_per_s).is_some_and(|(speed, goal)| speed >= FAST * goal);
+        fast = if is_fast { fast + 1 } else { 0 };
+    }
+    let is_whole = written >= bytes;
+    let warm_up = bytes / WARM_UP_PART;
+    (written, fast >= if is_whole { 1 } else { FAST_PARTS } && written > warm_up)
+}
+
 fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Range<u64>) -> Option<Step> {
-    let count = passes(done).count();
-    let speeds: Vec<f64> = passes(done).filter_map(Segment::bytes_per_s).collect();
+    let passes = passes(done);
+    let speeds: Vec<f64> = passes.iter().filter_map(WritePass::bytes_per_s).collect();
+    let (written, is_fast) = standing(done, space, context.rewritten_bytes_per_s());
     let released = done.observations.len();
     let release = Step::Probe(Probe::Release {
         offset: space.start,
         bytes: space.end - space.start,
         wait: RELEASE_WAIT,
     });
+    let is_whole = passes.is_empty() || written >= space.end - space.start;
+    if !is_whole && !is_fast {
+        return Some(Step::Run(part(step, passes.len(), space, written)));
+    }
     // Some file systems never write in place, so each pass in a folder begins by deleting the files.
-    if context.is_folder() && released < count {
+    if context.is_folder() && released < passes.len() {
         return Some(release);
     }
-    if !is_enough(count, &speeds, context.options.passes) {
-        return Some(Step::Run(pass(step, count + 1, space)));
+    if !is_fast && !is_enough(passes.len(), &speeds, context.options.passes) {
+        return Some(Step::Run(part(step, passes.len() + 1, space, 0)));
     }
     // A drive that takes TRIM is not left full.
     if context.evidence.geometry.trims && released == 0 {
@@ -104,15 +148,23 @@ fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Rang
     idle(context, done, step)
 }
 
-fn pass(step: StepName, number: usize, space: &Range<u64>) -> Workload {
-    let place = AccessPattern::Sequential(Region::bytes(space.clone()));
-    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+/// A part of a pass, from this many bytes on.
+fn part(step: StepName, pass: usize, space: &Range<u64>, written: u64) -> Workload {
     let bytes = space.end - space.start;
+    let length = (bytes / PARTS_MAX).max(PART_BYTES_MIN).next_multiple_of(PART_BYTES_MIN);
+    let start = space.start + written;
+    let end = if space.end - start < length + PART_BYTES_MIN { space.end } else { start + length };
+    let place = AccessPattern::Sequential(Region::bytes(start..end));
+    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+    let name = match written {
+        0 => format!("{}{PASS}{pass}", step.text()),
+        _ => format!("{}{PASS}{pass}{PART}{}", step.text(), written / length + 1),
+    };
     Workload {
-        name: format!("{}{PASS}{number}", step.text()),
+        name,
         flush: true,
         window: Some((bytes / WINDOWS).max(BLOCK.into())),
-        ..Workload::new("", Until::bytes(bytes), vec![stream])
+        ..Workload::new("", Until::bytes(end - start), vec![stream])
     }
 }
 

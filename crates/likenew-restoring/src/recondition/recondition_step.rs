@@ -58,6 +58,19 @@ pub(super) struct StepContext<'a> {
     pub(super) sustained_goal_bytes_per_s: Option<f64>,
     /// Which writes were slow in the latest check.
     pub(super) slow_writes: SlowWrites,
+    /// What the checks have shown by writing places again.
+    pub(super) trial: Trial,
+}
+
+/// What writing places again showed: a trial that needs neither a cause nor a reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Trial {
+    /// Nothing was written again, or too little to tell.
+    Unknown,
+    /// Places are not faster written again.
+    NoGain,
+    /// Places became faster by it, up to this speed, and others are not that fast yet.
+    Gain { bytes_per_s: f64 },
 }
 
 /// Which writes are slower than they should be.
@@ -82,6 +95,14 @@ impl SlowWrites {
 }
 
 impl StepContext<'_> {
+    /// How fast writes can become by what the trial showed, in bytes a second.
+    pub(super) fn rewritten_bytes_per_s(&self) -> Option<f64> {
+        match self.trial {
+            Trial::Gain { bytes_per_s } => Some(bytes_per_s),
+            Trial::Unknown | Trial::NoGain => None,
+        }
+    }
+
     /// Why a step cannot run here, from the kind of target or the state of the drive; `None` if it can.
     pub(super) fn obstacle(&self, name: StepName) -> Option<String> {
         // A folder without room is not opened for writing, and none is in a dry run; giving a folder would not help.

@@ -7,16 +7,18 @@
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
-use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, WriteSpeed};
+use likenew_core::fix::{AddressRange, Fix, FixEnd, RewriteSettings, WriteSpeed};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Step};
 use likenew_stats::summary::quantile;
 
+use super::overwrite::passes;
 use super::recondition_step::{
     ReconditionStep, SlowWrites, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
 };
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
+use super::write_pass::{FAST, WritePass};
 
 pub(super) struct Rewrite;
 
@@ -32,8 +34,6 @@ const PROBE_BYTES_MIN: u64 = 16 << 20;
 /// Spans at the beginning that are rewritten however fast their probes were: the spare blocks of a drive, up to some 7 % of it,
 /// take the first writes at full speed whatever lies on it.
 const WARM_UP_SHARE: f64 = 1.0 / 16.0;
-/// A probe that reaches this share of the speed that it should have is fast.
-const FAST: f64 = 0.95;
 /// Where nobody knows what it should have, a probe that reaches this share of the fastest tenth of all parts is: speeds on a real drive
 /// scatter, and writes into scattered data reach less than half.
 const FAST_BY_OTHERS: f64 = 0.5;
@@ -86,49 +86,9 @@ impl ReconditionStep for Rewrite {
     }
 }
 
-/// A pass over all spans.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct RewritePass {
-    /// The speed against bytes written in address order.
-    pub(super) speeds: Vec<WriteSpeed>,
-    /// Bytes written, and time that passed.
-    pub(super) bytes: u64,
-    pub(super) elapsed_ns: u64,
-    /// The speed of the probe of each span, in bytes a second.
-    pub(super) probes: Vec<Option<f64>>,
-    /// Spans that were fast already.
-    pub(super) fast_spans: usize,
-}
-
-impl RewritePass {
-    fn add(&mut self, report: &FixReport) {
-        self.speeds.extend(report.write_speeds.points());
-        self.bytes += report.bytes_written;
-        self.elapsed_ns += report.elapsed.0;
-    }
-
-    /// All of it, in bytes a second.
-    pub(super) fn bytes_per_s(&self) -> Option<f64> {
-        let (bytes, ns) =
-            self.speeds.iter().fold((0, 0), |(bytes, ns), point| (bytes + point.bytes, ns + point.elapsed.0));
-        (ns > 0).then(|| bytes as f64 / (ns as f64 * 1e-9))
-    }
-
-    /// The points as speed in bytes a second against bytes that were written in this pass up to their ends.
-    pub(super) fn points(&self) -> Vec<[f64; 2]> {
-        let mut written = 0;
-        let mut points = Vec::with_capacity(self.speeds.len());
-        for point in &self.speeds {
-            written += point.bytes;
-            points.extend(point.bytes_per_s().map(|speed| [written as f64, speed]));
-        }
-        points
-    }
-}
-
 /// What the passes were and what comes next: it follows from what was done, in order.
 pub(super) struct RewriteProgress {
-    pub(super) passes: Vec<RewritePass>,
+    pub(super) passes: Vec<WritePass>,
     pub(super) end: RewriteEnd,
     next: Option<AddressRange>,
 }
@@ -140,7 +100,7 @@ impl RewriteProgress {
         let mut walk = Walk {
             results: ends(done).collect::<Vec<_>>().into_iter(),
             is_dry_run: context.is_dry_run(),
-            goal: context.sustained_goal_bytes_per_s,
+            goal: context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s()),
             shows_gain: context.slow_writes != SlowWrites::SmallOnly,
             passes: Vec::new(),
         };
@@ -158,7 +118,7 @@ impl RewriteProgress {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rewriting {
     /// Those that have written anything; of a folder one, over all of its files.
-    pub(super) passes: Vec<RewritePass>,
+    pub(super) passes: Vec<WritePass>,
     pub(super) end: RewriteEnd,
 }
 
@@ -169,7 +129,7 @@ impl Rewriting {
             return None;
         }
         let (mut passes, end) = if context.is_folder() {
-            let mut pass = RewritePass::default();
+            let mut pass = WritePass::default();
             fix_reports(done).for_each(|report| pass.add(report));
             let has_failed = fix_reports(done).any(|report| report.end == FixEnd::Failed);
             (vec![pass], if has_failed { RewriteEnd::Failed } else { RewriteEnd::Complete })
@@ -198,6 +158,11 @@ impl Rewriting {
     }
 }
 
+/// The passes of a step that writes in order, whatever it is.
+pub(super) fn write_passes(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<WritePass> {
+    Rewriting::of_step(context, name, done).map_or_else(|| passes(done), |rewriting| rewriting.passes)
+}
+
 /// Why a walk ends before its end.
 enum Break {
     /// This is to be rewritten next.
@@ -213,14 +178,14 @@ struct Walk<'a> {
     /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
     /// rewritten once.
     shows_gain: bool,
-    passes: Vec<RewritePass>,
+    passes: Vec<WritePass>,
 }
 
 impl Walk<'_> {
     fn passes(&mut self, spans: &[Range<u64>]) -> Result<RewriteEnd, Break> {
         let passes = if self.shows_gain { PASSES } else { 1 };
         for _ in 0..passes {
-            self.passes.push(RewritePass::default());
+            self.passes.push(WritePass::default());
             if !self.pass(spans)? {
                 return Ok(RewriteEnd::NoGain);
             }
@@ -231,7 +196,7 @@ impl Walk<'_> {
         Ok(RewriteEnd::Complete)
     }
 
-    fn pass_mut(&mut self) -> &mut RewritePass {
+    fn pass_mut(&mut self) -> &mut WritePass {
         self.passes.last_mut().expect("a pass was just begun")
     }
 

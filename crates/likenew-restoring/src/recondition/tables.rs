@@ -3,7 +3,6 @@
 use likenew_core::findings::{Findings, Row};
 use likenew_core::procedure::Evidence;
 use likenew_procedure_support::rows::row;
-use likenew_procedure_support::series::speed_over_bytes;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 use serde::Serialize;
 
@@ -11,10 +10,11 @@ use super::comparison::Change;
 use super::outcome::StepOutcome;
 use super::overwrite::passes;
 use super::recondition_step::{StepContext, fix_reports};
-use super::rewrite::Rewriting;
+use super::rewrite::write_passes;
 use super::step_list::implementation;
 use super::step_name::StepName;
 use super::wording;
+use super::write_pass::WritePass;
 use crate::command::likenew;
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct StepRow {
     elapsed_ns: u64,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct PassRow {
     step: &'static str,
     pass: usize,
@@ -67,15 +67,15 @@ struct StepPlanRow {
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let of = |taken: &StepOutcome<'_>| {
         let fix_reports = || fix_reports(taken.evidence);
-        let passed = || passes(taken.evidence).map(|pass| pass.total().bytes);
+        let passed: Vec<u64> = passes(taken.evidence).iter().map(|pass| pass.bytes).collect();
         let segments = taken.evidence.segments.iter().map(|segment| segment.elapsed().0);
         row(StepRow {
             step: taken.name.text(),
             effect: taken.effect.text(),
-            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed().max().unwrap_or(0),
+            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed.iter().max().unwrap_or(&0),
             skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum(),
             bytes_written: fix_reports().map(|report| report.bytes_written).sum::<u64>()
-                + passed().sum::<u64>(),
+                + passed.iter().sum::<u64>(),
             elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum(),
         })
     };
@@ -110,38 +110,21 @@ fn change_row(name: StepName, change: &Change) -> ChangeRow {
 /// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
 /// which a slow one counts for less than its time.
 pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Evidence) -> Vec<Row> {
-    let overwritten = passes(evidence).map(|segment| PassRow {
-        step: name.text(),
-        pass: 0,
-        bytes_per_s: segment.bytes_per_s(),
-        bytes: segment.total().bytes,
-        elapsed_ns: segment.elapsed().0,
-        latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
-        ..PassRow::default()
-    });
-    let overwritten = overwritten.zip(passes(evidence).map(speed_over_bytes));
-    let rewriting = Rewriting::of_step(context, name, evidence);
-    let rewritten = rewriting.into_iter().flat_map(|rewriting| rewriting.passes).map(|pass| {
-        let row = PassRow {
-            step: name.text(),
-            bytes_per_s: pass.bytes_per_s(),
-            bytes: pass.bytes,
-            elapsed_ns: pass.elapsed_ns,
-            ..PassRow::default()
-        };
-        (row, pass.points())
-    });
-    let with_interval = |(index, (pass, points)): (usize, (PassRow, Vec<[f64; 2]>))| {
-        let speeds: Vec<f64> = points.into_iter().map(|[_, speed]| speed).collect();
+    let with_interval = |(index, pass): (usize, WritePass)| {
+        let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE_95);
         row(PassRow {
+            step: name.text(),
             pass: index + 1,
+            bytes_per_s: pass.bytes_per_s(),
             bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
             bytes_per_s_high: interval.map(|interval| interval.high),
-            ..pass
+            bytes: pass.bytes,
+            elapsed_ns: pass.elapsed_ns,
+            latency_ns_max: pass.latency_max.map(|latency| latency.0),
         })
     };
-    overwritten.chain(rewritten).enumerate().map(with_interval).collect()
+    write_passes(context, name, evidence).into_iter().enumerate().map(with_interval).collect()
 }
 
 /// All steps, and why some were not run.

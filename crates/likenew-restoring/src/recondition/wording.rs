@@ -266,6 +266,24 @@ pub(super) fn as_new() -> (String, Answer) {
     )
 }
 
+/// Nobody knows how fast it should be; sustained writes, in bytes a second, are as fast in places that were written again.
+pub(super) fn no_gain(bytes_per_s: f64) -> (String, Answer) {
+    let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
+    (
+        format!("Nothing to restore was found: {text}. No reference says how fast it should be."),
+        Answer::info(RESULT, "Result", format!("nothing to restore was found; {text}")),
+    )
+}
+
+/// The same where something else is odd.
+pub(super) fn cause_unknown_without_gain(bytes_per_s: f64) -> (String, Answer) {
+    let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
+    (
+        format!("Nothing was done: {text}, and the cause of what is odd is unknown."),
+        Answer::unknown(RESULT, "Result", format!("nothing was done; {text}")),
+    )
+}
+
 pub(super) fn looks_sound() -> (String, Answer) {
     (
         "Nothing looks slow, so nothing was done.".into(),
