@@ -29,8 +29,9 @@ class Estimate:
     """A number with the interval that it can be trusted to."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    """`None` where nothing bounds it."""
+    high: float | None
     unit: str
 
 

@@ -4,8 +4,9 @@ export type Standing = "good" | "problem" | "unknown" | "info";
 
 export interface Estimate {
   value: number;
-  low: number;
-  high: number;
+  /** Null where nothing bounds it. */
+  low: number | null;
+  high: number | null;
   unit: string;
 }
 

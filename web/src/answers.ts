@@ -2,7 +2,7 @@
 
 import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
 import { rangeOf, spell, withRange } from "./units";
-import { aboutWords, estimateLine, intervalLine, LOSSES, WORDS, writtenWords } from "./wording";
+import { aboutWords, atLeast, atMost, estimateLine, intervalLine, LOSSES, WORDS, writtenWords } from "./wording";
 
 /** The overall standing: a problem if there is one, otherwise that of the first answer. */
 export function standingOf(answers: Answer[]): Standing {
@@ -35,7 +35,15 @@ export function answerWords({ question, answer }: Answer): string {
 
 /** `77.2 MB/s (76.4–77.9)`, or the value alone if the interval adds nothing. */
 function estimateWords({ value, low, high, unit }: Estimate): string {
-  return withRange(spell(value, unit), spell(low, unit), spell(high, unit));
+  if (low !== null && high !== null) return withRange(spell(value, unit), spell(low, unit), spell(high, unit));
+  const open = openInterval(low, high, unit);
+  return open ? `${spell(value, unit)} (${open})` : spell(value, unit);
+}
+
+/** `at least 15.9 MB/s`, of an interval with one open end. */
+function openInterval(low: number | null, high: number | null, unit: string): string | null {
+  if (low !== null) return atLeast(spell(low, unit));
+  return high === null ? null : atMost(spell(high, unit));
 }
 
 /**
@@ -45,6 +53,10 @@ function estimateWords({ value, low, high, unit }: Estimate): string {
 export function intervalWords({ answer, estimate, evidence }: Answer): string | null {
   if (!estimate) return null;
   const { value, low, high, unit } = estimate;
+  if (low === null || high === null) {
+    const open = openInterval(low, high, unit);
+    return open && intervalLine(open);
+  }
   const interval = rangeOf(spell(low, unit), spell(high, unit));
   const numbers = interval.replace(/[^\d]+$/, "");
   const isSaid = [answer, ...evidence].some((text) => text.includes(numbers));

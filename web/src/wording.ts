@@ -278,6 +278,14 @@ export function intervalLine(interval: string): string {
   return `Interval: ${interval}`;
 }
 
+export function atLeast(value: string): string {
+  return `at least ${value}`;
+}
+
+export function atMost(value: string): string {
+  return `at most ${value}`;
+}
+
 export function estimateLine(estimate: string): string {
   return `Estimate: ${estimate}`;
 }

@@ -26,11 +26,14 @@ test("a document without summary says its first answer", () => {
 });
 
 test("an interval is said where it adds something", () => {
-  const line = (answer: string, value: number, low: number, high: number, unit: string) =>
+  const line = (answer: string, value: number, low: number | null, high: number | null, unit: string) =>
     intervalWords({ ...(example("age-used").answers[1] as Answer), answer, estimate: { value, low, high, unit } });
   expect(line("77.2 MB/s, steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s")).toBe("Interval: 76.4–77.9 MB/s");
   expect(line("steady", 77.2e6, 76.4e6, 77.9e6, "bytes/s")).toBe("Estimate: 77.2 MB/s (76.4–77.9)");
   expect(line("unchanged", -0.1, -0.9, 0.7, "%")).toBe(null);
+  expect(line("steady", 77.2e6, 76.4e6, null, "bytes/s")).toBe("Interval: at least 76.4 MB/s");
+  expect(line("steady", 77.2e6, null, 77.9e6, "bytes/s")).toBe("Interval: at most 77.9 MB/s");
+  expect(line("steady", 77.2e6, null, null, "bytes/s")).toBe(null);
   expect(line("QD1", 1, 1, 8, "1")).toBe(null);
   expect(line("26% of new", 26, 26, 26, "%")).toBe(null);
 });

@@ -247,6 +247,7 @@ impl Company {
                 "--size=16M",
                 "--rate_iops=10,10",
                 "--direct=1",
+                "--thread",
             ])
             .args(["--time_based", "--runtime=1h", "--filename"])
             .arg(file)
@@ -272,6 +273,7 @@ impl Mounted {
             .args(["sim", "serve", target, "--socket"])
             .arg(&socket)
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .context("could not run likenew")?;
         let server = Server(server);

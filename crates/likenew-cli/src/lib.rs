@@ -77,7 +77,7 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     match ended {
         Ok(exit) => exit as u8,
         Err(failure) => {
-            anstream::eprintln!("{}", failure.message());
+            crate::output::note(failure.message());
             failure.exit() as u8
         }
     }
@@ -94,16 +94,20 @@ fn refusal(error: &clap::Error, command: Option<String>) -> Option<String> {
 fn refuse(error: &clap::Error) -> ! {
     let command = invocation::words().into_iter().next();
     if let Some(sentence) = refusal(error, command.clone()) {
-        anstream::eprintln!("{}", wording::error(sentence));
+        crate::output::note(wording::error(sentence));
         std::process::exit(error.exit_code());
     }
     let is_target_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument
         && error.to_string().contains("TARGET");
-    // If this fails there is no other output to report to.
-    let _ = error.print();
+    if invocation::words().iter().any(|word| word.contains(char::is_control)) {
+        output::note(error.render());
+    } else {
+        // If this fails there is no other output to report to.
+        let _ = error.print();
+    }
     // What `likenew sim` calls a target is a simulated drive alone.
     if let Some(command) = command.filter(|name| is_target_missing && name != "sim") {
-        anstream::eprintln!("{}", wording::example_target(&command));
+        crate::output::note(wording::example_target(&command));
     }
     std::process::exit(error.exit_code());
 }
@@ -111,7 +115,7 @@ fn refuse(error: &clap::Error) -> ! {
 /// Names temporary files that could not be removed.
 fn report_unremoved() {
     for UnremovedScratch { path, reason } in unremoved_directories() {
-        anstream::eprintln!("{}", wording::unremoved_files(&path, reason));
+        crate::output::note(wording::unremoved_files(&path, reason));
     }
 }
 

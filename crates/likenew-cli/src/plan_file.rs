@@ -1,5 +1,6 @@
 //! Plans as files, with errors that name the file, the line and the key.
 
+use likenew_core::input::one_line;
 use std::path::Path;
 
 use likenew_core::input;
@@ -21,7 +22,7 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
     let plan: Plan = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| line_of(&text, span.start));
-        Failure::Usage(wording::plan_error(name, line, None, error.message()))
+        Failure::Usage(wording::plan_error(name, line, None, &one_line(error.message())))
     })?;
     if plan.procedure != REPLAY {
         let refused = from_plan(&plan).err();

@@ -79,7 +79,7 @@ impl BarNote {
                 bar.set_message(text.to_owned());
                 bar.tick();
             }
-            None => anstream::eprintln!("{text}"),
+            None => crate::output::note(text),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct RunEstimate {
 /// Writes one line.
 pub(crate) fn emit(event: &ProgressEvent<'_>) {
     let line = serde_json::to_string(event).expect("an event has only text keys");
-    anstream::eprintln!("{line}");
+    crate::output::note(line);
 }
 
 #[cfg(test)]

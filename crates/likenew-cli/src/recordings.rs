@@ -1,5 +1,6 @@
 //! Traces: surveyed before anything is measured, and opened for every workload that replays one.
 
+use likenew_core::input::one_line;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -62,7 +63,7 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
 
 /// Adds the survey of its trace to a plan, unless it is there. False if the user stopped it.
 pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
-    let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(error.message()));
+    let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(&one_line(error.message())));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;
     if options.summary.is_some() {
         return Ok(true);
@@ -84,15 +85,12 @@ pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Fail
     let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
     trace_scan.bar.finish_and_clear();
     if trace_scan.is_stopped {
-        anstream::eprintln!("{}", wording::STOPPED_BEFORE_MEASURING);
+        crate::output::note(wording::STOPPED_BEFORE_MEASURING);
         return Ok(None);
     }
     let mut summary = summary.map_err(Failure::Usage)?;
     summary.notes = trace_scan.trace.notes();
-    summary
-        .notes
-        .iter()
-        .for_each(|note| anstream::eprintln!("{}", wording::trace_note(&options.trace, note)));
+    summary.notes.iter().for_each(|note| crate::output::note(wording::trace_note(&options.trace, note)));
     summary.digest = trace_scan.digest();
     Ok(Some(summary))
 }

@@ -78,7 +78,7 @@ impl SideBySide {
             };
             match EmbeddedSamples::new(read) {
                 Ok(samples) => labeled.samples = samples,
-                Err(error) => anstream::eprintln!("{}", wording::error(wording::samples_left_out(error))),
+                Err(error) => crate::output::note(wording::error(wording::samples_left_out(error))),
             }
         }
         documents

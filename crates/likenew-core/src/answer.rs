@@ -1,6 +1,6 @@
 //! Answers: what a procedure found, how far that can be trusted, and what to do about it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::units::Nanos;
 
@@ -23,12 +23,22 @@ pub enum Standing {
 pub struct Estimate {
     /// The best single value.
     pub value: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval; minus infinity where nothing bounds it, which JSON spells `null`.
+    #[serde(deserialize_with = "open_below")]
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval; infinity where nothing bounds it.
+    #[serde(deserialize_with = "open_above")]
     pub high: f64,
     /// `bytes/s`, `ns`, `1` …
     pub unit: String,
+}
+
+fn open_below<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or(f64::NEG_INFINITY))
+}
+
+fn open_above<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or(f64::INFINITY))
 }
 
 /// What an action destroys for good.
@@ -188,10 +198,12 @@ impl Answer {
         Self::new(id, question, answer, Standing::Info)
     }
 
-    /// Adds the number behind it.
+    /// Adds the number behind it, if there is one. An end of its interval that is no number is open.
     #[must_use]
     pub fn estimate(mut self, value: f64, low: f64, high: f64, unit: &str) -> Self {
-        self.estimate = Some(Estimate { value, low, high, unit: unit.to_owned() });
+        let low = if low.is_finite() { low } else { f64::NEG_INFINITY };
+        let high = if high.is_finite() { high } else { f64::INFINITY };
+        self.estimate = value.is_finite().then(|| Estimate { value, low, high, unit: unit.to_owned() });
         self
     }
 

@@ -139,6 +139,11 @@ pub fn read_stream(stream: impl Read, kind: Kind) -> Result<Vec<u8>, InputError>
     if bytes.len() as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(bytes) }
 }
 
+/// What a parser says of a file, on one line: it may quote names that hold ends of lines.
+pub fn one_line(message: &str) -> String {
+    message.replace(['\n', '\r'], "\u{fffd}")
+}
+
 /// Bytes as text.
 ///
 /// # Errors

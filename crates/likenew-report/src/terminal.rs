@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::compare::{Group, groups};
 use crate::document::COMPARISON;
 use crate::labeled_document::LabeledDocument;
-use crate::unit::clean;
+pub use crate::unit::clean;
 use paint::Paint;
 
 /// How much of a document to show.

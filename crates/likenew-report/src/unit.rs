@@ -120,7 +120,7 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
 }
 
 /// `text` without characters that control a terminal or change the direction of writing.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }

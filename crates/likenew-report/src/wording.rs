@@ -86,9 +86,25 @@ fn spoken_words(text: &str) -> String {
 }
 
 /// `19.8 MB/s (15.9–24.7)`, without the interval if that is the value alone.
-fn estimate(Estimate { value, low, high, unit }: &Estimate) -> String {
+fn estimate(estimate: &Estimate) -> String {
+    let Estimate { value, low, high, ref unit } = *estimate;
     let unit = Unit::parse(unit);
-    with_range(unit.spell(*value), unit.spell(*low), unit.spell(*high))
+    match open_interval(&unit, low, high) {
+        Some(open) => format!("{} ({open})", unit.spell(value)),
+        None if low.is_finite() && high.is_finite() => {
+            with_range(unit.spell(value), unit.spell(low), unit.spell(high))
+        }
+        None => unit.spell(value),
+    }
+}
+
+/// `at least 15.9 MB/s`, of an interval with one open end.
+fn open_interval(unit: &Unit, low: f64, high: f64) -> Option<String> {
+    match (low.is_finite(), high.is_finite()) {
+        (true, false) => Some(format!("at least {}", unit.spell(low))),
+        (false, true) => Some(format!("at most {}", unit.spell(high))),
+        _ => None,
+    }
 }
 
 /// The line about the number of an answer: `Interval: 15.9–24.7 MB/s` below one that names the number. `None` where
@@ -96,6 +112,9 @@ fn estimate(Estimate { value, low, high, unit }: &Estimate) -> String {
 pub(crate) fn interval(answer: &Answer) -> Option<String> {
     let estimated = answer.estimate.as_ref()?;
     let unit = Unit::parse(&estimated.unit);
+    if !(estimated.low.is_finite() && estimated.high.is_finite()) {
+        return open_interval(&unit, estimated.low, estimated.high).map(|open| format!("Interval: {open}"));
+    }
     let [value, low, high] =
         [estimated.value, estimated.low, estimated.high].map(|number| unit.spell(number));
     let interval = match unit {
@@ -379,6 +398,10 @@ mod tests {
         assert_eq!(steady.as_deref(), Some("Estimate: 77.2 MB/s (76.4–77.9)"));
         let slower = line("39.3 → 33.8 MB/s, 14% slower", 14.0, 9.7, 15.0, "%");
         assert_eq!(slower.as_deref(), Some("Interval: 9.7–15.0%"));
+        let open = line("steady", 77.2e6, 76.4e6, f64::INFINITY, "bytes/s");
+        assert_eq!(open.as_deref(), Some("Interval: at least 76.4 MB/s"));
+        assert_eq!(line("steady", 77.2e6, f64::NAN, f64::INFINITY, "bytes/s"), None, "nothing bounds it");
+        assert_eq!(line("steady", f64::INFINITY, 1.0, 2.0, "bytes/s"), None, "that is no number");
         assert_eq!(line("unchanged", -0.1, -0.9, 0.7, "%"), None, "a percentage of what?");
         assert_eq!(line("QD1", 1.0, 1.0, 8.0, "1"), None, "a count of what?");
         assert_eq!(line("8 MiB (7.82–8.20)", 8388608.0, 8.2e6, 8.6e6, "bytes"), None, "it is said");

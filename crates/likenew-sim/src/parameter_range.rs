@@ -3,6 +3,7 @@
 //! A file states a range where nobody publishes a value and the result depends on it. Drawing values from ranges is left to
 //! whoever wants to know how far a prediction follows from what is known: the simulator does no statistics.
 
+use likenew_core::input::one_line;
 use std::fmt;
 use std::ops::Range;
 
@@ -135,7 +136,7 @@ fn replace_spans(
     let whole = Text { file, text };
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        whole.error(at, FileError::NotToml(error.message().to_owned()))
+        whole.error(at, FileError::NotToml(one_line(error.message())))
     })?;
     let mut spans = Vec::new();
     for (key, value) in values {

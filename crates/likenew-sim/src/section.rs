@@ -1,5 +1,6 @@
 //! Strict reading of a drive's TOML: every key is known, every number has an allowed range, every value a source.
 
+use likenew_core::input::one_line;
 use std::ops::RangeInclusive;
 
 use toml::Spanned;
@@ -61,7 +62,7 @@ impl<'a> Section<'a> {
     pub(crate) fn parse(text: Text<'a>) -> Result<Self, SimError> {
         let table = DeTable::parse(text.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            text.error(at, FileError::NotToml(error.message().to_owned()))
+            text.error(at, FileError::NotToml(one_line(error.message())))
         })?;
         Ok(Self::new(text, String::new(), table))
     }

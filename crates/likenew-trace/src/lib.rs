@@ -32,6 +32,6 @@ pub use error::{LineProblem, TraceError};
 pub use format::Format;
 pub use head::TraceHead;
 pub use iolog_writer::{IologVersion, IologWriter};
-pub use open::{OpenOptions, Trace, open, open_stream};
+pub use open::{OpenOptions, Trace, file, open, open_stream};
 pub use survey::{Amount, ApplicationShare, LatencyStats, Survey, Surveyor, survey};
 pub use trace_writer::TraceWriter;

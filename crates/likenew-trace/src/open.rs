@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSource};
 
 use crate::compression::decompress;
@@ -23,6 +24,9 @@ use crate::intake::Intake;
 use crate::lines::Lines;
 use crate::reader::{Reader, Source, TraceReader};
 use crate::volumes::Volumes;
+
+/// Where descriptors have names that this process was given, such as for `<(zcat day.gz)` (proc(5)).
+const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +50,16 @@ pub struct Trace {
 /// As [`Trace::open`].
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
     Trace::open(path, options).map(|trace| Box::new(trace) as Box<dyn TraceSource>)
+}
+
+/// Opens the file of a trace. A named pipe or a terminal would keep the program waiting, deaf to signals; what the shell opened has a
+/// writer.
+///
+/// # Errors
+/// It is another kind of file, or the system refuses.
+pub fn file(path: &Path) -> Result<File, InputError> {
+    let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
+    if is_inherited { Ok(File::open(path)?) } else { input::open(path, input::TRACE) }
 }
 
 /// Opens a trace from a stream, such as standard input, which errors call `name`.
@@ -103,10 +117,10 @@ impl Trace {
     /// that breaks its format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| TraceError::File {
+        let file = file(path).map_err(|error| TraceError::File {
             action: "read",
             file: name.clone(),
-            error,
+            error: error.into(),
         })?;
         open_stream(&name, Box::new(file), options)
     }

@@ -266,10 +266,17 @@ fn what_would_not_read_back_is_refused() {
     let run = run_of(&archive, 0);
     run.conclude(&findings(1.0)).unwrap();
     for value in [f64::NAN, f64::INFINITY] {
-        let error = run.conclude(&findings(value)).unwrap_err();
+        let mut wrong = findings(1.0);
+        wrong.answers[0].estimate.as_mut().unwrap().value = value;
+        let error = run.conclude(&wrong).unwrap_err();
         assert!(matches!(error, ArchiveError::Unreadable { .. }), "{error}");
     }
     assert_eq!(Archive::open(run.path()).unwrap().findings, Some(findings(1.0)));
+    // An open interval is no such number.
+    let mut open = findings(1.0);
+    open.answers[0].estimate.as_mut().unwrap().high = f64::INFINITY;
+    run.conclude(&open).unwrap();
+    assert_eq!(Archive::open(run.path()).unwrap().findings, Some(open));
 }
 
 #[test]

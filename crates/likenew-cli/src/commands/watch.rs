@@ -87,7 +87,7 @@ fn kind(command: &Watch) -> Kind {
         (false, _) => wording::WATCH_STDOUT,
         (true, false) => wording::WATCH_STDIN,
     };
-    anstream::eprintln!("{}", wording::error(wording::watch_as_tables(reason)));
+    crate::output::note(wording::error(wording::watch_as_tables(reason)));
     Kind::Tables
 }
 
@@ -160,7 +160,7 @@ fn each_interval(
         }
         let goes_on = watched.read()? && show(watched)?;
         if let Some(complaint) = watched.complaint() {
-            anstream::eprintln!("{}", wording::error(complaint));
+            crate::output::note(wording::error(complaint));
         }
         if !goes_on || command.once || watched.now() >= end {
             return Ok(Exit::Fine);

@@ -121,7 +121,7 @@ pub(super) fn ask_about_wear(
     };
     if run_arguments.yes {
         if always {
-            anstream::eprintln!("{what}");
+            crate::output::note(what);
         }
         return Ok(());
     }

@@ -146,7 +146,7 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         ("run large.toml", "larger than 4 MiB"),
         ("import fio /dev/zero", "it is a device"),
         ("import fio large.toml", "larger than 64 MiB"),
-        ("import trace /dev/zero", "not text"),
+        ("import trace /dev/zero", "it is a device"),
         ("bench sim:large.toml", "larger than 1 MiB"),
         ("bench sim:folder.toml", "it is a folder"),
         ("apps sim:tiny-flash --app large.toml", "larger than 1 MiB"),
@@ -218,4 +218,57 @@ fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
     std::fs::write(&machine, damaged).unwrap();
     let (code, message, _) = judge();
     assert!(code == Some(1) && message.contains("capacity_bytes is 18446744073709551615"), "{message}");
+}
+
+/// What steers a terminal: C0 and C1 controls, marks that turn the direction of writing, and a line that seems to be ours.
+const EVIL: &str = "evil\u{1b}[31m\u{7}\u{9b}31m\u{202e}\u{2066}\nlikenew: all is well";
+
+#[test]
+fn names_and_contents_cannot_steer_the_terminal() {
+    let sandbox = Sandbox::new();
+    let work = sandbox.work();
+    let quoted = EVIL.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007").replace('\n', "\\n");
+    std::fs::write(work.join(format!("{EVIL}.toml")), format!("procedure = \"{quoted}\"\nschema = 1\n"))
+        .unwrap();
+    std::fs::write(work.join("plan.toml"), format!("\"{quoted}\" = 1\nprocedure = \"bench\"\n")).unwrap();
+    std::fs::create_dir(work.join(EVIL)).unwrap();
+    let (toml, missing, drive) =
+        (format!("{EVIL}.toml"), format!("{EVIL}.missing"), format!("sim:{EVIL}.toml"));
+    let setting = format!("sim:tiny-flash?{EVIL}=1");
+    let commands: [&[&str]; 24] = [
+        &["check", &missing],
+        &["check", &toml, "--bytes", "0"],
+        &["check", &drive],
+        &["check", &setting],
+        &["check", "sim:tiny-flash", &missing],
+        &["bench", EVIL, "--plan", "--span", "8EiB"],
+        &["run", &missing],
+        &["run", &toml],
+        &["run", "plan.toml"],
+        &["judge", &missing],
+        &["judge", EVIL],
+        &["report", &missing],
+        &["report", EVIL, "--json", EVIL],
+        &["resume", EVIL],
+        &["compare", EVIL, &missing],
+        &["import", "fio", &toml],
+        &["import", "trace", &toml],
+        &["import", "trace", &missing],
+        &["sim", "show", &missing],
+        &["sim", "show", EVIL],
+        &["history", EVIL],
+        &["drives", EVIL],
+        &["bench", "sim:tiny-flash", "--span", EVIL],
+        &["recondition", "sim:tiny-flash", "--step", EVIL],
+    ];
+    for command in commands {
+        let ran = sandbox.run(command);
+        let said = format!("{}{}", ran.stdout(), ran.stderr());
+        let steers = |c: char| {
+            (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        assert!(!said.contains(steers), "{command:?}: {said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("likenew: all is well")), "{command:?}: {said}");
+        assert_ne!(ran.status(), Some(0), "{command:?}: {said}");
+    }
 }

@@ -96,3 +96,28 @@ fn what_is_no_trace_is_named_as_what_it_is() {
     sandbox.run(&["import", "trace", "."]).code(2).says("a folder");
     sandbox.run(&["import", "trace", "-"]).code(2).says("standard input is empty");
 }
+
+#[test]
+fn a_trace_that_would_keep_it_waiting_is_refused_and_what_a_shell_opened_is_read() {
+    let sandbox = sandbox();
+    let pipe = sandbox.work().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for command in [
+        &["import", "trace", "pipe"][..],
+        &["replay", "sim:tiny-flash", "--trace", "pipe"],
+        &["check", "sim:tiny-flash", "--upgrade", "intel-x25-m-80gb", "--trace", "pipe"],
+        &["export", "--format", "csv", "pipe"],
+    ] {
+        let ran = sandbox.run(command);
+        assert_ne!(ran.status(), Some(0), "{command:?}");
+        if command[0] != "export" {
+            ran.says("it is a pipe, and a trace is an ordinary file");
+        }
+    }
+    sandbox.run(&["import", "trace", "/dev/null"]).code(2).says("it is a device");
+    let mut command = std::process::Command::new("bash");
+    let program = crate::support::program();
+    command.args(["-c", "exec \"$0\" import trace <(cat web_0.csv)"]).arg(program);
+    let ran = command.current_dir(sandbox.work()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}

@@ -491,3 +491,60 @@ fn an_io_that_was_refused_counts_into_no_rate() {
         }
     }
 }
+
+/// Numbers in findings that JSON cannot hold.
+fn not_numbers(findings: &Findings) -> Vec<String> {
+    let is_number = |value: &f64| value.is_finite();
+    let mut all = Vec::new();
+    for answer in &findings.answers {
+        let estimate = answer.estimate.iter().map(|estimate| estimate.value);
+        let times = answer.actions.iter().filter_map(|action| action.time_s);
+        if !estimate.chain(times).all(|value| is_number(&value)) {
+            all.push(format!("answer {}: {:?}", answer.id, answer.estimate));
+        }
+        if [&answer.answer].into_iter().chain(&answer.evidence).any(|sentence| sentence.contains("NaN")) {
+            all.push(format!("answer {}: {} {:?}", answer.id, answer.answer, answer.evidence));
+        }
+    }
+    for (name, series) in &findings.series {
+        if !series.lines.iter().flat_map(|line| &line.points).flatten().all(is_number) {
+            all.push(format!("series {name}"));
+        }
+    }
+    all
+}
+
+/// A possible change of what was measured: only the first segments, and one of them in no time, or a thousand times as slow.
+fn changed(evidence: &Evidence, kept: usize, odd: usize, times: u64) -> Evidence {
+    let mut changed = evidence.clone();
+    changed.segments.truncate(kept);
+    changed.observations.retain(|observation| observation.after <= kept);
+    for segment in changed.segments.iter_mut().skip(odd).step_by(3) {
+        let started_at = segment.started_at;
+        let of = |at: Nanos| Nanos(started_at.0 + at.since(started_at).0.saturating_mul(times));
+        segment.ended_at = of(segment.ended_at);
+        segment.busy = Nanos(segment.busy.0.saturating_mul(times));
+        segment.gigabytes.cells.iter_mut().for_each(|cell| cell.last = of(cell.last));
+        segment.seconds.cells.iter_mut().for_each(|cell| cell.last = of(cell.last));
+    }
+    changed
+}
+
+#[test]
+fn whatever_was_measured_is_made_of_numbers() {
+    let never = Refusal { op: Op::Read, errno: EIO, when: When::Never };
+    let mut faults = Vec::new();
+    for question in QUESTIONS {
+        let evidence = asked(question, never).evidence;
+        let procedure = all::from_plan(&evidence.plan).unwrap();
+        let count = evidence.segments.len();
+        for kept in [1, 2, 3, count / 4, count / 2, count.saturating_sub(1), count] {
+            for (odd, times) in [(0, 1), (0, 0), (1, 0), (2, 0), (0, 1000), (1, 1000)] {
+                let findings = all::judge(&*procedure, &changed(&evidence, kept, odd, times));
+                let of = format!("{} ({kept} of {count}, {odd}, {times}×)", question.procedure);
+                faults.extend(not_numbers(&findings).into_iter().map(|what| format!("{of}: {what}")));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), &faults[..faults.len().min(20)]);
+}

@@ -15,8 +15,8 @@ use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::wording::workload_names::{
     AFTER_ZEROS, ALIGNED_REPEAT, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS,
-    OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
-    SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+    NEW_PLACES, OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES,
+    SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
 };
 use super::workload_plan::{PLACES, shifts};
 
@@ -417,6 +417,21 @@ impl<'a> CheckResults<'a> {
     /// all of them; a single one may have met a pause of another program.
     fn ratio_to_first(&self, workloads: &[&str]) -> Option<Measured> {
         let from = self.knee_of(WRITES).map_or(0.0, |knee| knee.at_bytes.value);
+        let ratio = self.ratio_of(workloads, from)?;
+        // What new places gain by the rest alone is no gain by writing again.
+        match self.end_of_new_places().and_then(|new| Some(new.divide_by(self.final_write_rate()?))) {
+            Some(by_rest) if by_rest.value > 1.0 => Some(ratio.divide_by(by_rest)),
+            _ => Some(ratio),
+        }
+    }
+
+    /// The rate of the last half of writes of new places after a rest: blocks that were freed meanwhile take the first ones.
+    fn end_of_new_places(&self) -> Option<Measured> {
+        let windows: Vec<Window> = windows_of(self.segment(NEW_PLACES)?).into_iter().flatten().collect();
+        rate_over(&windows[windows.len() / 2..])
+    }
+
+    fn ratio_of(&self, workloads: &[&str], from: f64) -> Option<Measured> {
         let ratios: Vec<Measured> =
             workloads.iter().filter_map(|name| self.paired_ratio(WRITES, name, from)).collect();
         if let [only] = ratios[..] {

@@ -111,10 +111,12 @@ impl<'a> WorkloadPlan<'a> {
         self.options.thorough || self.elapsed() < TIME
     }
 
-    /// Whether nothing says how fast writes should be, so that they are compared with themselves.
+    /// Whether nothing says how fast writes should be, so that they are compared with themselves. A simulated drive is compared with a
+    /// new one, which itself has no reference.
     pub(super) fn lacks_write_reference(&self) -> bool {
+        let is_real = self.evidence.identity.kind != Kind::Simulated;
         let is_write = |of: &ReferenceOption| of.metric.metric().op() == Op::Write;
-        !self.options.references.iter().any(is_write)
+        is_real && !self.options.references.iter().any(is_write)
     }
 
     /// Last steps, outside of the diagnosis.

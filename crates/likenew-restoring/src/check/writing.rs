@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::probe::Probe;
@@ -18,7 +19,8 @@ use likenew_diagnosis::ARM_NS;
 use super::results::CheckResults;
 use super::wording::workload_names::{
     AFTER_TRIM, AFTER_ZEROS, ALIGNED_REPEAT, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES, IDLE_BEFORE_READS,
-    RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+    NEW_PLACES, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS,
+    WRITES, ZEROS,
 };
 use super::workload_plan::{
     BLOCK, DEPTH, PLACE_TIME, PLACES, REPEATS, SMALL, SMALL_TIME, SMALLS, WorkloadPlan, in_order, places_of,
@@ -87,8 +89,14 @@ impl WorkloadPlan<'_> {
         let length = area.end - area.start;
         let part = self.part(area, PART);
         let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
-        let workload =
-            self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))).or_else(|| {
+        let new_places = || {
+            let region = self.new_places(area)?;
+            self.unless_run(NEW_PLACES, || self.write(&region, length, DataClass::Random))
+        };
+        let workload = self
+            .unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG)))
+            .or_else(new_places)
+            .or_else(|| {
                 // What comes after a drop shows whether bytes or places are slow.
                 let bytes =
                     self.drop_at().map_or(0, |at| (at + length / PART).next_multiple_of(u64::from(BLOCK)));
@@ -114,7 +122,16 @@ impl WorkloadPlan<'_> {
 
     /// Writes the whole area once, sequentially.
     pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
-        self.unless_run(WRITES, || self.write(area, area.end - area.start, self.stamp_class()))
+        let region = area.start..self.new_places(area).map_or(area.end, |new| new.start);
+        self.unless_run(WRITES, || self.write(&region, area.end - area.start, self.stamp_class()))
+    }
+
+    /// The last part of the area of a real drive, which is left alone at first: after a rest its first writes show whether it was the
+    /// bytes that were slow, as behind a cache that has filled up, or the places. So it is in all checks of a drive, as they are
+    /// compared with each other.
+    fn new_places(&self, area: &Range<u64>) -> Option<Range<u64>> {
+        let start = area.end - (area.end - area.start) / PART / u64::from(BLOCK) * u64::from(BLOCK);
+        (self.evidence.identity.kind != Kind::Simulated).then_some(start..area.end)
     }
 
     /// One sequential pass with a flush at its end; `length` is that of a whole pass.

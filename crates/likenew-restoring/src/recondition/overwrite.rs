@@ -17,6 +17,7 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::approach::approach;
+use likenew_stats::summary::quantile;
 
 use super::recondition_step::{ReconditionStep, StepContext, idle};
 use super::step_name::StepName;
@@ -111,13 +112,22 @@ fn standing(done: &Evidence, space: &Range<u64>, goal_bytes_per_s: Option<f64>) 
             (written, fast) = (0, 0);
         }
         written += part.workload.until.bytes.unwrap_or(bytes);
-        let is_fast =
-            part.bytes_per_s().zip(goal_bytes_per_s).is_some_and(|(speed, goal)| speed >= FAST * goal);
+        let is_fast = goal_bytes_per_s.is_some_and(|goal| is_fast(part, goal));
         fast = if is_fast { fast + 1 } else { 0 };
     }
     let is_whole = written >= bytes;
     let warm_up = bytes / WARM_UP_PART;
     (written, fast >= if is_whole { 1 } else { FAST_PARTS } && written > warm_up)
+}
+
+/// Whether a part was as fast as the goal, and all of it as fast as its fastest quarter: a goal that was measured on a busy machine may
+/// be too low.
+fn is_fast(part: &Segment, goal_bytes_per_s: f64) -> bool {
+    let mut pass = WritePass::default();
+    pass.add_segment(part);
+    let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
+    let goal = quantile(&speeds, 0.75).unwrap_or(f64::INFINITY).max(goal_bytes_per_s);
+    pass.bytes_per_s().is_some_and(|speed| speed >= FAST * goal)
 }
 
 fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Range<u64>) -> Option<Step> {

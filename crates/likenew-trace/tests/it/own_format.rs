@@ -208,7 +208,7 @@ fn what_is_no_trace_is_not_opened() {
     let folder = folder();
     let refused = |path: &Path| Trace::open(path, &OpenOptions::default()).err().unwrap().to_string();
     assert!(refused(&folder.path().join("none")).contains("No such file"));
-    assert!(refused(folder.path()).contains("directory"));
+    assert!(refused(folder.path()).contains("a folder"));
     assert!(refused(&text_file(&folder, "")).ends_with("is empty"));
     assert!(refused(&text_file(&folder, "<html>")).contains("has an unknown trace format"));
 }

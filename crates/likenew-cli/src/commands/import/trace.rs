@@ -1,12 +1,10 @@
 //! `likenew import trace FILE`: shows the content of a trace, and converts it.
 
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSink, TraceSource as _};
 use likenew_trace::{
     IologVersion, IologWriter, OpenOptions, Survey, Surveyor, Trace, TraceError, TraceHead, TraceWriter,
@@ -62,12 +60,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
     let stream: Box<dyn io::Read + Send> = if command.file == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        let file = File::open(&command.file).map_err(|error| Failure::unreadable(&name, error.into()))?;
-        // A pipe is as good as a file: a trace is read once, from its beginning.
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let error = InputError::NotAFile { actual: "a folder", kind: input::TRACE };
-            return Err(Failure::unreadable(&name, error));
-        }
+        let file = likenew_trace::file(&command.file).map_err(|error| Failure::unreadable(&name, error))?;
         bar.set_style(ProgressStyle::with_template(trace_wording::PROGRESS).expect("the template is valid"));
         bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());

@@ -21,6 +21,7 @@ pub(in crate::check) const SHIFTED_WRITES: &str = "random writes shifted by";
 pub(in crate::check) const ALIGNED_REPEAT: &str = "0 again";
 pub(in crate::check) const IDLE_AFTER_WRITES: &str = "idle after writes";
 pub(in crate::check) const RESTED_WRITES: &str = "writes after idle";
+pub(in crate::check) const NEW_PLACES: &str = "writes of new places after idle";
 pub(in crate::check) const AFTER_TRIM: &str = "idle after TRIM";
 pub(in crate::check) const TRIMMED_WRITES: &str = "writes after TRIM";
 pub(in crate::check) const ZEROS: &str = "zeros";
