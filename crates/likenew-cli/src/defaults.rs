@@ -23,7 +23,7 @@ pub(crate) fn ops(
     Ok(match asked {
         [] if resolved_target.is_writable() => usual,
         [] => {
-            crate::output::note(wording::READS_ONLY);
+            crate::standard_error::note(wording::READS_ONLY);
             vec![Mix::Only(Op::Read)]
         }
         asked => asked.to_vec(),

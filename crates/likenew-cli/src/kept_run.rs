@@ -23,7 +23,7 @@ pub(crate) fn folder(archive: &Archive, named: &Path) -> PathBuf {
 /// Reads a run, and says what of it is missing.
 pub(crate) fn open(path: &Path) -> Result<Record, Failure> {
     let record = Record::open(path)?;
-    record.notes.iter().for_each(|note| crate::output::note(wording::error(note)));
+    record.notes.iter().for_each(|note| crate::standard_error::note(wording::error(note)));
     Ok(record)
 }
 

@@ -48,6 +48,7 @@ mod scanning;
 mod screen;
 mod side_by_side;
 mod simulated_baseline;
+mod standard_error;
 mod upgrade;
 mod watch_session;
 mod whole_device;
@@ -77,7 +78,7 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     match ended {
         Ok(exit) => exit as u8,
         Err(failure) => {
-            crate::output::note(failure.message());
+            crate::standard_error::note(failure.message());
             failure.exit() as u8
         }
     }
@@ -94,20 +95,20 @@ fn refusal(error: &clap::Error, command: Option<String>) -> Option<String> {
 fn refuse(error: &clap::Error) -> ! {
     let command = invocation::words().into_iter().next();
     if let Some(sentence) = refusal(error, command.clone()) {
-        crate::output::note(wording::error(sentence));
+        crate::standard_error::note(wording::error(sentence));
         std::process::exit(error.exit_code());
     }
     let is_target_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument
         && error.to_string().contains("TARGET");
     if invocation::words().iter().any(|word| word.contains(char::is_control)) {
-        output::note(error.render());
+        crate::standard_error::note(error.render());
     } else {
         // If this fails there is no other output to report to.
         let _ = error.print();
     }
     // What `likenew sim` calls a target is a simulated drive alone.
     if let Some(command) = command.filter(|name| is_target_missing && name != "sim") {
-        crate::output::note(wording::example_target(&command));
+        crate::standard_error::note(wording::example_target(&command));
     }
     std::process::exit(error.exit_code());
 }
@@ -115,7 +116,7 @@ fn refuse(error: &clap::Error) -> ! {
 /// Names temporary files that could not be removed.
 fn report_unremoved() {
     for UnremovedScratch { path, reason } in unremoved_directories() {
-        crate::output::note(wording::unremoved_files(&path, reason));
+        crate::standard_error::note(wording::unremoved_files(&path, reason));
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<Option<DriveLock>, Fai
     let mut is_said = false;
     let lock = locks.wait(paths, &mut |holder| {
         if !is_said {
-            crate::output::note(wording::waiting_for_run(holder));
+            crate::standard_error::note(wording::waiting_for_run(holder));
             is_said = true;
         }
         !interrupt::is_requested()

@@ -215,7 +215,7 @@ fn report(
     let is_alone = outcomes.len() == 1;
     outcomes.iter().for_each(|outcome| outcome.print_end(is_alone));
     if outcomes.iter().any(|outcome| outcome.hung.is_some()) {
-        crate::output::note(wording::HUNG);
+        crate::standard_error::note(wording::HUNG);
     }
     Ok(())
 }

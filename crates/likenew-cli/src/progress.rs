@@ -79,7 +79,7 @@ impl BarNote {
                 bar.set_message(text.to_owned());
                 bar.tick();
             }
-            None => crate::output::note(text),
+            None => crate::standard_error::note(text),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct RunEstimate {
 /// Writes one line.
 pub(crate) fn emit(event: &ProgressEvent<'_>) {
     let line = serde_json::to_string(event).expect("an event has only text keys");
-    crate::output::note(line);
+    crate::standard_error::note(line);
 }
 
 #[cfg(test)]

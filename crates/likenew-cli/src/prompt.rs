@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::exit::Failure;
-use crate::{interrupt, output, wording};
+use crate::{interrupt, wording};
 
 /// Whether a user can answer.
 pub(crate) fn is_interactive() -> bool {
@@ -30,7 +30,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// # Errors
 /// The user stopped it: a read goes on after a signal, so what is typed is waited for first.
 pub(crate) fn read_line(question: &str) -> Result<Option<String>, Failure> {
-    eprint!("{} ", output::harmless(question));
+    eprint!("{} ", crate::standard_error::harmless(question));
     let _ = std::io::stderr().flush();
     let stdin = std::io::stdin();
     loop {

@@ -85,12 +85,15 @@ pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Fail
     let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
     trace_scan.bar.finish_and_clear();
     if trace_scan.is_stopped {
-        crate::output::note(wording::STOPPED_BEFORE_MEASURING);
+        crate::standard_error::note(wording::STOPPED_BEFORE_MEASURING);
         return Ok(None);
     }
     let mut summary = summary.map_err(Failure::Usage)?;
     summary.notes = trace_scan.trace.notes();
-    summary.notes.iter().for_each(|note| crate::output::note(wording::trace_note(&options.trace, note)));
+    summary
+        .notes
+        .iter()
+        .for_each(|note| crate::standard_error::note(wording::trace_note(&options.trace, note)));
     summary.digest = trace_scan.digest();
     Ok(Some(summary))
 }

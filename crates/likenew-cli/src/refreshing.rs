@@ -37,7 +37,7 @@ fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRe
 /// Prints where torn data is kept.
 fn report_salvage(outcome: &Outcome) {
     if let Some(salvage) = &outcome.salvage {
-        crate::output::note(wording::salvage_kept(salvage));
+        crate::standard_error::note(wording::salvage_kept(salvage));
     }
 }
 

@@ -338,7 +338,7 @@ impl ResolvedTarget {
         let Some(leftover) = leftover.take() else { return Ok(()) };
         let kept = leftover.path.clone();
         let removed = leftover.remove()?;
-        crate::output::note(wording::leftover_removed(what, removed.files));
+        crate::standard_error::note(wording::leftover_removed(what, removed.files));
         if !removed.foreign.is_empty() {
             return Err(Failure::Refused(wording::leftover_foreign(&kept, &removed.foreign)));
         }
@@ -395,7 +395,7 @@ impl ResolvedTarget {
                 Ok(likenew_real::open::open(path, options)?)
             }
             Self::Overwrite(path, _, agreement) => {
-                crate::output::note(Loss::at(path)?);
+                crate::standard_error::note(Loss::at(path)?);
                 let permission = Permission::Lose(agreement.clone());
                 Ok(Box::new(WholeDevice::open(path.clone(), permission, engine(run_arguments.engine))?))
             }
@@ -404,7 +404,7 @@ impl ResolvedTarget {
             }
             Self::Preserve(path, _, agreement, journal) => {
                 let refresh = DeviceRefresh::new(path, agreement.clone(), journal.clone())?;
-                crate::output::note(refresh.announce_text(path));
+                crate::standard_error::note(refresh.announce_text(path));
                 Ok(Box::new(WholeDevice::open(
                     path.clone(),
                     Permission::Rewrite(refresh),

@@ -45,11 +45,11 @@ fn progress_text(progress: &Progress) -> String {
 /// Names are only for the user at the terminal; neither plan nor report keeps them.
 fn name(refusals: &Refusals) {
     for (path, kind) in &refusals.examples {
-        crate::output::note(wording::unreadable_file(path, kind));
+        crate::standard_error::note(wording::unreadable_file(path, kind));
     }
     let more = refusals.count - refusals.examples.len() as u64;
     if more > 0 {
-        crate::output::note(wording::more_unreadable(more));
+        crate::standard_error::note(wording::more_unreadable(more));
     }
 }
 

@@ -78,7 +78,7 @@ impl SideBySide {
             };
             match EmbeddedSamples::new(read) {
                 Ok(samples) => labeled.samples = samples,
-                Err(error) => crate::output::note(wording::error(wording::samples_left_out(error))),
+                Err(error) => crate::standard_error::note(wording::error(wording::samples_left_out(error))),
             }
         }
         documents

@@ -207,7 +207,7 @@ impl WatchLog {
     fn end(self) -> Result<(), Failure> {
         self.live.close().map_err(anyhow::Error::new)?;
         self.run.conclude(&self.log.findings()).map_err(anyhow::Error::new)?;
-        crate::output::note(wording::log_kept(self.run.path()));
+        crate::standard_error::note(wording::log_kept(self.run.path()));
         Ok(())
     }
 }
@@ -250,7 +250,7 @@ pub(crate) fn is_log(record: &Record) -> bool {
 pub(crate) fn judge(record: &Record) -> Result<Document, Failure> {
     let mut log = Log::default();
     let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;
-    complaints.iter().for_each(|complaint| crate::output::note(wording::error(complaint)));
+    complaints.iter().for_each(|complaint| crate::standard_error::note(wording::error(complaint)));
     let (header, findings) = (&record.header, log.findings());
     let (identity, instrument) = (header.machine.identity.clone(), header.machine.instrument.clone());
     Ok(Document::new(header.plan.clone(), identity, findings, instrument, 0, log.elapsed()))

@@ -139,7 +139,7 @@ fn give_up(consent: &Consent) -> Result<FixReport, LabError> {
 
 fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     let plan = FormatPlan::inspect(consent, erase)?;
-    crate::output::note(wording::formats_itself(plan.text()));
+    crate::standard_error::note(wording::formats_itself(plan.text()));
     let before = Samples::read(consent, SAMPLES)?;
     let formatted = plan.carry_out(consent)?;
     let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };

@@ -32,7 +32,7 @@ fn plan(command: &Data, resolved_target: &ResolvedTarget) -> Result<Option<Plan>
     let mut options = measurement(command, resolved_target)?;
     if !command.files.is_empty() {
         let Some(files) = files(command)? else {
-            crate::output::note(wording::STOPPED_BEFORE_MEASURING);
+            crate::standard_error::note(wording::STOPPED_BEFORE_MEASURING);
             return Ok(None);
         };
         options.files = Some(files);

@@ -23,7 +23,7 @@ pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
     let mut history = run_history::open(&command.place, &archive)?;
     if command.rebuild {
         let update = history.rebuild()?;
-        crate::output::note(wording::rebuilt(update.read));
+        crate::standard_error::note(wording::rebuilt(update.read));
     } else {
         history.update()?;
     }
@@ -49,7 +49,7 @@ fn all(command: &History, history: &mut likenew_history::History) -> Result<Exit
         return Ok(Exit::Fine);
     }
     if drives.is_empty() {
-        crate::output::note(crate::wording::error(wording::NO_DRIVES));
+        crate::standard_error::note(crate::wording::error(wording::NO_DRIVES));
     }
     output::print(&screen::drives(&drives, total, &damaged, command.details))?;
     Ok(Exit::Fine)

@@ -10,7 +10,7 @@ use crate::{output, watch_session, wording};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let mut record = Record::open(&command.run)?;
-    record.notes.iter().for_each(|note| crate::output::note(wording::error(note)));
+    record.notes.iter().for_each(|note| crate::standard_error::note(wording::error(note)));
     if watch_session::is_log(&record) {
         output::put(vec![watch_session::judge(&record)?], &command.output)?;
         return Ok(Exit::Fine);

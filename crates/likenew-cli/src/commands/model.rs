@@ -44,7 +44,7 @@ fn ops(command: &Model, resolved_target: &ResolvedTarget) -> Vec<Op> {
         Some(ModelOps::Read) => vec![Op::Read],
         Some(ModelOps::Write) => vec![Op::Write],
         None if !resolved_target.is_writable() => {
-            crate::output::note(wording::READS_ONLY);
+            crate::standard_error::note(wording::READS_ONLY);
             vec![Op::Read]
         }
         Some(ModelOps::Both) | None => vec![Op::Read, Op::Write],

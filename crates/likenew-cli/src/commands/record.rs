@@ -60,7 +60,7 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
         .collect();
     let found = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
     for path in &paths {
-        crate::output::note(wording::trace_written(path));
+        crate::standard_error::note(wording::trace_written(path));
     }
     output::put(documents, &command.output)?;
     Ok(match stopped {
@@ -110,7 +110,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
             RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
-            crate::output::note(wording::TRACE_ON_RECORDED_DRIVE);
+            crate::standard_error::note(wording::TRACE_ON_RECORDED_DRIVE);
         }
         let file = TraceFile::create(path, &head(drive), on_recorded);
         files.push(file.map_err(|error| could_not_write(path, error))?);
@@ -137,15 +137,15 @@ fn head(drive: &RecordedDrive) -> TraceHead {
 
 fn print_leftovers(recording: &Recording) {
     for name in recording.leftovers() {
-        crate::output::note(wording::leftover_removed(name));
+        crate::standard_error::note(wording::leftover_removed(name));
     }
 }
 
 fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
     for (drive, path) in drives.iter().zip(paths) {
-        crate::output::note(wording::started(&drive.name, path, command.time, command.bytes));
+        crate::standard_error::note(wording::started(&drive.name, path, command.time, command.bytes));
     }
-    crate::output::note(wording::buffers(recording.buffer_bytes()));
+    crate::standard_error::note(wording::buffers(recording.buffer_bytes()));
 }
 
 /// Why a recording ended.

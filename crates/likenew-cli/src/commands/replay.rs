@@ -68,7 +68,7 @@ fn plan(
     }
     options.prepare &= resolved_target.is_blank();
     if resolved_target.is_real() && summary.pauses(command.mode) > PAUSES_LONG {
-        crate::output::note(wording::long_pauses(summary.pauses(command.mode)));
+        crate::standard_error::note(wording::long_pauses(summary.pauses(command.mode)));
     }
     Ok(Plan {
         schema: 1,

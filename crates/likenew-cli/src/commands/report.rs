@@ -49,7 +49,7 @@ fn member(path: &Path) -> Result<Member, Failure> {
 fn list(archive: &Archive) -> Result<Exit, Failure> {
     let entries = archive.list().map_err(anyhow::Error::new)?;
     if entries.is_empty() {
-        crate::output::note(wording::error(wording::no_runs(archive.root())));
+        crate::standard_error::note(wording::error(wording::no_runs(archive.root())));
     }
     for entry in entries {
         let unread = entry.header.err().map_or(String::new(), |error| format!("  ({error})"));

@@ -16,7 +16,7 @@ use crate::{watch_session, wording};
 
 pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     let (run, mut record) = Archive::resume(&command.run)?;
-    record.notes.iter().for_each(|note| crate::output::note(wording::error(note)));
+    record.notes.iter().for_each(|note| crate::standard_error::note(wording::error(note)));
     if watch_session::is_log(&record) {
         return Err(Failure::Usage(wording::watch_log_has_no_end(command.run.display())));
     }

@@ -87,7 +87,7 @@ fn kind(command: &Watch) -> Kind {
         (false, _) => wording::WATCH_STDOUT,
         (true, false) => wording::WATCH_STDIN,
     };
-    crate::output::note(wording::error(wording::watch_as_tables(reason)));
+    crate::standard_error::note(wording::error(wording::watch_as_tables(reason)));
     Kind::Tables
 }
 
@@ -160,7 +160,7 @@ fn each_interval(
         }
         let goes_on = watched.read()? && show(watched)?;
         if let Some(complaint) = watched.complaint() {
-            crate::output::note(wording::error(complaint));
+            crate::standard_error::note(wording::error(complaint));
         }
         if !goes_on || command.once || watched.now() >= end {
             return Ok(Exit::Fine);

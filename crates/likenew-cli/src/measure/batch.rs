@@ -43,7 +43,7 @@ impl Batch {
             let name = is_tolerant.then(|| typed(&item).to_owned());
             let ended = step(item);
             if let (Some(name), Err(_)) = (name, &ended) {
-                crate::output::note(format_args!("{name}:"));
+                crate::standard_error::note(format_args!("{name}:"));
             }
             ended
         })
@@ -62,7 +62,7 @@ impl Batch {
         let are_named = items.len() > 1;
         self.each(items, self.is_several, typed, |item| {
             if are_named {
-                crate::output::note(format_args!("{}:", typed(&item)));
+                crate::standard_error::note(format_args!("{}:", typed(&item)));
             }
             run(item)
         })
@@ -88,7 +88,7 @@ impl Batch {
                     self.exit = self.exit.of_targets(exit);
                 }
                 Err(failure) if is_tolerant => {
-                    crate::output::note(failure.message());
+                    crate::standard_error::note(failure.message());
                     self.exit = self.exit.of_targets(failure.exit());
                     self.failed.push(FailedTarget::new(name, failure.reason(), failure.exit()));
                 }

@@ -37,7 +37,7 @@ pub(super) fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), 
 /// Restores the drive's state. Nothing is measured until then, so stopping loses nothing. Returns an exit if
 /// the user stopped it.
 pub(super) fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>, Failure> {
-    crate::output::note(wording::going_on(evidence.segments.len(), evidence.observations.len()));
+    crate::standard_error::note(wording::going_on(evidence.segments.len(), evidence.observations.len()));
     let progress = std::cell::RefCell::new(Progress::new());
     let begins = |step: &RestoreStep, done, all| {
         let name = match step {
@@ -61,7 +61,7 @@ pub(super) fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Resul
     match restored {
         Ok(()) => Ok(None),
         Err(RestoreError::Stopped(Stop::Interrupted)) => {
-            crate::output::note(wording::STOPPED_RESTORING);
+            crate::standard_error::note(wording::STOPPED_RESTORING);
             Ok(Some(Exit::Interrupted))
         }
         Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),

@@ -87,7 +87,7 @@ fn open_new(
     let archive = match archive(&evidence, &instrument, request.run_arguments) {
         // Facts are shown even to a user who may not write an archive.
         Err(failure) if request.access.is_facts() => {
-            crate::output::note(wording::run_not_kept(failure));
+            crate::standard_error::note(wording::run_not_kept(failure));
             None
         }
         archive => archive?,

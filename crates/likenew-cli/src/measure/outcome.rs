@@ -44,7 +44,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let run_arguments = &request.run_arguments.execution;
     let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
-        crate::output::note(announcement);
+        crate::standard_error::note(announcement);
     }
     progress::report(&ProgressEvent::Run {
         procedure: &evidence.plan.procedure,
@@ -67,10 +67,10 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
-            crate::output::note(wording::run_kept(run.path()));
+            crate::standard_error::note(wording::run_kept(run.path()));
         }
         if !is_complete {
-            crate::output::note(wording::resume_hint(run.path()));
+            crate::standard_error::note(wording::resume_hint(run.path()));
         }
     }
     let unkept = kept.err().map(|error| Failure::Other(error.into()));
@@ -107,16 +107,16 @@ impl Outcome {
     pub(super) fn print_end(&self, is_alone: bool) {
         let is_fine = matches!(self.end, Ok(End::Complete)) && self.unkept.is_none();
         if !is_alone && !is_fine {
-            crate::output::note(format_args!("{}:", self.typed));
+            crate::standard_error::note(format_args!("{}:", self.typed));
         }
         match (&self.end, &self.unkept) {
             (Ok(end), None) => print_end(end),
             (Ok(end), Some(unkept)) => {
                 print_end(end);
-                crate::output::note(unkept.message());
+                crate::standard_error::note(unkept.message());
             }
             // What it measured could not be kept, so its result could not either: that is said once.
-            (Err(failure), _) => crate::output::note(failure.message()),
+            (Err(failure), _) => crate::standard_error::note(failure.message()),
         }
     }
 }
@@ -140,10 +140,10 @@ fn reason(end: &End) -> Option<String> {
 fn print_end(end: &End) {
     let Some(reason) = reason(end) else { return };
     let message = if matches!(end, End::Interrupted) { reason } else { wording::error(reason) };
-    crate::output::note(message);
+    crate::standard_error::note(message);
     let is_full = |errno| std::io::Error::from_raw_os_error(errno).kind() == std::io::ErrorKind::StorageFull;
     if matches!(end, End::Failed(Stop::Failed { errno, .. }) if is_full(*errno)) {
-        crate::output::note(wording::DISK_FULL);
+        crate::standard_error::note(wording::DISK_FULL);
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn ask_about_wear(
     };
     if run_arguments.yes {
         if always {
-            crate::output::note(what);
+            crate::standard_error::note(what);
         }
         return Ok(());
     }

@@ -76,7 +76,7 @@ impl DeviceRefresh {
         let timer = RefCell::new(self.timer(path, RewriteSettings::default()));
         let resumed = self.resume(&mut store, None, &timer)?;
         if resumed.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
-            crate::output::note(wording::completed(path.display()));
+            crate::standard_error::note(wording::completed(path.display()));
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl DeviceRefresh {
             }
             State::Changed(file) => {
                 file.remove().map_err(refused)?;
-                crate::output::note(wording::DEVICE_CHANGED_SINCE);
+                crate::standard_error::note(wording::DEVICE_CHANGED_SINCE);
                 return Ok(None);
             }
         };

@@ -107,9 +107,9 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
 pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
     if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
-        crate::output::note(wording::completed(&file));
+        crate::standard_error::note(wording::completed(&file));
         if is_newer {
-            crate::output::note(wording::newer_time(&file));
+            crate::standard_error::note(wording::newer_time(&file));
         }
     }
     Ok(())

@@ -52,6 +52,19 @@ pub(super) struct Overlap {
 }
 
 impl Overlap {
+    /// Something that contains the target.
+    fn below(
+        store: Store,
+        range: Range<u64>,
+        relation_kind: RelationKind,
+        is_shared: bool,
+        name: String,
+        relation: String,
+    ) -> Self {
+        let (ranges, is_below, is_beneath) = (vec![range], true, false);
+        Self { store, ranges, is_below, relation_kind, is_shared, is_beneath, name, relation }
+    }
+
     /// For a sentence about it.
     pub(super) fn subject(&self) -> String {
         match &*self.relation {
@@ -151,7 +164,7 @@ impl<'a> Overlaps<'a> {
 
     /// Adds what the target's bytes lie in.
     fn descend(&mut self, one: Overlap, target: &str) {
-        let (store, range, relation_kind, relation) =
+        let (store, range, kind, relation) =
             (one.store, one.ranges[0].clone(), one.relation_kind, one.relation.clone());
         let was_shared = one.is_shared;
         if self.add(one).is_none() {
@@ -159,70 +172,32 @@ impl<'a> Overlaps<'a> {
         }
         let Some((number, node)) = self.node(store) else { return };
         let shifted = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
-        let below = |store, range, relation_kind, is_shared, name, relation| Overlap {
-            store,
-            ranges: vec![range],
-            is_below: true,
-            relation_kind,
-            is_shared,
-            is_beneath: false,
-            name,
-            relation,
-        };
+        let over_loop = kind.max(RelationKind::Loop);
         if let Some((disk, start)) = node.part_of {
-            let name = self.name_of(disk);
-            self.descend(
-                below(Store::Device(disk), shifted(start), relation_kind, was_shared, name, relation),
-                target,
-            );
+            let (below, name) = (Store::Device(disk), self.name_of(disk));
+            let one = Overlap::below(below, shifted(start), kind, was_shared, name, relation);
+            self.descend(one, target);
         }
         if let Ok(Some(backing)) = &node.backing {
             let name = node.device.attribute("loop/backing_file");
             let name = name.unwrap_or_else(|| wording::backing_of(&node.name));
             let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
-            self.descend(
-                below(
-                    backing.store,
-                    range.clone(),
-                    relation_kind.max(RelationKind::Loop),
-                    true,
-                    name,
-                    relation,
-                ),
-                target,
-            );
+            let one = Overlap::below(backing.store, range.clone(), over_loop, true, name, relation);
+            self.descend(one, target);
             self.descend_beneath(&node.beneath, &range, target);
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
-            self.descend(
-                below(
-                    Store::Device(*slave),
-                    self.all_of(*slave),
-                    RelationKind::Mapping,
-                    was_shared,
-                    name,
-                    relation,
-                ),
-                target,
-            );
+            let (below, all) = (Store::Device(*slave), self.all_of(*slave));
+            let one = Overlap::below(below, all, RelationKind::Mapping, was_shared, name, relation);
+            self.descend(one, target);
         }
         for alias in self.snapshot.aliases(number) {
             let wwid = node.wwid.as_deref().unwrap_or_default();
             let relation = wording::same_drive(&node.name, wwid);
-            let name = self.name_of(alias);
-            self.descend(
-                below(
-                    Store::Device(alias),
-                    range.clone(),
-                    relation_kind.max(RelationKind::Loop),
-                    true,
-                    name,
-                    relation,
-                ),
-                target,
-            );
+            let (below, name) = (Store::Device(alias), self.name_of(alias));
+            self.descend(Overlap::below(below, range.clone(), over_loop, true, name, relation), target);
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     }
     run.conclude(&findings).map_err(anyhow::Error::new)?;
     if command.output.details {
-        crate::output::note(wording::run_kept(run.path()));
+        crate::standard_error::note(wording::run_kept(run.path()));
     }
     let failed = evidence.segments.iter().any(|segment| segment.stop.is_failure());
     let exit = match failed {

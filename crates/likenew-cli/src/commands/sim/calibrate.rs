@@ -48,7 +48,7 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
     bar.finish();
     let calibration = match calibration {
         Err(_) if interrupt::is_requested() => {
-            crate::output::note(wording::STOPPED);
+            crate::standard_error::note(wording::STOPPED);
             return Ok(Exit::Interrupted);
         }
         calibration => calibration?,

@@ -115,12 +115,12 @@ fn serve(
         let now = clock.now();
         let comes_in = wait(server, listener, now >= listens_at, &waiter, now, (&mut ready, &mut readable));
         if comes_in && let Err(error) = accept_clients(server, listener) {
-            crate::output::note(error_line(wording::client_refused(error)));
+            crate::standard_error::note(error_line(wording::client_refused(error)));
             listens_at = clock.now() + PAUSE;
         }
         server.poll(&readable)?;
         for note in server.notes() {
-            crate::output::note(error_line(note));
+            crate::standard_error::note(error_line(note));
         }
         if interrupt::is_requested() && exit == Exit::Fine {
             exit = Exit::Interrupted;
@@ -132,7 +132,7 @@ fn serve(
         if clock.now() >= status_at {
             status_at = clock.now() + STATUS;
             let line = status.line(clock.now(), server.clients(), server.stats(), server.flash_counters());
-            line.into_iter().for_each(output::note);
+            line.into_iter().for_each(crate::standard_error::note);
         }
     }
     Ok(exit)
@@ -183,7 +183,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     if let Listener::Tcp(_, address) = &listener
         && !address.ip().is_loopback()
     {
-        crate::output::note(error_line(wording::open_to_all(address)));
+        crate::standard_error::note(error_line(wording::open_to_all(address)));
     }
     Ok(listener)
 }
@@ -201,7 +201,7 @@ fn default_socket(spec: &Spec) -> PathBuf {
 /// The drive, with its internal state from the store.
 fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
     if let Some(remark) = store.and_then(StoreFile::remark) {
-        crate::output::note(error_line(remark));
+        crate::standard_error::note(error_line(remark));
     }
     let Some(saved) = store.and_then(StoreFile::saved_target) else {
         return spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
@@ -252,7 +252,7 @@ fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> Strin
 /// To standard output, unless that is for JSON only.
 fn print(command: &SimServe, text: &str) -> Result<(), Failure> {
     if command.json.as_deref() == Some(Path::new("-")) {
-        output::note(text.trim_end());
+        crate::standard_error::note(text.trim_end());
         return Ok(());
     }
     output::print(text)
