@@ -8,7 +8,7 @@ use crate::invocation;
 
 /// A line to standard error, the only way there but for questions. Names of files, and what files hold, cannot steer the terminal or
 /// begin a line that seems to be ours.
-#[allow(clippy::disallowed_macros, reason = "this is that way")]
+#[allow(clippy::disallowed_macros, reason = "everything else writes through this")]
 pub(crate) fn note(text: impl Display) {
     anstream::eprintln!("{}", harmless(text));
 }

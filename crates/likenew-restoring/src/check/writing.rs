@@ -64,17 +64,9 @@ impl WorkloadPlan<'_> {
             .or_else(|| self.unless_run(IDLE_BEFORE_READS, || Workload::rest(self.rest(REST))))
             .or_else(|| self.new_data_reads())
             .or_else(|| self.unwritten_reads(area))
-            .or_else(|| {
-                self.unless_run(SMALL_WRITES, || self.small_writes(self.part(area, PART), SMALLS, SMALL_TIME))
-            })
-            .or_else(|| self.shifted_writes(&self.part(area, PART)).filter(|_| self.has_time_for_shifts()));
+            .or_else(|| self.unless_run(SMALL_WRITES, || self.small_writes(part(area), SMALLS, SMALL_TIME)))
+            .or_else(|| self.shifted_writes(&part(area)).filter(|_| self.has_time_for_shifts()));
         workload.map(Step::Run).or_else(|| self.writes_again(area))
-    }
-
-    /// The first part of the area, one in so many.
-    fn part(&self, area: &Range<u64>, share: u64) -> Range<u64> {
-        let length = area.end - area.start;
-        area.start..area.start + (length / share).next_multiple_of(u64::from(BLOCK)).min(length)
     }
 
     /// Where nobody knows how fast writes should be, what is written again decides, and small writes that keep a drive busy for
@@ -87,7 +79,7 @@ impl WorkloadPlan<'_> {
     /// The same places again: after a rest, after TRIM, with zeros, and at half the rate.
     pub(super) fn writes_again(&self, area: &Range<u64>) -> Option<Step> {
         let length = area.end - area.start;
-        let part = self.part(area, PART);
+        let part = part(area);
         let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
         let new_places = || {
             let region = self.new_places(area)?;
@@ -245,4 +237,10 @@ impl WorkloadPlan<'_> {
     fn write_time(&self) -> Nanos {
         if self.options.thorough { WRITE_TIME_THOROUGH } else { WRITE_TIME }
     }
+}
+
+/// The first part of the area, which is written again.
+fn part(area: &Range<u64>) -> Range<u64> {
+    let length = area.end - area.start;
+    area.start..area.start + (length / PART).next_multiple_of(u64::from(BLOCK)).min(length)
 }

@@ -77,15 +77,19 @@ impl ReconditionStep for OverwriteAll {
 pub(super) fn passes(done: &Evidence) -> Vec<WritePass> {
     let mut passes: Vec<WritePass> = Vec::new();
     for part in parts(done) {
-        if !part.workload.name.contains(PART) {
-            passes.push(WritePass::default());
+        match passes.last_mut().filter(|_| part.workload.name.contains(PART)) {
+            Some(pass) => pass.add_segment(part),
+            None => {
+                let mut pass = WritePass::default();
+                pass.add_segment(part);
+                passes.push(pass);
+            }
         }
-        passes.last_mut().expect("a pass begins with its first part").add_segment(part);
     }
     passes
 }
 
-fn parts(done: &Evidence) -> impl DoubleEndedIterator<Item = &Segment> {
+fn parts(done: &Evidence) -> impl Iterator<Item = &Segment> {
     done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
 }
 

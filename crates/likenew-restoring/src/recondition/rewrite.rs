@@ -158,7 +158,7 @@ impl Rewriting {
     }
 }
 
-/// The passes of a step that writes in order, whatever it is.
+/// The passes of a step that rewrites or overwrites.
 pub(super) fn write_passes(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<WritePass> {
     Rewriting::of_step(context, name, done).map_or_else(|| passes(done), |rewriting| rewriting.passes)
 }
