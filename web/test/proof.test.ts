@@ -1,16 +1,26 @@
 import { expect, test } from "vitest";
 
 import { altOf, seriesTable } from "../src/alt";
-import type { Document } from "../src/Document";
+import type { Document, Row } from "../src/Document";
 import { DARK, LIGHT } from "../src/picture";
 import { picturesOf, split } from "../src/pictures";
 import { seriesOf } from "../src/proof";
+import { spell } from "../src/units";
 import { insideOf } from "../src/xray";
 import { example, xray } from "./documents";
 
 const leads = (document: Document) => {
   const members = [{ label: "one", document }];
   return split(members, picturesOf(members)).lead.map(({ key }) => key);
+};
+
+const speed = (row: Row, key: string) => spell(Number(row[key]), "bytes/s");
+
+/** The sustained write of `check-slow`, as a bar says it. */
+const sustained = () => {
+  const row = example("check-slow").tables["metrics"]!.find(({ metric }) => metric === "sustained_write")!;
+  const share = `${Math.round(Number(row["percent"]))}%`;
+  return { row, words: `${speed(row, "measured_per_s")} · ${share} of ${speed(row, "reference_per_s")}` };
 };
 
 test("the first picture is the one that proves the answer", () => {
@@ -25,8 +35,8 @@ test("each metric is a share of new, with its interval and its rated speed", () 
   const { metric_bars: bars } = seriesOf(example("check-slow"));
   const [now, rated] = bars!.lines;
   const at = bars!.categories!.indexOf("sustained write");
-  expect(now!.points[at]![1]).toBeCloseTo(0.171, 3);
-  expect(now!.labels![at]).toBe("11.4 MB/s · 17% of 66.5 MB/s");
+  expect(now!.points[at]![1]).toBeCloseTo(Number(sustained().row["percent"]) / 100, 9);
+  expect(now!.labels![at]).toBe(sustained().words);
   expect(now!.tones![at]).toBe("fall");
   expect(now!.tones![bars!.categories!.indexOf("sequential read")]).toBe("plain");
   expect(rated!.isMark).toBe(true);
@@ -60,7 +70,9 @@ test("a step of recondition has its gain where it is clear", () => {
   const { before_and_after: bars } = seriesOf(example("recondition-restored"));
   const [before, after] = bars!.lines;
   const at = bars!.categories!.indexOf("sustained write");
-  expect([before!.labels![at], after!.labels![at]]).toEqual(["20.4 MB/s", "67.1 MB/s · 3.30×"]);
+  const row = example("recondition-restored").tables["before_and_after"]!.find(({ metric }) => metric === "sustained write")!;
+  expect(before!.labels![at]).toBe(speed(row, "before_per_s"));
+  expect(after!.labels![at]).toBe(`${speed(row, "after_per_s")} · ${Number(row["ratio"]).toFixed(2)}×`);
   expect(after!.labels![bars!.categories!.indexOf("sequential write")]).not.toContain("×");
 });
 
@@ -119,7 +131,7 @@ test("the inside of a drive has what was found, and what is unknown", () => {
 
 test("a chart is told in words with its main numbers", () => {
   const bars = altOf(seriesOf(example("check-slow"))["metric_bars"]!);
-  expect(bars).toContain("sustained write: now 11.4 MB/s · 17% of 66.5 MB/s, rated 90%.");
+  expect(bars).toContain(`sustained write: now ${sustained().words}, rated 90%.`);
   const line = altOf(seriesOf(example("endure-knees"))["file"]!);
   expect(line).toMatch(
     /^write: [\d.–]+ MB\/s, from 69\.7 MB\/s at bytes written 16 MiB to .*\. Marks: write: 66\.8 → 30\.6 MB\/s at /,
