@@ -27,6 +27,7 @@ pub(crate) fn run_nested(
         samples: None,
         recordings: Recordings::default(),
         segments: 0,
+        writes_left: None,
     };
     let end = run_procedure(&mut drive, procedure, &mut evidence, &mut follow);
     follow.progress.finish();
@@ -34,6 +35,7 @@ pub(crate) fn run_nested(
         // A drive's errors are data.
         End::Complete | End::Failed(_) => Ok(Some(evidence)),
         End::Interrupted => Ok(None),
+        End::OverAnnounced => unreachable!("nothing was announced of a simulated drive"),
         End::LabError(lab_error) => Err(lab_error.into()),
     }
 }

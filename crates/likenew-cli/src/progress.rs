@@ -624,7 +624,14 @@ mod tests {
         let elapsed_fn = Box::new(move || Nanos(time.now.load(Ordering::Relaxed)));
         let progress = Progress::with(ProgressBar::hidden(), forecast, elapsed_fn);
         let recordings = Recordings::default();
-        let follow = RunObserver { progress, archive: None, samples: None, recordings, segments: 0 };
+        let follow = RunObserver {
+            progress,
+            archive: None,
+            samples: None,
+            recordings,
+            segments: 0,
+            writes_left: None,
+        };
         let mut timed = TimedProcedure { follow, estimates: estimates.clone() };
         let end = run_procedure(&mut drive, &*procedure, &mut evidence, &mut timed).unwrap();
         assert!(matches!(end, End::Complete), "{end:?}");

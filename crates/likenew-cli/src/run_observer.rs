@@ -2,6 +2,7 @@
 //! to.
 
 use likenew_archive::{Run, SampleWriter};
+use likenew_core::io::Op;
 use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::Recorder;
@@ -23,11 +24,17 @@ pub(crate) struct RunObserver<'a> {
     pub(crate) recordings: Recordings,
     /// Number of workloads up to now.
     pub(crate) segments: usize,
+    /// Bytes that were announced and are not written yet; none where no bound was announced.
+    pub(crate) writes_left: Option<u64>,
 }
 
 impl Observer for RunObserver<'_> {
     fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
         self.progress.on_decide(procedure, evidence, step);
+    }
+
+    fn may_write(&self, bytes: Option<u64>) -> bool {
+        self.writes_left.is_none_or(|left| bytes.is_some_and(|bytes| bytes <= left))
     }
 
     fn on_begin(&mut self, workload: &Workload) {
@@ -52,6 +59,9 @@ impl Observer for RunObserver<'_> {
 
     fn on_end(&mut self, segment: &Segment) -> Result<(), String> {
         self.segments += 1;
+        if segment.workload.reaches_drive() {
+            self.writes_left = self.writes_left.map(|left| left.saturating_sub(segment.bytes(Op::Write)));
+        }
         self.progress.on_end();
         match &mut self.archive {
             Some(run) => run.push(segment).map_err(|error| error.to_string()),
@@ -65,7 +75,9 @@ impl Observer for RunObserver<'_> {
 
     fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
         self.progress.on_end();
-        self.progress.add_written(observation.bytes_written());
+        let written = observation.bytes_written();
+        self.progress.add_written(written);
+        self.writes_left = self.writes_left.map(|left| left.saturating_sub(written));
         match &mut self.archive {
             Some(run) => run.push_observation(observation).map_err(|error| error.to_string()),
             None => Ok(()),

@@ -1,6 +1,8 @@
 //! Dry runs: what a plan would run on an assumed drive, how many bytes that moves, and about how long it
 //! takes.
 
+use std::cell::Cell;
+
 use crate::access_pattern::AccessPattern;
 use crate::io::Op;
 use crate::mix::Mix;
@@ -28,6 +30,8 @@ pub struct DryRun {
     pub planned_steps: Vec<Step>,
     /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
     pub bytes_written: u64,
+    /// Most bytes that the run writes, whatever it finds; none where only time ends a part of it.
+    pub bytes_written_max: Option<u64>,
     /// Bytes that would be moved in all.
     pub bytes_moved: u64,
     /// About how long it would take.
@@ -57,7 +61,18 @@ impl DryRun {
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
     pub fn plan(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
-        Self::with_rates(procedure, evidence, &|_| 1.0)
+        let mut dry_run = Self::with_rates(procedure, evidence, &|_| 1.0)?;
+        dry_run.bytes_written_max = match procedure.bytes_written_max(evidence) {
+            // Passes are repeated up to their limit where each is slower than the one before.
+            None if dry_run.is_finite => {
+                let count = Cell::new(0);
+                let slower = |_: &Workload| 1.02f64.powi(count.replace(count.get() + 1).min(500));
+                let other = Self::with_rates(procedure, evidence, &slower)?;
+                dry_run.bytes_written_max.zip(other.bytes_written_max).map(|(one, other)| one.max(other))
+            }
+            own => own,
+        };
+        Ok(dry_run)
     }
 
     /// The same on a drive that takes a given multiple of the time for the I/Os of a workload.
@@ -101,10 +116,13 @@ impl DryRun {
             planned_steps: history(&evidence.segments[first..], &evidence.observations[first_sight..], first)
                 .collect(),
             bytes_written: 0,
+            bytes_written_max: None,
             bytes_moved: 0,
             elapsed: Nanos::ZERO,
             is_finite,
         };
+        let mut planned = dry_run.planned_steps.iter().map(Step::bytes_written_max);
+        dry_run.bytes_written_max = planned.try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
         for Observation { probe, .. } in evidence.observations.drain(first_sight..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());
@@ -460,6 +478,41 @@ mod tests {
         assert!((slow.elapsed().0 as f64 / assumed - 3.0).abs() < 1e-6, "{assumed}");
         let rest = Workload::new("rest", Until::elapsed(Nanos::from_secs(1)), Vec::new());
         assert_eq!(assumed_elapsed_ns(&assumed_segment(&rest, Nanos::ZERO, false, 1.0), false), None);
+    }
+
+    /// Writes until two passes are alike, five times at most.
+    struct UntilSteady(Workload);
+
+    impl Procedure for UntilSteady {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 }
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            let speeds: Vec<f64> = evidence.segments.iter().filter_map(Segment::bytes_per_s).collect();
+            let is_steady = speeds.windows(2).any(|pair| (pair[0] / pair[1] - 1.0).abs() < 0.01);
+            Ok(if is_steady || speeds.len() == 5 { Step::Done } else { Step::Run(self.0.clone()) })
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
+    }
+
+    #[test]
+    fn a_bound_of_bytes_holds_whatever_is_found() {
+        let plan = |until: Until| {
+            DryRun::plan(&UntilSteady(again("write", until, 1).workload), &evidence()).unwrap()
+        };
+        let dry_run = plan(Until::bytes(1 << 20));
+        assert_eq!((dry_run.bytes_written, dry_run.bytes_written_max), (2 << 20, Some(5 << 20)));
+        assert_eq!(plan(Until::elapsed(Nanos::from_secs(1))).bytes_written_max, None);
+        let reads = again("read", Until::bytes(1 << 20), 0);
+        assert_eq!(DryRun::plan(&reads, &evidence()).unwrap().bytes_written_max, Some(0));
     }
 
     #[test]

@@ -32,6 +32,17 @@ pub enum Step {
     Done,
 }
 
+impl Step {
+    /// Most bytes that it writes to the drive; none where only its time ends it.
+    pub fn bytes_written_max(&self) -> Option<u64> {
+        match self {
+            Self::Run(workload) => workload.bytes_written_max(),
+            Self::Probe(probe) => Some(probe.bytes_written()),
+            Self::Done => Some(0),
+        }
+    }
+}
+
 /// How a folder is laid out as a drive before it is opened: so many files, back to back in address order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -125,6 +136,11 @@ pub trait Procedure {
     /// Whether it only probes and does no I/O, so that no file of a folder has to be made for it.
     fn only_probes(&self) -> bool {
         false
+    }
+
+    /// Most bytes that it writes from this evidence on, where what it finds may make it write more than a dry run does.
+    fn bytes_written_max(&self, _evidence: &Evidence) -> Option<u64> {
+        None
     }
 
     /// What to run next; [`crate::dry_run`] estimates it beforehand.

@@ -57,6 +57,25 @@ pub struct ReplaySpec {
     pub expected: TraceTotals,
 }
 
+impl ReplaySpec {
+    /// Bytes of a part of the prepared addresses, which is written as a whole: one bit tracks each, 16 MiB in all.
+    pub fn prepared_part(bytes: u64, block: u32) -> u64 {
+        const PARTS_MAX: u64 = 1 << 27;
+        bytes.div_ceil(PARTS_MAX).next_multiple_of(u64::from(block))
+    }
+
+    /// Most bytes that it writes, as each write is widened to whole blocks of the target, 4 KiB at each end; none where the recording
+    /// has not been counted.
+    pub fn bytes_written_max(&self) -> Option<u64> {
+        let TraceTotals { ios, written_bytes, .. } = self.expected;
+        let widened = if self.timing == ReplayTiming::Prepare { 0 } else { ios.saturating_mul(2 * 4096) };
+        match written_bytes {
+            0 if ios > 0 => Some(0),
+            written => (ios > 0).then_some(written.saturating_add(widened)),
+        }
+    }
+}
+
 /// Totals of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::access_pattern::AccessPattern;
-use crate::io::DataClass;
+use crate::io::{DataClass, Op};
 use crate::mix::Mix;
 use crate::replay_spec::ReplaySpec;
 use crate::size::Size;
@@ -197,6 +197,25 @@ impl Workload {
             || self.replay_spec.as_deref().is_some_and(ReplaySpec::writes)
     }
 
+    /// Most bytes that it writes to the drive; none where only its time ends it.
+    pub fn bytes_written_max(&self) -> Option<u64> {
+        let writes = |stream: &&Stream| {
+            stream.op.shares().into_iter().any(|(op, share)| op == Op::Write && share > 0.0)
+        };
+        if !self.reaches_drive() {
+            return Some(0);
+        }
+        if let Some(replay_spec) = &self.replay_spec {
+            return replay_spec.bytes_written_max();
+        }
+        if self.streams.iter().filter(writes).count() == 0 {
+            return Some(0);
+        }
+        let longest = self.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
+        let by_ops = self.until.ops.map(|ops| ops.saturating_mul(longest));
+        self.until.bytes.into_iter().chain(by_ops).min()
+    }
+
     /// Whether it leaves the drive alone.
     pub fn is_rest(&self) -> bool {
         self.streams.is_empty() && self.replay_spec.is_none()
@@ -219,7 +238,7 @@ impl Workload {
 
     /// Whether any stream reads stamped data, so that what it reads is checked.
     pub fn checks_stamps(&self) -> bool {
-        let reads = |stream: &Stream| matches!(stream.op, Mix::Only(crate::io::Op::Read) | Mix::Reads(_));
+        let reads = |stream: &Stream| matches!(stream.op, Mix::Only(Op::Read) | Mix::Reads(_));
         self.streams.iter().any(|stream| reads(stream) && matches!(stream.data, DataClass::Stamped(_)))
     }
 
@@ -430,7 +449,6 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::Op;
     use crate::region::Region;
     use crate::target::Clock;
 

@@ -39,6 +39,7 @@ use measured_region::MeasuredRegion;
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 use point::Curve;
 use specifications::Specification;
+use visit::bytes_moved;
 use wording::OverviewLine;
 use workload_plan::WorkloadPlan;
 use zones::Zones;
@@ -93,6 +94,15 @@ impl Procedure for Model {
 
     fn layout(&self) -> Layout {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_OF_FOLDER) }
+    }
+
+    fn bytes_written_max(&self, evidence: &Evidence) -> Option<u64> {
+        let writes = self.options.includes(Op::Write, evidence.geometry.writable);
+        Some(if writes {
+            self.options.bytes_on(evidence).saturating_sub(bytes_moved(evidence, Op::Write))
+        } else {
+            0
+        })
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {

@@ -102,7 +102,8 @@ impl Replay {
         }
     }
 
-    fn replay_spec(&self, summary: &TraceSummary, timing: ReplayTiming, capacity: u64) -> ReplaySpec {
+    fn replay_spec(&self, summary: &TraceSummary, timing: ReplayTiming, geometry: &Geometry) -> ReplaySpec {
+        let capacity = geometry.capacity;
         let ReplayOptions { trace, format, volume, span, fit, reads_only, data, .. } = self.options.clone();
         let region = span.map_or(Region::WHOLE, |span| Region::bytes(0..span));
         let length_max = summary.longest_bytes.next_multiple_of(LENGTH_MIN).clamp(LENGTH_MIN, LENGTH_MAX);
@@ -110,7 +111,10 @@ impl Replay {
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
             // Most addresses are written several times: this is the upper bound.
-            let written_bytes = moved.min(span.unwrap_or(capacity));
+            let bytes = span.unwrap_or(capacity);
+            let ends =
+                summary.replayed_ios(reads_only) * 2 * ReplaySpec::prepared_part(bytes, geometry.block);
+            let written_bytes = moved.saturating_add(ends).min(bytes);
             TraceTotals { ios: written_bytes.div_ceil(length_max), written_bytes, ..TraceTotals::default() }
         } else {
             summary.trace_totals(reads_only, timing.clock().map(|clock| clock.speed))
@@ -161,7 +165,7 @@ impl Procedure for Replay {
         } else {
             return Ok(Step::Done);
         };
-        let replay_spec = Some(Box::new(self.replay_spec(summary, timing, geometry.capacity)));
+        let replay_spec = Some(Box::new(self.replay_spec(summary, timing, geometry)));
         let seed = evidence.plan.seed_of(done);
         Ok(Step::Run(Workload { replay_spec, seed, ..Workload::new(name, until, Vec::new()) }))
     }

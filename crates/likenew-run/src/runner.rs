@@ -20,6 +20,11 @@ pub trait Observer {
     /// The procedure has said what comes next, by this evidence.
     fn on_decide(&mut self, _procedure: &dyn Procedure, _evidence: &Evidence, _step: &Step) {}
 
+    /// Whether so many bytes more may be written, as was announced; none is unknown beforehand.
+    fn may_write(&self, _bytes: Option<u64>) -> bool {
+        true
+    }
+
     /// A workload is about to run.
     fn on_begin(&mut self, _workload: &Workload) {}
 
@@ -64,6 +69,8 @@ pub enum End {
     Complete,
     /// The user asked to stop.
     Interrupted,
+    /// The next step might write more than was announced.
+    OverAnnounced,
     /// The drive answered with an error after which continuing is pointless.
     Failed(Stop),
     /// The lab failed in the middle.
@@ -106,6 +113,9 @@ pub fn run_procedure(
         observer.on_decide(procedure, evidence, &step);
         if observer.stop_requested() {
             return Ok(End::Interrupted);
+        }
+        if !observer.may_write(step.bytes_written_max()) {
+            return Ok(End::OverAnnounced);
         }
         let end = match step {
             Step::Run(workload) => run_one(drive, &workload, &mut after_interruption, evidence, observer)?,

@@ -88,7 +88,7 @@ fn exit_of(end: &End, found_problem: bool) -> Exit {
         End::Complete if found_problem => Exit::Problem,
         End::Complete => Exit::Fine,
         End::Interrupted => Exit::Interrupted,
-        End::Failed(_) | End::LabError(_) => Exit::Unfinished,
+        End::Failed(_) | End::OverAnnounced | End::LabError(_) => Exit::Unfinished,
     }
 }
 
@@ -133,6 +133,7 @@ fn reason(end: &End) -> Option<String> {
         End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
             unreachable!("a run fails with an error")
         }
+        End::OverAnnounced => Some(wording::OVER_ANNOUNCED.to_owned()),
         End::LabError(lab_error) => Some(wording::ended_early(lab_error)),
     }
 }
@@ -165,6 +166,7 @@ fn follow(
         samples: samples.as_ref(),
         recordings: Recordings::default(),
         segments: evidence.segments.len(),
+        writes_left: dry_run.bytes_written_max,
     };
     let end = run_procedure(drive, procedure, evidence, &mut follow);
     follow.progress.finish();

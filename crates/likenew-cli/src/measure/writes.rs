@@ -8,7 +8,6 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
 
 use crate::arguments::ExecutionArguments;
 use crate::exit::Failure;
@@ -17,7 +16,7 @@ use crate::resolved_target::ResolvedTarget;
 use crate::{prompt, wording};
 
 /// More bytes than this are written to a real drive only after a question.
-const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
+const WRITE_CONFIRM_BYTES: u64 = 4 << 30;
 /// Rate of the drive that a dry run assumes, in bytes a second.
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
 
@@ -67,24 +66,13 @@ struct WriteEstimate {
 impl WriteEstimate {
     /// From a dry run on this path.
     fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
-        let writes =
-            dry_run.workloads.iter().filter(|workload| workload.writes() && workload.reaches_drive());
-        let bound = |workload: &Workload| {
-            let longest =
-                workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
-            let by_ops = workload.until.ops.map(|ops| ops.saturating_mul(longest));
-            workload.until.bytes.into_iter().chain(by_ops).min()
-        };
-        let bounds: Vec<Option<u64>> = writes.map(bound).collect();
-        let probes: u64 = dry_run.probes.iter().map(Probe::bytes_written).sum();
-        let bounded = bounds.iter().flatten().fold(probes, |sum, bytes| sum.saturating_add(*bytes));
         let rewrites_files =
             |probe: &&Probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. }));
         let times = dry_run.probes.iter().filter(rewrites_files).count() as u64;
         let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
         Self {
-            bytes: bounded.max(dry_run.bytes_written),
-            is_bounded: bounds.iter().all(Option::is_some),
+            bytes: dry_run.bytes_written_max.unwrap_or(dry_run.bytes_written),
+            is_bounded: dry_run.bytes_written_max.is_some(),
             rewritten: if times > 0 { used().saturating_mul(times) } else { 0 },
         }
     }

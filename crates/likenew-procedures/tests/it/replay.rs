@@ -228,8 +228,9 @@ fn what_does_not_fit_is_named() {
 #[test]
 fn a_dry_run_says_what_is_written_and_how_long_it_takes() {
     let dry_run = DryRun::plan(&replay(options()), &evidence(1 << 30, true)).unwrap();
-    // Addresses written at most once, and the writes of the trace.
-    assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (2, (100 << 12) + (20 << 12)));
+    // Addresses written at most once, a block more at both ends of each I/O, and the writes of the trace.
+    let prepared = 100 * ((1 << 12) + 2 * 512);
+    assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (2, prepared + (20 << 12)));
     assert!(dry_run.elapsed >= Nanos::from_secs(10) && dry_run.elapsed < Nanos::from_secs(11));
     let reads = ReplayOptions { reads_only: true, ..options() };
     let dry_run = DryRun::plan(&replay(reads), &evidence(1 << 30, false)).unwrap();

@@ -14,9 +14,6 @@ use super::address_map::{AddressMap, Spot};
 use crate::io_source::IoSource;
 use crate::issuer::Departure;
 
-/// Parts of the region that are tracked: one bit each, 16 MiB in all where no I/O is shorter than a part.
-const PARTS_MAX: u64 = 1 << 27;
-
 /// The touched parts of the region, in order of addresses.
 pub(crate) struct Preparation {
     map: AddressMap,
@@ -45,7 +42,7 @@ impl Preparation {
         let Range { start, end } = map.region();
         let size = end - start;
         let block = u64::from(geometry.block);
-        let part = size.div_ceil(PARTS_MAX).next_multiple_of(block).min(replay_spec.length_max);
+        let part = ReplaySpec::prepared_part(size, geometry.block).min(replay_spec.length_max);
         // No part spans two files.
         let whole = |boundary: u64| (start | boundary).is_multiple_of(part) || boundary >= end;
         let part = if geometry.boundary.is_none_or(whole) { part } else { block };

@@ -4,12 +4,14 @@ use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
+use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
+use likenew_core::until::Until;
 use likenew_core::workload::Workload;
 use likenew_run::restore::{RestoreError, RestoreStep, restore};
 use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
@@ -35,6 +37,30 @@ impl Procedure for FiveTimes {
         let text = "name = 'w'\nuntil.ops = 10\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 1";
         let workload: Workload = toml::from_str(text).unwrap();
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+    }
+
+    fn judge(&self, _evidence: &Evidence) -> Findings {
+        Findings::default()
+    }
+}
+
+/// Writes for a time, so that nobody knows how much.
+struct Writing;
+
+impl Procedure for Writing {
+    fn descriptor(&self) -> &'static Descriptor {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        FiveTimes.layout()
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let Step::Run(mut workload) = FiveTimes.next(evidence)? else { return Ok(Step::Done) };
+        workload.streams[0].op = Mix::Only(Op::Write);
+        workload.until = Until::elapsed(Nanos::from_millis(1));
+        Ok(Step::Run(workload))
     }
 
     fn judge(&self, _evidence: &Evidence) -> Findings {
@@ -76,9 +102,14 @@ struct RecordingObserver {
     result: Vec<Observation>,
     full_after: Option<usize>,
     stop_after: Option<usize>,
+    forbids_writes: bool,
 }
 
 impl Observer for RecordingObserver {
+    fn may_write(&self, bytes: Option<u64>) -> bool {
+        !self.forbids_writes || bytes == Some(0)
+    }
+
     fn stop_requested(&self) -> bool {
         self.stop_after == Some(self.kept.len())
     }
@@ -134,6 +165,17 @@ fn it_goes_on_where_an_earlier_run_ended() {
     let mut second = RecordingObserver::default();
     assert!(matches!(run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut second), Ok(End::Complete)));
     assert_eq!((evidence.segments.len(), second.kept.len()), (5, 3));
+}
+
+#[test]
+fn a_step_that_may_write_more_than_was_announced_does_not_run() {
+    let mut drive = memory();
+    let mut watch = RecordingObserver { forbids_writes: true, ..RecordingObserver::default() };
+    let mut reads = evidence(&drive);
+    assert!(matches!(run_procedure(&mut drive, &FiveTimes, &mut reads, &mut watch), Ok(End::Complete)));
+    let mut writes = evidence(&drive);
+    let end = run_procedure(&mut drive, &Writing, &mut writes, &mut watch);
+    assert!(matches!(end, Ok(End::OverAnnounced)) && writes.segments.is_empty(), "{end:?}");
 }
 
 #[test]
