@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use self::times::Times;
 use crate::clock::Monotonic;
 use crate::direct_io::DirectIo;
-use crate::in_use::{Target, use_by_system};
+use crate::in_use::{Target, is_only_way, use_by_system};
 use crate::lab_error::not_possible;
 use crate::lease::{Lease, LeaseError, patience};
 use crate::raw_store::RawStore;
@@ -97,6 +97,9 @@ impl FileStore {
             return Err(refusal(path, wording::CAPABILITIES));
         }
         let device = makedev(statx.stx_dev_major, statx.stx_dev_minor);
+        if !is_only_way(path, device, statx.stx_ino) {
+            return Err(refusal(path, wording::OTHER_WAYS));
+        }
         if let Some(refusal_text) = use_by_system(&Target::file(path, device, statx.stx_ino, statx.stx_size))
         {
             return Err(refusal(path, &refusal_text));

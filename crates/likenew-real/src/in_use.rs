@@ -29,6 +29,7 @@ mod system_devices;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use self::beneath::Beneath;
 pub(crate) use self::claims::Claims;
 use self::overlaps::Overlaps;
 use self::snapshot::Snapshot;
@@ -65,6 +66,12 @@ impl Target {
         let ranges = std::iter::once(0..bytes).collect();
         Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()) }
     }
+}
+
+/// Whether a file at this path, with these numbers of its file system and of itself, is all that leads to its bytes: a lease on a
+/// file that another file system shows does not keep anybody from the file beneath.
+pub(crate) fn is_only_way(path: &Path, device: u64, inode: u64) -> bool {
+    Beneath::find(Store::File { device, inode }, Some(path)) == Beneath::Stores(Vec::new())
 }
 
 /// Why these bytes must not be written, if they are in use: by whom, by which way, and what to do.

@@ -12,6 +12,7 @@ use crate::support::{
 use likenew_core::io::{Op, Outcome};
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent, Loss};
+use likenew_real::file_store::FileStore;
 use likenew_real::open::{Options, open};
 
 fn agreement(id: &str, destroy: &[&str]) -> Agreement {
@@ -321,6 +322,10 @@ fn bytes_that_another_file_system_shows_are_refused() {
         ask(&upper.join("high"), &merged.0.join("high"), "is mounted at");
         ask(&merged.0.join("high"), &upper.join("high"), "is mounted at");
         ask(&lower.join("low"), &merged.0.join("low"), "is mounted at");
+        // A lease there does not keep programs from the file beneath.
+        fs::write(upper.join("photo"), vec![1; 1 << 20]).unwrap();
+        let rewritten = FileStore::take(&merged.0.join("photo")).map(|_| ());
+        says(&refusal(rewritten), &["photo is not rewritten", "of another one"]);
     }
     let plain = folder("plain");
     image(plain.join("x"));
