@@ -137,6 +137,14 @@ impl Identity {
     /// How its facts say whether it rotates, where the system knows.
     pub const ROTATES: (&'static str, &'static str) = ("rotating", "yes");
 
+    /// How its facts say that it lies in memory, and on no drive.
+    pub const IN_MEMORY: (&'static str, &'static str) = ("medium", "memory");
+
+    /// Whether it lies in memory.
+    pub fn is_memory(&self) -> bool {
+        self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == Self::IN_MEMORY)
+    }
+
     /// Whether it is known to rotate.
     pub fn rotates(&self) -> bool {
         self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == Self::ROTATES)

@@ -65,10 +65,24 @@ pub struct Facts {
     pub files: Option<Files>,
 }
 
+/// Whether a file system of this kind holds its files in memory.
+pub fn is_in_memory(kind: &str) -> bool {
+    ["tmpfs", "ramfs", "devtmpfs", "rootfs"].contains(&kind)
+}
+
 impl Facts {
     /// The lowest layer that is known to block TRIM. Those above report what it reports.
     pub fn trim_blocked_by(&self) -> Option<&Layer> {
         self.stack.iter().rev().find(|layer| layer.takes_trim.value() == Some(&false))
+    }
+
+    /// Whether all of it lies in memory: the lowest layer is that, or a file system that holds its files there.
+    pub fn is_memory(&self) -> bool {
+        self.stack.last().is_some_and(|lowest| match lowest.kind {
+            LayerKind::Memory => true,
+            LayerKind::FileSystem => lowest.label.value().is_some_and(|kind| is_in_memory(kind)),
+            _ => false,
+        })
     }
 
     /// The layers of this kind, from the top.

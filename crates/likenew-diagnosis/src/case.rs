@@ -208,6 +208,11 @@ impl<'a> Case<'a> {
         if drive.kind == DriveKind::Usb { Some(true) } else { bus }
     }
 
+    /// Whether there is no drive at all.
+    pub fn is_memory(&self) -> bool {
+        self.facts.is_some_and(Facts::is_memory)
+    }
+
     /// The hypervisor or cloud that provides the drive, if any.
     pub fn virtual_by(&self) -> Option<&'a str> {
         self.drive()?.identity.virtual_by.value()?.as_deref()
@@ -253,6 +258,8 @@ impl<'a> Case<'a> {
             .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),
         );
         found.dedup();
+        // How fast memory is says nothing of a drive.
+        found.retain(|symptom| !self.is_memory() || matches!(symptom, Symptom::Errors | Symptom::WrongData));
         found
     }
 }

@@ -28,7 +28,7 @@ pub struct CauseDescriptor {
     pub kind: Kind,
     /// Whether it is a problem even if nothing is slow because of it: the drive or its data is in danger.
     pub endangers: bool,
-    /// The symptoms that it can cause.
+    /// The symptoms that it can cause, though not in each case ([`Cause::explains`]).
     pub explains: &'static [Symptom],
     /// Its manual page, in Markdown.
     pub manual: &'static str,
@@ -38,6 +38,11 @@ pub struct CauseDescriptor {
 pub trait Cause: Sync {
     /// Its description.
     fn descriptor(&self) -> &'static CauseDescriptor;
+
+    /// Whether it can bring about this symptom in this case.
+    fn explains(&self, _case: &Case<'_>, symptom: Symptom) -> bool {
+        self.descriptor().explains.contains(&symptom)
+    }
 
     /// The evidence for it and against it.
     fn score(&self, case: &Case<'_>) -> LogOdds;

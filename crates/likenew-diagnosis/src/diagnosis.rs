@@ -98,13 +98,13 @@ struct ScoredCause {
 }
 
 impl ScoredCause {
-    fn can_explain(&self, symptom: Symptom) -> bool {
-        self.cause.descriptor().explains.contains(&symptom)
+    fn can_explain(&self, case: &Case<'_>, symptom: Symptom) -> bool {
+        self.cause.explains(case, symptom)
     }
 
     /// Whether facts and this symptom alone speak for it. What slows down writes shows in them, and not in stalls alone.
     fn is_typical(&self, symptom: Symptom) -> bool {
-        symptom != Symptom::Stalls || !self.can_explain(Symptom::RewrittenFaster)
+        symptom != Symptom::Stalls || !self.cause.descriptor().explains.contains(&Symptom::RewrittenFaster)
     }
 
     /// The probability that it is at work. For a cause by design, facts alone are enough.
@@ -181,11 +181,14 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 /// a symptom. Every other symptom has a single explanation among the causes that can bring it about, or an
 /// unknown one, which counts as even odds.
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
-    let all: Vec<ScoredCause> =
-        ALL.iter().map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) }).collect();
+    let all: Vec<ScoredCause> = ALL
+        .iter()
+        .filter(|_| !case.is_memory())
+        .map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) })
+        .collect();
     let symptoms = case.symptoms();
     let explained_by = |one: &ScoredCause| -> Vec<Symptom> {
-        symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
+        symptoms.iter().copied().filter(|symptom| one.can_explain(case, *symptom)).collect()
     };
     let there = all.iter().filter(|one| one.log_odds.chance() >= SURE);
     let (mut causes, latent): (Vec<FoundCause>, Vec<FoundCause>) =
@@ -202,22 +205,24 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     Diagnosis { overall: overall(case, &causes, &open), causes, latent, design, open }
 }
 
-/// The possible causes of a symptom, with the probability that each is the one, most probable first.
-fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
-    let able = all.iter().enumerate().filter(|(_, one)| one.can_explain(symptom));
+/// The possible causes of a symptom, with the probability that each is the one, most probable first. What could bring it about, and
+/// not by what is known here, is part of what is unknown.
+fn rank(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
+    let able = all.iter().enumerate().filter(|(_, one)| one.cause.descriptor().explains.contains(&symptom));
     let odds = able.map(|(index, one)| {
         let chance = one.chance(one.is_typical(symptom));
         (index, chance / (1.0 - chance))
     });
     let odds: Vec<(usize, f64)> = odds.collect();
     let sum = 1.0 + odds.iter().map(|(_, odds)| odds).sum::<f64>();
-    let mut chances: Vec<(usize, f64)> = odds.into_iter().map(|(index, odds)| (index, odds / sum)).collect();
+    let named = odds.into_iter().filter(|(index, _)| all[*index].can_explain(case, symptom));
+    let mut chances: Vec<(usize, f64)> = named.map(|(index, odds)| (index, odds / sum)).collect();
     chances.sort_by(|one, other| other.1.total_cmp(&one.1));
     chances
 }
 
 fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> OpenSymptom {
-    let mut rivals = rank(all, symptom);
+    let mut rivals = rank(case, all, symptom);
     rivals.retain(|(_, chance)| *chance >= POSSIBLE);
     rivals.truncate(RIVALS_MAX);
     let mut missing_evidence: Vec<MissingEvidence> = rivals

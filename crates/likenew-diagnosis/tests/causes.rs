@@ -469,6 +469,52 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
 }
 
 #[test]
+fn memory_has_no_cause_of_slowness() {
+    for (name, target, set_to_work) in BREAKS {
+        let mut target = target();
+        set_to_work(&mut target);
+        let tmpfs =
+            Layer { kind: LayerKind::FileSystem, label: fact("tmpfs".to_owned()), ..Layer::default() };
+        target.facts.stack.push(tmpfs);
+        assert_eq!(names(&target.diagnose()), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn slow_reads_are_no_wear_unless_something_says_so() {
+    let slow_reads = |change: &dyn Fn(&mut Target)| {
+        let mut target = healthy();
+        target.slower(Metric::SequentialRead, 2.0);
+        change(&mut target);
+        let diagnosis = target.diagnose();
+        let of_rivals = diagnosis.open.iter().flat_map(|open| &open.rivals).map(|(cause, _)| cause.name);
+        names(&diagnosis).into_iter().chain(of_rivals).collect::<Vec<_>>()
+    };
+    let forget = |target: &mut Target| target.drive().health = Health::default();
+    assert!(!slow_reads(&forget).contains(&"worn_out"));
+    let half = |target: &mut Target| target.drive().health.used_percent = fact(60.0);
+    assert!(slow_reads(&half).contains(&"worn_out"));
+}
+
+#[test]
+fn scattered_data_slows_down_sequential_reads_and_no_random_ones() {
+    let scattered = BREAKS.iter().find(|(name, ..)| *name == "scattered_data").unwrap();
+    let explained = |metric: Metric| {
+        let mut target = (scattered.1)();
+        (scattered.2)(&mut target);
+        target.slower(Metric::SequentialRead, 2.0);
+        if metric != Metric::SequentialRead {
+            target.slower(metric, 2.0);
+        }
+        let diagnosis = target.diagnose();
+        let cause = diagnosis.causes.iter().find(|found| found.descriptor.name == "scattered_data");
+        cause.expect("writes show it").explains.contains(&Symptom::Below(Metric::SequentialRead))
+    };
+    assert!(explained(Metric::SequentialRead));
+    assert!(!explained(Metric::RandomRead), "retries slow down random reads as well");
+}
+
+#[test]
 fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
     let mut target = healthy();
     target.facts.stack[1].takes_trim = fact(false);

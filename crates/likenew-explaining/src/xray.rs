@@ -127,6 +127,11 @@ impl Xray {
         properties.into_iter().filter(is_answered).collect()
     }
 
+    /// Whether this test runs. Of memory nothing can be told but that it is that.
+    fn is_wanted(&self, probe: &str, evidence: &Evidence) -> bool {
+        self.options.is_wanted(probe) && (probe == medium::NAME || !evidence.identity.is_memory())
+    }
+
     fn context<'a>(&self, evidence: &'a Evidence, span: u64) -> ExperimentContext<'a> {
         let written = evidence.segments.iter().map(context::bytes_written).sum();
         ExperimentContext::new(evidence, span, self.options.budget(span).saturating_sub(written))
@@ -159,13 +164,18 @@ impl Procedure for Xray {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(XrayOptions::SPAN_OF_FOLDER) }
     }
 
+    fn bytes_written_max(&self, evidence: &Evidence) -> Option<u64> {
+        let span = self.options.span_on(&evidence.geometry).ok()?;
+        Some(if evidence.geometry.writable { self.context(evidence, span).remaining } else { 0 })
+    }
+
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let span = self.options.span_on(&evidence.geometry)?;
         let mut context = self.context(evidence, span);
         for probe in EXPERIMENTS {
             context.segments = segments_of(probe.name(), &evidence.segments);
             context.is_named = self.options.only.iter().any(|name| name == probe.name());
-            if !self.options.is_wanted(probe.name()) {
+            if !self.is_wanted(probe.name(), evidence) {
                 continue;
             }
             if let Some(workload) = probe.next(&context) {
@@ -186,7 +196,7 @@ impl Procedure for Xray {
             context.segments = segments_of(probe.name(), &evidence.segments);
             context.is_named = self.options.only.iter().any(|name| name == probe.name());
             let finding = probe.find(&context);
-            if self.options.is_wanted(probe.name()) {
+            if self.is_wanted(probe.name(), evidence) {
                 asked.extend(finding.properties.iter().map(|property| property.key));
             }
             let pictures = context.record(finding);

@@ -3,10 +3,14 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use likenew_core::drive::Identity;
+use likenew_core::facts::{LayerKind, is_in_memory};
+
 use crate::block::BlockDevice;
 use crate::counter_source::CounterSource;
 use crate::device_number::DeviceNumber;
 use crate::health::HealthSource;
+use crate::layer_kind::layer_kind;
 use crate::mounts::Mount;
 use crate::wording::target as wording;
 
@@ -31,6 +35,9 @@ impl DeviceInfo {
         info.fact("file system", &mount.kind);
         info.fact("mounted from", &mount.source.to_string_lossy());
         info.fact("mount options", &mount.options);
+        if is_in_memory(&mount.kind) {
+            info.add_memory();
+        }
         info.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
         info.counters = CounterSource::of_mount(&mount);
         if info.counters.names().len() > 1 {
@@ -64,6 +71,12 @@ impl DeviceInfo {
 
     fn fact(&mut self, name: &str, value: &str) {
         self.facts.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn add_memory(&mut self) {
+        let (name, value) = Identity::IN_MEMORY;
+        self.fact(name, value);
+        self.caveats.push(wording::MEMORY.to_owned());
     }
 
     fn add_device(&mut self, device: &BlockDevice) {
@@ -100,7 +113,11 @@ impl DeviceInfo {
             self.fact("built on", &slaves.join(", "));
             self.caveats.push(wording::built_on(&disk.name(), &slaves.join(", ")));
         }
-        self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.hypervisor()));
+        if is_memory(&disk) {
+            self.add_memory();
+        } else {
+            self.caveats.extend(device_caveat(&disk.name(), self.model.as_deref(), disk.hypervisor()));
+        }
     }
 }
 
@@ -109,9 +126,17 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// Memory used as a device, or a loop device over a file that lies in memory.
+fn is_memory(disk: &BlockDevice) -> bool {
+    let lies_in_memory = || {
+        let file = std::fs::File::open(disk.attribute("loop/backing_file")?).ok()?;
+        Some(is_in_memory(&Mount::containing(file)?.kind))
+    };
+    layer_kind(disk) == LayerKind::Memory || lies_in_memory().unwrap_or(false)
+}
+
 fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
     let sentence = match kind {
-        "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => wording::MEMORY,
         "overlay" | "aufs" => wording::OVERLAY,
         "btrfs" | "bcachefs" | "f2fs" if compresses(options) => wording::COMPRESSES,
         "zfs" => wording::ZFS,
@@ -147,8 +172,6 @@ pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Optio
 fn device_caveat(name: &str, model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let sentence = if virtual_by(model, hypervisor).is_some() {
         wording::VIRTUAL_DISK
-    } else if name.starts_with("zram") || name.starts_with("ram") {
-        wording::MEMORY
     } else if name.starts_with("loop") {
         wording::LOOP_DEVICE
     } else if name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd") {
@@ -166,7 +189,6 @@ mod tests {
     #[test]
     fn what_is_no_plain_drive_is_reported() {
         for (kind, options, word) in [
-            ("tmpfs", "rw", "memory"),
             ("overlay", "rw", "overlay"),
             ("btrfs", "rw,compress=zstd:3", "compresses"),
             ("btrfs", "rw,nocompress", "in place"),

@@ -22,6 +22,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
         Symptom::Below(Metric::SequentialWrite),
         Symptom::Below(Metric::SustainedWrite),
         Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::SequentialRead),
         Symptom::Stalls,
     ],
     manual: include_str!("scattered_data.md"),
@@ -34,6 +35,9 @@ const IN_USE_PERCENT: f64 = 90.0;
 /// garbage collection. Chosen: the smallest drop that counts as a write cliff.
 const FASTER: f64 = 1.3;
 
+/// Share of its reference from which a random read is as fast as when new. Chosen: the scatter of a check.
+const AS_NEW: f64 = 0.9;
+
 /// Writes over reads, each as a share of its reference, that little but garbage collection leaves. Chosen: misaligned writes still reach
 /// half.
 const FAR_BELOW: f64 = 0.35;
@@ -41,6 +45,19 @@ const FAR_BELOW: f64 = 0.35;
 impl Cause for ScatteredData {
     fn descriptor(&self) -> &'static CauseDescriptor {
         &DESCRIPTOR
+    }
+
+    /// Data that was written in small pieces lies on some dies more than on others, which slows down sequential reads and no random
+    /// ones.
+    fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
+        let reads_as_new = || {
+            let reads = [Metric::RandomRead, Metric::RandomReadQd32].map(|metric| case.shortfall(metric));
+            reads.iter().flatten().all(|(share, _)| share.value >= AS_NEW)
+                && reads.iter().any(Option::is_some)
+        };
+        DESCRIPTOR.explains.contains(&symptom)
+            && (symptom != Symptom::Below(Metric::SequentialRead)
+                || reads_as_new() && !case.reads_fill_link())
     }
 
     fn score(&self, case: &Case<'_>) -> LogOdds {

@@ -1,7 +1,7 @@
 //! Flash at the end of its life.
 
 use likenew_core::answer::Action;
-use likenew_core::facts::LayerKind;
+use likenew_core::facts::{Health, LayerKind};
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
@@ -36,9 +36,25 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     manual: include_str!("worn_out.md"),
 };
 
+/// Percent of the spare blocks that is left, and below which a drive counts as worn.
+fn spare(health: &Health) -> Option<(f64, f64)> {
+    Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
+}
+
 impl Cause for WornOut {
     fn descriptor(&self) -> &'static CauseDescriptor {
         &DESCRIPTOR
+    }
+
+    /// Nothing is called worn because it is slow: something has to say that it is.
+    fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
+        let shows_wear = || {
+            let Some(health) = case.drive().map(|drive| &drive.health) else { return false };
+            health.used_percent.get().is_some_and(|used| used >= HALF_PERCENT)
+                || health.failing.get() == Some(true)
+                || spare(health).is_some_and(|(left, least)| left <= least)
+        };
+        DESCRIPTOR.explains.contains(&symptom) && (case.measurements.errors > 0 || shows_wear())
     }
 
     fn score(&self, case: &Case<'_>) -> LogOdds {
@@ -72,9 +88,7 @@ impl Cause for WornOut {
             wording::old_data::new_data_faster,
             Hint::NONE,
         );
-        let spare = health.and_then(|health| {
-            Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
-        });
+        let spare = health.and_then(spare);
         log_odds.add_fact(
             "spare_low",
             spare.map(|(left, least)| left <= least),

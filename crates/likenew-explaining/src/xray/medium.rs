@@ -27,7 +27,7 @@ use pieces::Pieces;
 const READS: u32 = 1024;
 /// Time limit of the reads. Chosen: twice what 1,024 reads of a slow hard disk take.
 const TIME: Nanos = Nanos::from_secs(30);
-const NAME: &str = "medium";
+pub(super) const NAME: &str = "medium";
 const ALL_ADDRESSES: &str = "random reads";
 const SPACED_READS: &str = "paced reads";
 /// Reads at a fifth of the rate that the drive showed.
@@ -72,6 +72,12 @@ impl Experiment for MediumExperiment {
 
     fn find(&self, context: &ExperimentContext<'_>) -> Finding {
         let Some(reads) = context.segment(ALL_ADDRESSES) else { return Finding::default() };
+        if context.evidence.identity.is_memory() {
+            return Finding::single(
+                Property::word(Key::Medium, "memory", 1.0, wording::lies_in_memory()),
+                None,
+            );
+        }
         let Some(nature) = ReadModel::from_reads(reads, context) else { return Finding::default() };
         let nature = nature.with_spaced_reads(context, context.segment(SPACED_READS));
         let pieces = Pieces::from_segments(context);

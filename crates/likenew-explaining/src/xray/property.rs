@@ -89,6 +89,7 @@ impl Key {
         let everywhere = matches!(self, Self::Medium | Self::Compression | Self::Trim);
         match medium {
             Some("flash") => self != Self::TokenBucketIos,
+            Some("memory") => self == Self::Medium,
             Some("virtual") => everywhere || self == Self::TokenBucketIos,
             // No hard disk compresses.
             Some("disk") => matches!(self, Self::Medium | Self::Trim | Self::WriteBufferBytes),

@@ -101,6 +101,10 @@ pub(super) fn measured_in_noise() -> &'static str {
 
 // Medium.
 
+pub(super) fn lies_in_memory() -> Reason {
+    Reason::new("the system says so", "Its bytes lie in memory; there is no drive below.")
+}
+
 pub(super) fn equal_reads(median: Latency) -> Reason {
     let sentence = format!("The median random read takes {median}, independent of seek distance.");
     Reason::new("reads equally fast", sentence)

@@ -21,6 +21,8 @@ pub(super) const WRITES: &str = "writes at most 2 GiB (--bytes changes that, 0 w
 pub(super) enum Subject {
     /// A disk that a hypervisor or a cloud provides.
     VirtualDisk,
+    /// Memory used as one.
+    Memory,
     /// Any other drive.
     Drive,
 }
@@ -29,6 +31,7 @@ impl Subject {
     fn words(self) -> &'static str {
         match self {
             Self::VirtualDisk => "this virtual disk",
+            Self::Memory => "this memory, which is no drive",
             Self::Drive => "this drive",
         }
     }
