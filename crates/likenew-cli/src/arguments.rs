@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Data(Data),
     /// How much of the speed is the page cache or the drive's cache?
     Cache(Cache),
-    /// Does TRIM reach the flash, and what does it gain?
+    /// Does TRIM reach the drive, and what does it gain?
     Trim(Trim),
     /// What is inside: medium, mapping, dies, caches, over-provisioning
     Xray(Xray),
@@ -240,7 +240,7 @@ pub(crate) struct ExecutionArguments {
     /// I/O engine for real drives
     #[arg(long, value_enum, default_value_t = EngineName::Auto, value_name = "NAME", help_heading = RUN, hide_short_help = true)]
     pub(crate) engine: EngineName,
-    /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB]
+    /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB or half of what is free]
     #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) reserve: Option<u64>,
     /// Also keep every I/O, as samples.parquet in the run folder; a page shows them

@@ -458,6 +458,8 @@ pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed; check t
 pub(crate) const STOPPING: &str = "Stopping; what was measured is kept. Press Ctrl-C again to leave at once.";
 pub(crate) const STOPPED_EARLY: &str =
     "Stopped before the end; the report covers what was measured until then.";
+pub(crate) const OVER_ANNOUNCED: &str = "stopped before a part that could have written more than was \
+     announced; the report covers what was measured until then";
 pub(crate) const STOPPED_BEFORE_MEASURING: &str = "Stopped before anything was measured.";
 pub(crate) const STOPPED_RESTORING: &str = "Stopped; what was measured before is still kept.";
 
@@ -617,6 +619,10 @@ pub(crate) fn details_of_run(path: &Path) -> String {
 
 pub(crate) fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
     format!("{} is too little for {what}: at least {} is needed", Size(bytes), Size(least))
+}
+
+pub(crate) fn reads_of_largest_file(reason: impl Display, file: &Path) -> String {
+    format!("Only reads are measured, in the largest file there, {}: {reason}.", file.display())
 }
 
 pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String {

@@ -100,6 +100,15 @@ pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> 
     Ok(files)
 }
 
+/// The largest of the owner's files in a folder that can be read, of so many bytes at least.
+pub fn largest_file(folder: &Path, bytes_least: u64) -> Option<PathBuf> {
+    let clock = Monotonic::start();
+    let mut search = Search::new(&clock, wall_seconds(), Bounds { bytes_least, age_s_least: 0, ..SAMPLE });
+    search.scan(folder).ok()?;
+    search.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.bytes));
+    search.candidates.into_iter().map(|candidate| candidate.path).find(|path| open_checked(path).is_ok())
+}
+
 /// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
 /// rewritten, and their file system from being unmounted.
 pub(crate) struct OldFiles {

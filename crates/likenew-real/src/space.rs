@@ -15,8 +15,10 @@ use crate::wording::scratch as wording;
 const RESERVE_PART: u64 = 20;
 /// … but at least this …
 const RESERVE_BYTES_MIN: u64 = 64 << 20;
-/// … and at most this.
+/// … at most this …
 const RESERVE_BYTES_MAX: u64 = 8 << 30;
+/// … and, on a file system that is nearly full, no more than one part in so many of what is free, so that it can be measured.
+const RESERVE_FREE_PART: u64 = 2;
 
 /// The space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,8 @@ pub struct Space {
     pub total_bytes: u64,
     /// Bytes that an ordinary user may still write.
     pub free_bytes: u64,
-    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB, unless given explicitly.
+    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB or half of what is free, unless given
+    /// explicitly.
     pub reserve_bytes: u64,
     /// Bytes that may be filled: free space without the reserve.
     pub usable_bytes: u64,
@@ -46,7 +49,8 @@ impl Space {
     }
 
     fn new(total_bytes: u64, free_bytes: u64, reserve: Option<u64>) -> Self {
-        let usual = (total_bytes / RESERVE_PART).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX);
+        let most = RESERVE_BYTES_MAX.min(free_bytes / RESERVE_FREE_PART).max(RESERVE_BYTES_MIN);
+        let usual = (total_bytes / RESERVE_PART).clamp(RESERVE_BYTES_MIN, most);
         let reserve_bytes = reserve.unwrap_or(usual);
         Self {
             total_bytes,
@@ -109,6 +113,7 @@ mod tests {
         assert_eq!(reserve(4096 * GIB, None), 8 * GIB);
         assert_eq!(reserve(4096 * GIB, Some(1)), 1);
         assert_eq!(Space::new(GIB, 1000, None).usable_bytes, 0);
+        assert_eq!(Space::new(512 * GIB, 5 * GIB, None).usable_bytes, 5 * GIB / 2, "nearly full");
     }
 
     #[test]

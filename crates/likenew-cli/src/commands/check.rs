@@ -2,6 +2,8 @@
 
 mod changes;
 
+use std::path::Path;
+
 use likenew_archive::Archive;
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
@@ -9,6 +11,8 @@ use likenew_core::units::Nanos;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
+use likenew_real::old_files::largest_file;
+use likenew_real::open::{PathKind, examine};
 use likenew_real::scan::Request as ScanRequest;
 
 use super::history::openmetrics;
@@ -29,7 +33,12 @@ const SCAN_TIME: Nanos = Nanos::from_secs(20);
 /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     command.openmetrics.as_deref().map_or(Ok(()), openmetrics::check_file)?;
-    let targets = if command.all { drives()? } else { command.targets.clone() };
+    let reserve = command.run_arguments.execution.reserve;
+    let targets = if command.all {
+        drives()?
+    } else {
+        command.targets.iter().map(|of| readable(of, reserve)).collect()
+    };
     if targets.len() > 1 && !command.upgrade.is_empty() {
         return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
     }
@@ -53,6 +62,16 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
         openmetrics::write(&mut history, path)?;
     }
     if command.changes { changes::report(&mut history, &since, exit) } else { Ok(exit) }
+}
+
+/// A folder in which nothing can be written is read, in its largest file; everything else is checked as it is.
+fn readable(typed: &str, reserve: Option<u64>) -> String {
+    let folder = Path::new(typed);
+    let Ok(PathKind::Folder { space, .. }) = examine(folder, reserve) else { return typed.to_owned() };
+    let Err(reason) = space.check(CheckOptions::AREA_LEAST, folder) else { return typed.to_owned() };
+    let Some(file) = largest_file(folder, CheckOptions::READABLE_LEAST) else { return typed.to_owned() };
+    crate::standard_error::note(wording::reads_of_largest_file(&reason, &file));
+    file.to_string_lossy().into_owned()
 }
 
 /// The drives at the bottom, by their device names.

@@ -36,6 +36,23 @@ fn what_is_too_small_to_have_places_is_refused_with_its_size() {
 }
 
 #[test]
+fn a_folder_without_room_is_read_in_its_largest_file() {
+    let sandbox = Sandbox::new();
+    let full = ["check", ".", "--reserve", "1000TiB", "--no-archive", "--json", "-"];
+    sandbox.run(&full).code(3).says("no space to write");
+    std::fs::create_dir(sandbox.work().join("photos")).unwrap();
+    for (name, mib) in [("small", 17), ("photos/large", 64)] {
+        std::fs::write(sandbox.work().join(name), vec![7; mib << 20]).unwrap();
+    }
+    let ran = sandbox.run(&full);
+    let document = ran.json();
+    assert!(ran.stderr().contains("photos/large: no space to write"), "{}", ran.stderr());
+    assert!(document["target"]["name"].as_str().unwrap().ends_with("photos/large"));
+    assert_eq!(document["bytes_written"], 0);
+    assert_eq!(document["tables"]["metrics"][0]["metric"], "sequential_read");
+}
+
+#[test]
 fn several_drives_stand_side_by_side_and_the_worst_decides() {
     let sandbox = Sandbox::new();
     let targets = ["sim:tiny-flash?fill=0.5", "no-such-folder", "sim:tiny-flash?link=usb2&fill=0.5"];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Mounted, disk_folder, lane, one, open_folder, refusal, says, soon};
+use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, says, soon};
 use likenew_core::drive::{Kind, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
@@ -165,6 +165,22 @@ fn a_full_file_system_is_an_outcome() {
         assert!(!memory.path().join(DIRECTORY).exists());
         assert_eq!(fs::metadata(memory.path().join("more")).unwrap().len(), 450 << 10, "others' files stay");
     }
+}
+
+#[test]
+fn memory_is_called_that_by_every_name() {
+    let Some(memory) = Mounted::tmpfs("size=8m") else { return };
+    let file = memory.path().join("image");
+    fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let layout = Some(Layout { files: 1, file_bytes: 64 << 10 });
+    let options = Options { layout, reserve: Some(0), ..Options::default() };
+    assert!(open(memory.path(), options).unwrap().identity().is_memory());
+    assert!(open(&file, Options::default()).unwrap().identity().is_memory());
+    if let Some(device) = Loop::attach(&file) {
+        assert!(open(&device.0, Options::default()).unwrap().identity().is_memory());
+    }
+    let folder = disk_folder();
+    assert!(!open_folder(folder.path(), Engine::Posix, 1, 64 << 10).unwrap().identity().is_memory());
 }
 
 #[test]
