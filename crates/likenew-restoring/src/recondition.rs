@@ -124,8 +124,11 @@ impl Recondition {
             let is_tried = checks.last().is_some_and(|check| self.check.gains_nothing_rewritten(check));
             return if is_tried { Trial::NoGain } else { Trial::Unknown };
         };
+        // Places that were written again may be faster than a new drive is over a longer stretch.
+        let as_new =
+            checks.last().and_then(|check| self.check.sustained_goal(check)).unwrap_or(f64::INFINITY);
         let now = checks.last().and_then(|check| self.check.sustained_write(check));
-        match now.is_some_and(|now| now.high < WORTH_TRYING * goal.value) {
+        match now.is_some_and(|now| now.high < WORTH_TRYING * goal.value.min(as_new)) {
             true => Trial::Gain { bytes_per_s: goal.value },
             false => Trial::NoGain,
         }

@@ -1,4 +1,4 @@
-//! Does TRIM reach the flash, and what is it worth?
+//! Does TRIM reach the drive, and what is it worth?
 
 mod answers;
 mod outcome;

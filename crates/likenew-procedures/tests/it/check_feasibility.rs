@@ -116,7 +116,11 @@ fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings
 fn advised(findings: &Findings) -> Vec<String> {
     let fixes = findings.tables.get("fixes").into_iter().flatten();
     let commands = fixes.filter_map(|row| row["command"].as_str());
-    commands.filter_map(|of| Some(of.split_once("--step ")?.1.to_owned())).collect()
+    let mut steps: Vec<String> =
+        commands.filter_map(|of| Some(of.split_once("--step ")?.1.to_owned())).collect();
+    // Two causes may have the same fix.
+    steps.dedup();
+    steps
 }
 
 fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {

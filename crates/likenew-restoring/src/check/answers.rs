@@ -155,12 +155,13 @@ impl Answers<'_> {
         self.worst_of(self.problems())
     }
 
+    /// The one that is slow for certain by most.
     fn worst_of(&self, symptoms: Vec<Symptom>) -> Option<Shortfall> {
         let below = symptoms.into_iter().filter_map(|symptom| match symptom {
             Symptom::Below(metric) => self.shortfall(metric),
             _ => None,
         });
-        below.min_by(|one, other| one.share.value.total_cmp(&other.share.value))
+        below.min_by(|one, other| one.share.high.total_cmp(&other.share.high))
     }
 
     fn headline(&self, worst: Option<Shortfall>) -> (String, Answer) {
@@ -230,7 +231,11 @@ impl Answers<'_> {
             let (summary, answer) = wording::only_model_is_known(speeds);
             return (summary, self.with_ways_to_compare(answer));
         }
-        let subject = if self.case.virtual_by().is_some() { Subject::VirtualDisk } else { Subject::Drive };
+        let subject = match self.case.virtual_by() {
+            Some(_) => Subject::VirtualDisk,
+            None if self.case.is_memory() => Subject::Memory,
+            None => Subject::Drive,
+        };
         let (summary, answer) = wording::no_reference(subject, speeds);
         (summary, self.with_ways_to_compare(answer))
     }

@@ -41,6 +41,8 @@ const WINDOWS: u64 = 128;
 const PART: u64 = 4;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
+/// The same for the first of them. Chosen: a used drive that writes 25 MB/s writes the whole area, on which sustained writes depend.
+const FIRST_WRITE_TIME: Nanos = Nanos::from_secs(21);
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
 /// Distance of the reads that search for written data elsewhere, as a share of its length; and the most
@@ -115,7 +117,11 @@ impl WorkloadPlan<'_> {
     /// Writes the whole area once, sequentially.
     pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
         let region = area.start..self.new_places(area).map_or(area.end, |new| new.start);
-        self.unless_run(WRITES, || self.write(&region, area.end - area.start, self.stamp_class()))
+        self.unless_run(WRITES, || {
+            let mut workload = self.write(&region, area.end - area.start, self.stamp_class());
+            workload.until.elapsed = Some(self.write_time().max(FIRST_WRITE_TIME));
+            workload
+        })
     }
 
     /// The last part of the area of a real drive, which is left alone at first: after a rest its first writes show whether it was the
@@ -179,7 +185,8 @@ impl WorkloadPlan<'_> {
     /// Small writes at aligned addresses, and shifted by every number of sectors, because one of the shifts
     /// fits the drive's blocks.
     fn shifted_writes(&self, part: &Range<u64>) -> Option<Workload> {
-        let count = if self.is_disk() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT };
+        let is_dry_run = || self.segment(WRITES).is_some_and(Segment::is_dry_run);
+        let count = if self.is_disk() && !is_dry_run() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT };
         // The aligned ones twice, before and after all others, because a drive may wake up or slow down in
         // between.
         let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
@@ -199,8 +206,11 @@ impl WorkloadPlan<'_> {
         Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
     }
 
-    /// Bytes written until writes became slower for good.
+    /// Bytes written until writes became slower for good. A dry run assumes that they do, as more is written then.
     fn drop_at(&self) -> Option<u64> {
+        if let Some(first) = self.segment(WRITES).filter(|first| first.is_dry_run()) {
+            return Some(first.bytes(Op::Write));
+        }
         CheckResults::new(self.evidence).cliff_in(WRITES).map(|(at, _)| at.value as u64)
     }
 

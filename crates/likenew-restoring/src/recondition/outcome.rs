@@ -110,9 +110,12 @@ impl StepOutcome<'_> {
 
     /// Whether all measures that should show it reached their goals; `None` if no goal is known.
     fn is_restored(&self) -> Option<bool> {
-        let back: Vec<bool> = self.metrics_showing.iter().filter_map(Change::is_restored).collect();
-        (!back.is_empty()).then(|| back.iter().all(|is_restored| *is_restored))
+        all_restored(&self.metrics_showing)
     }
+}
+
+fn all_restored(changes: &[Change]) -> Option<bool> {
+    changes.iter().filter_map(Change::is_restored).reduce(|one, other| one && other)
 }
 
 /// The result of all steps.
@@ -141,7 +144,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     });
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
-    let restoration = match (most.is_certain(), most.is_restored()) {
+    let restoration = match (most.is_certain(), all_restored(&joined)) {
         // A change within the error is no success, however many steps there were.
         (false, _) => Restoration::Undecided,
         (true, None) => Restoration::Faster,

@@ -1,4 +1,4 @@
-//! Does TRIM reach the flash? The first step that decides it gives the answer.
+//! Does TRIM reach the drive? The first step that decides it gives the answer.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;

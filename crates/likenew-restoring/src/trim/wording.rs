@@ -15,21 +15,21 @@ use super::trim_evidence::TrimStep;
 
 // What it is for, and what it writes
 
-pub(super) const QUESTION: &str = "Does TRIM reach the flash, and what does it gain?";
+pub(super) const QUESTION: &str = "Does TRIM reach the drive, and what does it gain?";
 pub(super) const WRITES: &str = "writes one file of twice --bytes, then --span several times to measure what TRIM gains; only temporary files";
 
-// Whether TRIM reaches the flash
+// Whether TRIM reaches the drive
 
 pub(super) fn reaches(proof: &TrimStep) -> Answer {
-    Answer::good(TRIM, "TRIM", "reaches the flash").with_evidence(step_sentence(proof))
+    Answer::good(TRIM, "TRIM", "reaches the drive").with_evidence(step_sentence(proof))
 }
 
 pub(super) fn reaches_summary(gain: Option<f64>) -> String {
     match gain {
         Some(ratio) => {
-            format!("TRIM reaches the flash, and random writes are {} as fast with it.", Factor(ratio))
+            format!("TRIM reaches the drive, and random writes are {} as fast with it.", Factor(ratio))
         }
-        None => "TRIM reaches the flash.".into(),
+        None => "TRIM reaches the drive.".into(),
     }
 }
 
@@ -554,7 +554,7 @@ mod tests {
         );
         assert_eq!(
             reaches_summary(Some(1.5)),
-            "TRIM reaches the flash, and random writes are 1.50× as fast with it."
+            "TRIM reaches the drive, and random writes are 1.50× as fast with it."
         );
     }
 
