@@ -30,7 +30,7 @@ const fn sampled(name: &'static str, column: &'static str) -> SpeedTable {
 }
 
 /// Of all procedures.
-const TABLES: [SpeedTable; 10] = [
+const TABLES: [SpeedTable; 11] = [
     measured("metrics", "measured_per_s", "low_per_s", "high_per_s"),
     measured("results", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("matrix", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
@@ -38,6 +38,7 @@ const TABLES: [SpeedTable; 10] = [
     measured("levels", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("compressibility", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("fit", "throughput_bytes_per_s", "throughput_bytes_per_s_low", "throughput_bytes_per_s_high"),
+    measured("workloads", "bytes_per_s", "", ""),
     measured("applications", "score", "score_low", "score_high"),
     sampled("files", "bytes_per_s"),
     sampled("curve", "bytes_per_s"),
@@ -144,6 +145,17 @@ mod tests {
         let [speed] = &speeds(&check)[..] else { panic!() };
         assert_eq!((speed.name.as_str(), speed.unit), ("4K random read", "1/s"));
         assert_eq!(speed.basis, Basis::Interval { low: 9.0, high: 9.0 }, "measured once");
+    }
+
+    #[test]
+    fn a_workload_has_a_speed_for_each_operation_of_each_stream() {
+        let row = |stream: u16, op: &str, bytes_per_s: f64| json!({"workload": "job_1", "stream": stream, "op": op, "ios": 7, "bytes": 4096, "bytes_per_s": bytes_per_s});
+        let run = tables(
+            "workloads",
+            json!([row(0, "read", 5.0), row(0, "write", 6.0), row(0, "flush", 0.0), row(1, "read", 7.0)]),
+        );
+        let names: Vec<String> = speeds(&run).into_iter().map(|speed| speed.name).collect();
+        assert_eq!(names, ["job_1 read", "job_1 write", "job_1 stream 2 read"]);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
         ("unit" | "data" | "score", _) => None,
         ("block_bytes", Value::Number(bytes)) => Some(Size(bytes.as_u64()?).to_string()),
         ("depth", Value::Number(depth)) => Some(format!("QD{depth}")),
+        ("stream", Value::Number(index)) => index.as_u64().filter(|index| *index > 0).map(stream),
+        ("workload", Value::String(name)) => Some(name.clone()),
         ("compresses_to_percent", Value::Number(percent)) => {
             Some(format!("compressible to {}", Share(percent.as_f64()? / 100.0)))
         }
@@ -42,6 +44,11 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
         _ => None,
     };
     cells.filter_map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A stream of a workload other than its first, by its number from 0.
+fn stream(index: u64) -> String {
+    format!("stream {}", index + 1)
 }
 
 /// What the rows of a table are samples of.

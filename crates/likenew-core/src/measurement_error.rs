@@ -142,10 +142,12 @@ impl Segment {
         self.rate(bytes, self.elapsed())
     }
 
-    /// IOPS over the whole workload, without failed I/Os; `None` where it measured nothing.
+    /// IOPS over the whole workload, without failed I/Os; `None` where it measured nothing. Flushes count where
+    /// there is nothing else.
     pub fn iops(&self) -> Option<f64> {
-        let done: u64 = self.tallies.iter().map(Tally::done_ios).sum();
-        self.rate(done, self.elapsed())
+        let flushes = self.total_of(Op::Flush).done_ios();
+        let done = self.tallies.iter().map(Tally::done_ios).sum::<u64>();
+        self.rate(if done > flushes { done - flushes } else { flushes }, self.elapsed())
     }
 
     /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy
@@ -216,6 +218,16 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("Input/output error"), "{text}");
+    }
+
+    #[test]
+    fn flushes_are_no_ios_beside_others() {
+        let mut both = segment(&[Outcome::Done; 4]);
+        let flushes = Tally { ios: 3, ..Tally::new(0, Op::Flush) };
+        both.tallies.push(flushes.clone());
+        assert_eq!(both.iops(), Some(1e6));
+        both.tallies = vec![flushes];
+        assert_eq!(both.iops(), Some(3.0 / 4e-6));
     }
 
     #[test]

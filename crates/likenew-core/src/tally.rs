@@ -1,6 +1,7 @@
 //! Counts and the latency histogram of one operation of one stream.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -30,14 +31,16 @@ pub struct Tally {
     pub errors: u64,
     /// Sum of all latencies, in nanoseconds.
     pub latency_ns_sum: u64,
-    /// Distribution of latency in nanoseconds (HdrHistogram's V2 form in base 64, where it is stored).
+    /// Distribution of latency in nanoseconds. Where it is stored: HdrHistogram's V2 form in base 64, or the
+    /// values of another program.
     pub latency: Latencies,
 }
 
 /// A latency histogram in nanoseconds, 1 ns to 1 h, three significant digits.
 ///
 /// While latencies are counted it is a table with a bucket for each value; afterward only the used buckets
-/// are kept, so that a run of many thousand workloads fits into memory.
+/// are kept, so that a run of many thousand workloads fits into memory. Those of another program stay as it
+/// gave them.
 #[derive(Clone, Debug)]
 pub struct Latencies(Form);
 
@@ -46,6 +49,34 @@ enum Form {
     Counting(Histogram<u64>),
     /// The highest value of each used bucket, ascending, and its count.
     Kept(Vec<(u64, u64)>),
+    Given(GivenLatencies),
+}
+
+/// Latencies as another program counted them, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenLatencies {
+    /// The longest: it can be known of other latencies, or more exactly, than their distribution.
+    max: u64,
+    /// Latencies, ascending, and how often each occurred.
+    counts: Vec<(u64, u64)>,
+}
+
+impl GivenLatencies {
+    /// Whether all of them can be counted.
+    fn is_whole(&self) -> bool {
+        let sum = self.counts.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+        let longest = self.counts.last().map_or(0, |(ns, _)| *ns).max(self.max);
+        sum.is_some() && longest <= LATENCY_NS_MAX && self.counts.is_sorted_by(|one, next| one.0 < next.0)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let mut counts = BTreeMap::new();
+        for (ns, count) in self.counts.iter().chain(&other.counts) {
+            *counts.entry(*ns).or_insert(0) += count;
+        }
+        *self = Self { max: self.max.max(other.max), counts: counts.into_iter().collect() };
+    }
 }
 
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
@@ -63,6 +94,15 @@ impl PartialEq for Latencies {
 }
 
 impl Latencies {
+    /// What another program counted: the longest, and latencies with how often each occurred, in nanoseconds.
+    pub fn given(max: u64, counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut all = GivenLatencies { max: max.min(LATENCY_NS_MAX), counts: Vec::new() };
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let counts = counts.map(|(ns, count)| (ns.min(LATENCY_NS_MAX), count)).collect();
+        all.merge(&GivenLatencies { max: 0, counts });
+        Self(Form::Given(all))
+    }
+
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
@@ -79,8 +119,9 @@ impl Latencies {
     pub fn merge(&mut self, other: &Self) {
         match (&mut self.0, &other.0) {
             (Form::Kept(mine), _) if mine.is_empty() => *self = other.clone(),
+            (Form::Given(mine), Form::Given(theirs)) => mine.merge(theirs),
             (_, Form::Counting(theirs)) => self.table().add(theirs).expect("all have the same bounds"),
-            (_, Form::Kept(theirs)) => {
+            (_, Form::Kept(theirs) | Form::Given(GivenLatencies { counts: theirs, .. })) => {
                 let table = self.table();
                 theirs.iter().for_each(|(value, count)| table.saturating_record_n(*value, *count));
             }
@@ -106,16 +147,21 @@ impl Latencies {
         Nanos(place.map_or(0, |(value, _)| *value))
     }
 
-    /// The longest latency, to three digits; zero of none.
+    /// The longest latency, to three digits, or as another program gave it; zero of none.
     pub fn max(&self) -> Nanos {
-        Nanos(self.places().last().map_or(0, |(value, _)| *value))
+        Nanos(match &self.0 {
+            Form::Given(given) => given.max,
+            Form::Counting(_) | Form::Kept(_) => self.places().last().map_or(0, |(value, _)| *value),
+        })
     }
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Form::Counting(table) => table.len(),
-            Form::Kept(places) => places.iter().map(|(_, count)| count).sum(),
+            Form::Kept(places) | Form::Given(GivenLatencies { counts: places, .. }) => {
+                places.iter().map(|(_, count)| count).sum()
+            }
         }
     }
 
@@ -126,13 +172,13 @@ impl Latencies {
                 .iter_recorded()
                 .map(|place| (place.value_iterated_to(), place.count_at_value()))
                 .collect(),
-            Form::Kept(places) => Cow::Borrowed(places),
+            Form::Kept(places) | Form::Given(GivenLatencies { counts: places, .. }) => Cow::Borrowed(places),
         }
     }
 
     #[inline]
     fn table(&mut self) -> &mut Histogram<u64> {
-        if let Form::Kept(places) = &self.0 {
+        if let Form::Kept(places) | Form::Given(GivenLatencies { counts: places, .. }) = &self.0 {
             self.0 = Form::Counting(table_of(places));
         }
         let Form::Counting(table) = &mut self.0 else { unreachable!("it was just made one") };
@@ -152,15 +198,29 @@ impl Serialize for Latencies {
         match &self.0 {
             Form::Counting(table) => writer.serialize(table, &mut bytes),
             Form::Kept(places) => writer.serialize(&table_of(places), &mut bytes),
+            Form::Given(given) => return given.serialize(out),
         }
         .map_err(ser::Error::custom)?;
         out.serialize_str(&BASE64.encode(bytes))
     }
 }
 
+/// A distribution where it is stored.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Histogram(String),
+    Given(GivenLatencies),
+}
+
 impl<'de> Deserialize<'de> for Latencies {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let bytes = BASE64.decode(String::deserialize(input)?).map_err(de::Error::custom)?;
+        let text = match Stored::deserialize(input)? {
+            Stored::Histogram(text) => text,
+            Stored::Given(given) if given.is_whole() => return Ok(Self(Form::Given(given))),
+            Stored::Given(_) => return Err(de::Error::custom("these are no latencies with their counts")),
+        };
+        let bytes = BASE64.decode(text).map_err(de::Error::custom)?;
         let histogram: Histogram<u64> =
             HistogramReader::new().deserialize(&mut bytes.as_slice()).map_err(de::Error::custom)?;
         let mut table = table_of(&[]);
@@ -271,8 +331,21 @@ mod tests {
     }
 
     #[test]
+    fn what_another_program_counted_stays_as_it_was() {
+        let given = Latencies::given(58_476, [(12_480, 9), (57_088, 1), (740, 0)]);
+        let text = serde_json::to_string(&given).unwrap();
+        let mut both = serde_json::from_str::<Latencies>(&text).unwrap();
+        assert_eq!((&both, both.count()), (&given, 10));
+        both.merge(&Latencies::given(60_001, [(12_480, 9), (23_168, 2)]));
+        assert_eq!(both.places(), [(12_480, 18), (23_168, 2), (57_088, 1)].as_slice());
+        assert_eq!((both.quantile(0.5), both.max()), (Nanos(12_480), Nanos(60_001)));
+    }
+
+    #[test]
     fn a_broken_histogram_is_an_error() {
-        for text in ["\"\"", "\"!!\"", "\"AAAA\"", "7"] {
+        let full = format!("{{\"max\":1,\"counts\":[[1,{}],[2,1]]}}", u64::MAX);
+        let disordered = "{\"max\":1,\"counts\":[[2,1],[1,1]]}";
+        for text in ["\"\"", "\"!!\"", "\"AAAA\"", "7", &full, disordered] {
             assert!(serde_json::from_str::<Latencies>(text).is_err(), "{text}");
         }
     }

@@ -19,7 +19,7 @@ use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{LatencyColumns, row};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
-use wording::{TableRow, WorkloadSpeed};
+use wording::{OpSpeed, TableRow, WorkloadSpeed};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -130,9 +130,20 @@ impl Procedure for Run {
     }
 }
 
+/// Each operation has a speed of its own; a flush has one where it is alone.
 fn workload_speed(segment: &Segment) -> Option<WorkloadSpeed<'_>> {
-    let iops = Iops(segment.iops()?);
-    Some(WorkloadSpeed { name: &segment.workload.name, rate: segment.bytes_per_s().map(Rate), iops })
+    segment.iops()?;
+    let mut totals: Vec<Tally> = Op::ALL.map(|op| segment.total_of(op)).into();
+    totals.retain(|total| total.ios > 0);
+    if totals.len() > 1 {
+        totals.retain(|total| total.op != Op::Flush);
+    }
+    let speed = |total: &Tally| OpSpeed {
+        op: total.op.name(),
+        rate: per_second(segment, total.bytes).filter(|rate| *rate > 0.0).map(Rate),
+        iops: Iops(per_second(segment, total.done_ios()).unwrap_or(0.0)),
+    };
+    Some(WorkloadSpeed { name: &segment.workload.name, speeds: totals.iter().map(speed).collect() })
 }
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use super::{ARCHIVE, HistoryPlace, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two or more runs of one command, the earlier first: folders, names of kept runs, or drives, whose last check is taken
+    /// Two or more runs of one command, the earlier first: folders, names of kept runs, results of fio, or drives, whose last check is taken
     #[arg(value_name = "RUN|DRIVE")]
     pub(crate) runs: Vec<String>,
     /// The newest N runs

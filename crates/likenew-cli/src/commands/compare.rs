@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::Archive;
+use likenew_core::plan::Plan;
 use likenew_history::DriveRow;
 
+use super::import::fio;
 use crate::arguments::Compare;
 use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
@@ -18,24 +20,22 @@ const RUNS_MIN: usize = 2;
 
 pub(crate) fn run(command: &Compare) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    let folders = match command.last {
-        Some(count) => kept_run::newest(&archive, count)?,
-        None => command
-            .runs
-            .iter()
-            .map(|named| folder(command, &archive, named))
-            .collect::<Result<Vec<_>, _>>()?,
+    let runs = match command.last {
+        Some(count) => kept_run::newest(&archive, count)?.into_iter().map(Run::Kept).collect(),
+        None => {
+            let named = command.runs.iter().map(|named| find(command, &archive, named));
+            named.collect::<Result<Vec<_>, _>>()?
+        }
     };
-    if folders.len() < RUNS_MIN {
+    if runs.len() < RUNS_MIN {
         return Err(Failure::Usage(wording::COMPARE_NEEDS_TWO.into()));
     }
-    let mut reports = Vec::new();
-    for path in &folders {
-        let record = kept_run::open(path)?;
-        if watch_session::is_log(&record) {
-            return Err(Failure::Usage(wording::watch_log_has_no_speeds(path.display())));
+    let mut reports: Vec<RunReport> = runs.iter().filter_map(Run::kept_report).collect::<Result<_, _>>()?;
+    let plan = reports.first().map(|report| report.evidence.plan.clone());
+    for (index, run) in runs.into_iter().enumerate() {
+        if let Run::OfFio(imported) = run {
+            reports.insert(index, fio_report(*imported, plan.as_ref())?);
         }
-        reports.push(kept_run::report(record)?);
     }
     let procedure = |report: &RunReport| report.evidence.plan.procedure.clone();
     if let Some(other) = reports.iter().find(|report| procedure(report) != procedure(&reports[0])) {
@@ -49,11 +49,45 @@ pub(crate) fn run(command: &Compare) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A run folder, a name in the archive, or the last check of a drive.
-fn folder(command: &Compare, archive: &Archive, named: &str) -> Result<PathBuf, Failure> {
+/// What a word of the command line names.
+enum Run {
+    /// A run folder.
+    Kept(PathBuf),
+    /// A file with a result of fio.
+    OfFio(Box<likenew_fio::Import>),
+}
+
+impl Run {
+    /// Nothing of what fio measured.
+    fn kept_report(&self) -> Option<Result<RunReport, Failure>> {
+        let Self::Kept(path) = self else { return None };
+        let report = || {
+            let record = kept_run::open(path)?;
+            if watch_session::is_log(&record) {
+                return Err(Failure::Usage(wording::watch_log_has_no_speeds(path.display())));
+            }
+            kept_run::report(record)
+        };
+        Some(report())
+    }
+}
+
+/// As a run of this plan, if fio ran its jobs.
+fn fio_report(imported: likenew_fio::Import, plan: Option<&Plan>) -> Result<RunReport, Failure> {
+    match plan.map(|plan| fio::report(imported.clone(), Some(plan.clone()))) {
+        Some(Ok(report)) => Ok(report),
+        Some(Err(_)) | None => fio::report(imported, None),
+    }
+}
+
+/// A run folder, a name in the archive, a result of fio, or the last check of a drive.
+fn find(command: &Compare, archive: &Archive, named: &str) -> Result<Run, Failure> {
     let path = kept_run::folder(archive, Path::new(named));
     if path.join("plan.toml").exists() {
-        return Ok(path);
+        return Ok(Run::Kept(path));
+    }
+    if path.is_file() {
+        return Ok(Run::OfFio(Box::new(fio::imported(&path, None)?)));
     }
     let mut history = run_history::open(&command.place, archive)?;
     history.update()?;
@@ -64,7 +98,7 @@ fn folder(command: &Compare, archive: &Archive, named: &str) -> Result<PathBuf, 
         [drive] => {
             let last = history.checks(drive)?.pop();
             let last = last.ok_or_else(|| Failure::Usage(wording::never_checked(named)))?;
-            Ok(archive.root().join(last.run.name))
+            Ok(Run::Kept(archive.root().join(last.run.name)))
         }
         several => {
             let several: Vec<DriveRow> = several.iter().copied().cloned().collect();

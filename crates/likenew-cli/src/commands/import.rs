@@ -1,6 +1,6 @@
 //! `likenew import`: runs of other machines, measurements and traces of other programs.
 
-mod fio;
+pub(super) mod fio;
 mod run_file;
 mod survey_text;
 mod trace;

@@ -76,6 +76,21 @@ fn a_plan_measured_by_both_stands_side_by_side() {
     assert_eq!(runs.len(), 2, "{runs:?}");
     let report = sandbox.run(&["report", runs[0], runs[1]]);
     report.code(0).says("reads #1").says("B ÷ A");
+    // As the job file says it: a run, and what fio wrote.
+    for pair in [[runs[1], result], [runs[0], runs[1]], [runs[1], runs[1]], [result, result]] {
+        let compared = sandbox.run(&["compare", pair[0], pair[1], "--json", "-"]).code(0).json();
+        let speeds: Vec<&str> = compared["tables"]["speeds"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| {
+                assert!(row["ratio_low"].as_f64() < row["ratio_high"].as_f64(), "{row}");
+                row["speed"].as_str().unwrap()
+            })
+            .filter(|speed| *speed != "prepare write")
+            .collect();
+        assert_eq!(speeds, ["reads #1 read", "writes write"], "{pair:?}");
+    }
     for run in runs {
         sandbox.run(&["judge", run]).code(0).says("writes    write");
     }
@@ -107,6 +122,10 @@ fn a_bench_that_fio_ran_is_judged_as_a_bench() {
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
+    sandbox.run(&bench).code(0);
+    let runs = sandbox.runs();
+    let own = runs.iter().max().unwrap().to_str().unwrap();
+    sandbox.run(&["compare", own, result.to_str().unwrap()]).code(0).says("RND4K Q1T1 read");
     let other = sandbox.run(&["import", "fio", result.to_str().unwrap(), "--plan", "other.toml"]);
     other.code(2).says("could not read the plan other.toml");
     std::fs::write(sandbox.work().join("other.toml"), PLAN).unwrap();
@@ -181,6 +200,7 @@ fn what_cannot_be_imported_or_exported_is_reported() {
         .says("page.html was not imported: it is not fio's JSON output");
     sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
     sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
+    sandbox.run(&["compare", "page.html", "page.html"]).code(2).says("page.html was not imported");
     sandbox.run(&["import", "fio", "missing"]).code(2).says("could not read missing");
     sandbox.run(&["bench", "sim:tiny-flash", "--export", "iometer"]).code(2).says("fio");
     let jobs = sandbox.run(&["fill", "sim:tiny-flash", "--files", "3", "--export", "fio"]).code(0).stdout();

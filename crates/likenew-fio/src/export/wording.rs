@@ -2,17 +2,17 @@
 
 // ## On top of the file
 
-pub(super) const RUN: &str = "Run it with: fio --output-format=json+ THIS.fio";
+pub(super) const RUN: &str = "Run it with: fio --output-format=json+ --output=RESULT.json THIS.fio";
 
-pub(super) const RUN_WITH_FILE: &str =
-    "Name what to measure: LIKENEW_FILE=/path/of/a/file fio --output-format=json+ THIS.fio";
+pub(super) const RUN_WITH_FILE: &str = "Name what to measure: LIKENEW_FILE=/path/of/a/file fio --output-format=json+ --output=RESULT.json THIS.fio";
 
 pub(super) const CAUTION: &str =
     "CAUTION: these jobs write. Whatever the file or device holds is lost, and fio does not ask.";
 
 /// One comment a line.
 pub(super) const COMPARISON: &str = "\
-To compare the result with runs of likenew: likenew import fio RESULT.json
+To compare the result with a run of the same plan by likenew: likenew compare RUN RESULT.json
+(likenew report --list names the runs). To keep it as a run: likenew import fio RESULT.json --plan PLAN.toml
 Numbers may differ: fio counts latency from when it prepares an I/O, and likenew from when it is submitted (or was due);
 fio submits I/Os one by one, and likenew all that are ready; and fio lays out a missing or short file by writing it
 before the first job.";

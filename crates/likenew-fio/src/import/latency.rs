@@ -1,7 +1,6 @@
 //! How long I/Os took, as fio counts it.
 
 use likenew_core::tally::Latencies;
-use likenew_core::units::Nanos;
 
 use super::ImportError;
 use super::node::{COUNT_MAX, Node};
@@ -13,13 +12,15 @@ use super::wording::expected;
 pub(super) struct Latency {
     /// Mean in nanoseconds; 0 where nothing was measured.
     pub(super) mean_ns: f64,
+    /// The longest in nanoseconds.
+    max_ns: u64,
     /// Latencies in nanoseconds with how often they occurred, ascending; empty where the distribution is not known.
     counts: Vec<(u64, u64)>,
 }
 
 impl Latency {
-    /// From `read`, `write` or the like. The total latency counts, as ours does; the completion latency only
-    /// where the total is not given.
+    /// From `read`, `write` or the like. The mean and the longest are of the total latency, as ours are; of the
+    /// completion latency only where the total is not given. The distribution is of the one that has it.
     pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
         let ios = side.need("total_ios", expected::IO_COUNT)?.count()?;
         let whole = Times::read(&side.need("lat_ns", expected::LATENCY)?, ios)?;
@@ -28,39 +29,32 @@ impl Latency {
             None if side.get("slat_ns").is_none() && side.get("clat").is_none() => Times::default(),
             _ => Times::read(&side.need("clat_ns", expected::LATENCY)?, ios)?,
         };
-        let mean_ns = match (whole.count, completion.count) {
+        let summed = match (whole.count, completion.count) {
             (0, 0) => {
                 notes.add(Note::NoLatency, job);
                 return Ok(Self::default());
             }
             (0, _) => {
                 notes.add(Note::NoTotal, job);
-                completion.mean
+                &completion
             }
-            _ => whole.mean,
+            _ => &whole,
         };
-        let times = if whole.spread == Spread::Unknown { &completion } else { &whole };
-        match times.spread {
+        let spread = if whole.spread == Spread::Unknown { &completion } else { &whole };
+        match spread.spread {
             Spread::Unknown => notes.add(Note::MeanOnly, job),
             Spread::Percentiles(_) => notes.add(Note::Interpolated, job),
             Spread::Bins(_) => {}
         }
-        if whole.count > 0 && whole.spread == Spread::Unknown && times.spread != Spread::Unknown {
+        if whole.count > 0 && whole.spread == Spread::Unknown && spread.spread != Spread::Unknown {
             notes.add(Note::CompletionOnly, job);
         }
-        // The shortest and the longest are known of the whole latency even where its distribution is not.
-        let extremes = if whole.count > 0 { &whole } else { times };
-        Ok(Self { mean_ns, counts: times.counts(extremes.min, extremes.max) })
+        Ok(Self { mean_ns: summed.mean, max_ns: summed.max, counts: spread.counts() })
     }
 
     /// The distribution.
     pub(super) fn distribution(&self) -> Latencies {
-        let mut latencies = Latencies::default();
-        for (ns, count) in &self.counts {
-            latencies.record_n(Nanos(*ns), *count);
-        }
-        latencies.compact();
-        latencies
+        Latencies::given(self.max_ns, self.counts.iter().copied())
     }
 
     /// This share of it and the rest, with the same distribution.
@@ -121,12 +115,12 @@ impl Times {
         Ok(Self { count, mean, min, max, spread })
     }
 
-    /// Its distribution between the shortest and the longest latency.
-    fn counts(&self, min: u64, max: u64) -> Vec<(u64, u64)> {
+    /// Its distribution.
+    fn counts(&self) -> Vec<(u64, u64)> {
         match &self.spread {
             Spread::Unknown => Vec::new(),
-            Spread::Bins(bins) => with_extremes(bins, min, max),
-            Spread::Percentiles(percentiles) => interpolate(percentiles, self.count, min, max),
+            Spread::Bins(bins) => bins.clone(),
+            Spread::Percentiles(percentiles) => interpolate(percentiles, self.count, self.min, self.max),
         }
     }
 }
@@ -157,46 +151,29 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
     Ok(percentiles)
 }
 
-/// A bin gives its latencies within 1%; the shortest and the longest are known exactly.
-fn with_extremes(bins: &[(u64, u64)], min: u64, max: u64) -> Vec<(u64, u64)> {
-    let max = max.max(min);
-    let mut counts: Vec<(u64, u64)> = bins
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(ns, count)| ((*ns).clamp(min, max), *count))
-        .collect();
-    if let Some((_, count)) = counts.last_mut() {
-        *count -= 1;
-        counts.push((max, 1));
-    }
-    // A single latency is the longest.
-    if let Some((_, count)) = counts.first_mut().filter(|(ns, count)| *ns < max && *count > 0) {
-        *count -= 1;
-        counts.insert(0, (min, 1));
-    }
-    counts.retain(|(_, count)| *count > 0);
-    counts
-}
-
 /// Steps between two listed percentiles.
 const STEPS: u64 = 16;
 
 /// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share
-/// (`calc_clat_percentiles` in its `stat.c`), the shortest and the longest are as given, and those between
-/// are spread evenly between their neighbors.
+/// (`calc_clat_percentiles` in its `stat.c`), the shortest and the longest are as given where none is listed,
+/// and those between are spread evenly between their neighbors.
 fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
     let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
-    let mut known = vec![(1, min)];
-    // The first and the last of all are known more exactly than by the bin that a percentile is given by.
-    let between = percentiles.iter().map(|(share, ns)| (rank(*share), (*ns).clamp(min, max.max(min))));
-    known.extend(between.filter(|(rank, _)| (2..count).contains(rank)));
-    known.push((count, max));
-    let mut counts = vec![(min, 1)];
+    // fio lists the middle of a bin, which can be beyond the shortest and the longest.
+    let mut known = vec![(1, percentiles.first().map_or(min, |(_, ns)| min.min(*ns)))];
+    for (share, ns) in percentiles {
+        match known.last_mut().filter(|last| last.0 == rank(*share)) {
+            Some(last) => last.1 = *ns,
+            None => known.push((rank(*share), *ns)),
+        }
+    }
+    let (last, longest) = known[known.len() - 1];
+    if last < count {
+        known.push((count, max.max(longest)));
+    }
+    let mut counts = vec![(known[0].1, 1)];
     for pair in known.windows(2) {
         let ((from, low), (to, high)) = (pair[0], pair[1]);
-        if to <= from {
-            continue;
-        }
         let between = to - from - 1;
         let steps = STEPS.min(between);
         for step in 0..steps {
@@ -218,13 +195,11 @@ mod tests {
     fn listed_percentiles_come_out_as_listed() {
         let listed = [(0.5, 100_000), (0.9, 200_000), (0.99, 400_000), (0.999, 3_000_000)];
         let counts = interpolate(&listed, 100_000, 50_000, 9_000_000);
-        let latency = Latency { mean_ns: 0.0, counts }.distribution();
-        assert_eq!(latency.count(), 100_000);
+        let latency = Latency { mean_ns: 0.0, max_ns: 9_000_000, counts }.distribution();
+        assert_eq!((latency.count(), latency.max().0), (100_000, 9_000_000));
         for (share, ns) in listed {
-            let found = latency.quantile(share).0 as f64;
-            assert!((found / ns as f64 - 1.0).abs() < 1e-3, "{share}: {found} for {ns}");
+            assert_eq!(latency.quantile(share).0, ns, "{share}");
         }
-        assert!((latency.max().0 as f64 / 9e6 - 1.0).abs() < 1e-3);
     }
 
     proptest! {
@@ -237,8 +212,7 @@ mod tests {
             listed.sort_by(|a, b| a.0.total_cmp(&b.0));
             let counts = interpolate(&listed, count, min, min + more);
             prop_assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), count);
-            prop_assert!(counts.iter().all(|(ns, _)| (min..=min + more).contains(ns)));
-            let latency = Latency { mean_ns: 1.0, counts };
+            let latency = Latency { mean_ns: 1.0, max_ns: min + more, counts };
             let (first, rest) = latency.divide(0.7);
             let count_of = |of: Latency| of.counts.iter().map(|(_, count)| count).sum::<u64>();
             prop_assert_eq!(count_of(first) + count_of(rest), count);

@@ -28,18 +28,36 @@ pub(super) fn wrong_files(file_size: u64) -> String {
     format!("run: files must be at least 1, and file_size a multiple of 4KiB; for file_size {nearest}")
 }
 
-/// How fast one workload ran; a flush moves no bytes.
+/// How fast one workload ran, by operation.
 pub(super) struct WorkloadSpeed<'a> {
     pub(super) name: &'a str,
+    pub(super) speeds: Vec<OpSpeed>,
+}
+
+/// How fast one operation of a workload was; a flush moves no bytes.
+pub(super) struct OpSpeed {
+    pub(super) op: &'static str,
     pub(super) rate: Option<Rate>,
     pub(super) iops: Iops,
 }
 
-impl WorkloadSpeed<'_> {
+impl OpSpeed {
     fn text(&self) -> String {
         match self.rate {
             Some(rate) => format!("{rate}, {}", self.iops),
             None => self.iops.to_string(),
+        }
+    }
+}
+
+impl WorkloadSpeed<'_> {
+    fn text(&self) -> String {
+        match &self.speeds[..] {
+            [only] => only.text(),
+            several => {
+                let each = several.iter().map(|speed| format!("{} {}", speed.op, speed.text()));
+                each.collect::<Vec<_>>().join(" and ")
+            }
         }
     }
 
@@ -97,11 +115,15 @@ mod tests {
 
     #[test]
     fn the_summary_names_each_workload_with_its_speed() {
-        let of = |name, rate: f64| WorkloadSpeed { name, rate: Some(Rate(rate)), iops: Iops(rate / 4096.0) };
+        let speed = |op, rate: f64| OpSpeed { op, rate: Some(Rate(rate)), iops: Iops(rate / 4096.0) };
+        let of = |name, rate| WorkloadSpeed { name, speeds: vec![speed("read", rate)] };
         let speeds = [of("mail server", 34.2e6), of("backup", 210e6)];
         assert_eq!(summary(&speeds), "mail server: 34.2 MB/s, 8,350 IOPS; backup: 210 MB/s, 51,300 IOPS.");
-        let flush = WorkloadSpeed { name: "flush", rate: None, iops: Iops(120.0) };
-        assert_eq!(summary(&[flush]), "flush: 120 IOPS.");
+        let flush = OpSpeed { op: "flush", rate: None, iops: Iops(120.0) };
+        assert_eq!(summary(&[WorkloadSpeed { name: "flush", speeds: vec![flush] }]), "flush: 120 IOPS.");
+        let mix =
+            WorkloadSpeed { name: "mix", speeds: vec![speed("read", 40.96e6), speed("write", 4.096e6)] };
+        assert_eq!(summary(&[mix]), "mix: read 41.0 MB/s, 10,000 IOPS and write 4.10 MB/s, 1,000 IOPS.");
         let many = ["a", "b", "c", "d"].map(|name| of(name, 4096e3));
         assert!(summary(&many).ends_with("; and 1 more workload."), "{}", summary(&many));
     }

@@ -21,18 +21,15 @@ use crate::run_report::RunReport;
 use crate::wording;
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
-    let refused =
-        |reason: String| Failure::Usage(wording::not_imported(&display_name(&command.file), reason));
-    let text = input::text(read(&command.file)?).map_err(|error| refused(error.to_string()))?;
-    let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
-    let started_at = likenew_real::clock::date_of(imported.unix_ms)
-        .ok_or_else(|| refused(wording::BAD_TIMESTAMP.into()))?;
-    let engine = imported.identity.engine.clone();
-    let evidence = evidence(command, imported)?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
-    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
-    let findings = judge(&*procedure, &evidence);
+    let imported = imported(&command.file, command.target.as_deref())?;
+    let unix_ms = imported.unix_ms;
+    let report = match &command.plan {
+        Some(path) => report(imported, Some(read_plan(path)?))?,
+        None => report(imported, None)?,
+    };
+    let started_at = likenew_real::clock::date_of(unix_ms)
+        .ok_or_else(|| refused(&command.file, wording::BAD_TIMESTAMP))?;
+    let RunReport { evidence, findings, instrument, .. } = &report;
 
     let machine =
         Machine::new(started_at, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
@@ -41,7 +38,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     for segment in &evidence.segments {
         run.push(segment).map_err(anyhow::Error::new)?;
     }
-    run.conclude(&findings).map_err(anyhow::Error::new)?;
+    run.conclude(findings).map_err(anyhow::Error::new)?;
     if command.output.details {
         crate::standard_error::note(wording::run_kept(run.path()));
     }
@@ -52,9 +49,40 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
         false => Exit::Fine,
     };
     let details = wording::with_details("likenew report");
-    let report = RunReport { evidence, findings, instrument, folder: None };
     RunReport::show(vec![report], None, &command.output, &details, false)?;
     Ok(exit)
+}
+
+fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
+    Failure::Usage(wording::not_imported(&display_name(file), reason))
+}
+
+/// What fio measured, of this target if it is not the file that fio names.
+pub(in crate::commands) fn imported(
+    file: &Path,
+    target: Option<&str>,
+) -> Result<likenew_fio::Import, Failure> {
+    let text = input::text(read(file)?).map_err(|error| refused(file, error))?;
+    let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
+    if let Some(target) = target {
+        target.clone_into(&mut imported.identity.name);
+        imported.identity.kind = likenew_fio::kind_of(target);
+    }
+    Ok(imported)
+}
+
+/// The same as a run of a plan, which fio ran as exported jobs, or else with a workload for each job.
+pub(in crate::commands) fn report(
+    imported: likenew_fio::Import,
+    plan: Option<Plan>,
+) -> Result<RunReport, Failure> {
+    let engine = imported.identity.engine.clone();
+    let evidence = evidence(imported, plan)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
+    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
+    let findings = judge(&*procedure, &evidence);
+    Ok(RunReport { evidence, findings, instrument, folder: None })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -65,19 +93,15 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     read.map_err(|error| Failure::unreadable(&display_name(path), error))
 }
 
-fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {
-    let likenew_fio::Import { mut identity, geometry, segments, .. } = imported;
-    if let Some(target) = &command.target {
-        identity.name.clone_from(target);
-        identity.kind = likenew_fio::kind_of(target);
-    }
+fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence, Failure> {
+    let likenew_fio::Import { identity, geometry, segments, .. } = imported;
     let target = Some(identity.name.clone());
-    let plan = match &command.plan {
-        Some(path) => Plan { target, ..read_plan(path)? },
-        None => Plan { schema: 1, procedure: "run".into(), target, seed: 0, options: options(&segments) },
-    };
+    let own =
+        || Plan { schema: 1, procedure: "run".into(), target: None, seed: 0, options: options(&segments) };
+    let follows = plan.is_some();
+    let plan = Plan { target, ..plan.unwrap_or_else(own) };
     let mut evidence = Evidence::new(plan, identity, geometry);
-    if command.plan.is_some() {
+    if follows {
         follow(&mut evidence, segments)?;
     } else {
         evidence.segments = segments;
