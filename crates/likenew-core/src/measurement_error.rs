@@ -28,7 +28,7 @@ pub enum MeasurementError {
         first: Option<RefusedIo>,
     },
     /// A job of another program had this error of the operating system; for which I/O is not known.
-    #[error("the job failed: {}", reason_of(*errno))]
+    #[error("the job failed: {}", job_reason(*errno))]
     JobFailed {
         /// The operating system's error number.
         errno: i32,
@@ -83,14 +83,28 @@ impl MeasurementError {
     /// The error alone, without where it was met: `No space left on device`.
     pub fn reason(&self) -> String {
         match self {
-            Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
-            | Self::JobFailed { errno } => reason_of(*errno),
+            Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. } => {
+                reason_of(*errno)
+            }
+            Self::JobFailed { errno } => job_reason(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
                 wording::only_short_io(*bytes)
             }
             Self::Refused { .. } => wording::IO_NOT_RECORDED.into(),
             Self::NothingEnded => "no I/O ended".into(),
         }
+    }
+}
+
+/// `EILSEQ`, with which fio ends a job whose verify finds other data than it wrote.
+pub const DATA_DIFFERS: i32 = 84;
+
+/// What the error number of [`Stop::JobFailed`] says.
+pub fn job_reason(errno: i32) -> String {
+    match errno {
+        DATA_DIFFERS => wording::DATA_DIFFERS.into(),
+        0.. => reason_of(errno),
+        _ => wording::error_of_other_system(errno.unsigned_abs()),
     }
 }
 

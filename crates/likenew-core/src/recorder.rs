@@ -28,7 +28,7 @@ pub enum Stop {
     },
     /// A job of another program had this error of the operating system; for which I/O is not known.
     JobFailed {
-        /// The operating system's error number.
+        /// The operating system's error number; negative if it is one of another system that Linux lacks.
         errno: i32,
     },
 }

@@ -93,6 +93,13 @@ pub(crate) fn only_short_io(bytes: u32) -> String {
 
 pub(crate) const IO_NOT_RECORDED: &str = "which I/O failed was not recorded";
 
+/// What fio says by an error number of its own.
+pub(crate) const DATA_DIFFERS: &str = "it read other data than was written";
+
+pub(crate) fn error_of_other_system(number: u32) -> String {
+    format!("error {number} of the system that it ran on")
+}
+
 // Facts without a value
 
 pub(crate) const DRY_RUN: &str = "this is a dry run";

@@ -9,6 +9,7 @@ mod options;
 mod segment;
 mod spelling;
 mod stream;
+mod system;
 mod tallies;
 mod wording;
 
@@ -169,13 +170,15 @@ fn identity(
     geometry: &Geometry,
     notes: &Notes,
 ) -> Result<Identity, ImportError> {
-    let (files, engines) = (distinct(groups, "filename"), distinct(groups, "ioengine"));
+    let engines = distinct(groups, "ioengine");
+    let files = ["filename", "directory"].map(|option| distinct(groups, option));
+    let files = files.into_iter().find(|files| !files.is_empty()).unwrap_or_default();
     let mut facts = vec![("fio".to_owned(), version.trim_start_matches("fio ").to_owned())];
     if !engines.is_empty() {
         facts.push(("ioengine".to_owned(), engines.join(", ")));
     }
-    let direct = distinct(groups, "direct");
-    let unbuffered = direct == ["1"];
+    let options = groups.iter().filter(|group| !group.is_rest()).flat_map(|group| &group.streams);
+    let unbuffered = options.into_iter().all(|stream| stream.options.is_direct());
     facts.push(("direct".to_owned(), wording::direct(unbuffered).to_owned()));
     if let Some(time) = root.get("time") {
         facts.push(("reported".to_owned(), time.text()?.trim().to_owned()));

@@ -9,6 +9,7 @@
 mod export;
 mod import;
 mod job_name;
+mod job_option;
 
 pub use export::{ExportError, FILENAME_LEFT_OPEN, MissingFeature, export};
 pub use import::{Import, ImportError, OtherText, import, kind_of};

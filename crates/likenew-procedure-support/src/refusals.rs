@@ -3,15 +3,13 @@
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::io::Outcome;
-use likenew_core::measurement_error::{MeasurementError, RefusedIo};
+use likenew_core::measurement_error::{DATA_DIFFERS, MeasurementError, RefusedIo};
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 
 use crate::wording;
 
-/// `EILSEQ`, with which fio ends a job whose verify finds other data than it wrote.
-const DATA_DIFFERS: i32 = 84;
 /// Most failed tests that are named one by one.
 const NAMED_MAX: usize = 3;
 
@@ -54,7 +52,7 @@ pub fn read_smart(evidence: &Evidence) -> Option<Action> {
 fn failed_job(segment: &Segment, errno: i32) -> Option<Answer> {
     let job = &segment.workload.name;
     if errno == DATA_DIFFERS {
-        return Some(wording::job_read_other_data(job, errno));
+        return Some(wording::job_read_other_data(job));
     }
     Outcome::Error(errno).is_about_the_medium().then(|| wording::job_met_medium_error(job, errno))
 }

@@ -230,13 +230,13 @@ fn first_error(first: RefusedIo) -> String {
 }
 
 /// A job of another program that read other data than was written.
-pub(crate) fn job_read_other_data(job: &str, errno: i32) -> Answer {
+pub(crate) fn job_read_other_data(job: &str) -> Answer {
     Answer::problem(
         JOB_ERRORS,
         "Failed job",
         format!("\"{job}\" read data that differs from what was written"),
     )
-    .with_evidence(job_error(errno))
+    .with_evidence(JOB_IO_NOT_RECORDED)
     .action(back_up())
 }
 
@@ -244,13 +244,11 @@ pub(crate) fn job_read_other_data(job: &str, errno: i32) -> Answer {
 pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
     let error = io::Error::from_raw_os_error(errno);
     Answer::problem(JOB_ERRORS, "Failed job", format!("\"{job}\" failed: {error}"))
-        .with_evidence(job_error(errno))
+        .with_evidence(JOB_IO_NOT_RECORDED)
         .action(back_up())
 }
 
-fn job_error(errno: i32) -> String {
-    format!("The job ended with error {errno}; which I/O failed was not recorded.")
-}
+const JOB_IO_NOT_RECORDED: &str = "Which I/O of the job failed was not recorded.";
 
 /// Tests that failed, of all that were run, and the error that the first of them met.
 pub(crate) fn not_measured(names: &[&str], hidden: usize, of: usize, error: &str) -> Answer {

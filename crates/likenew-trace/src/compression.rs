@@ -16,7 +16,10 @@ fn is_skippable(magic: &[u8]) -> bool {
 
 /// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames are one
 /// stream.
-pub(crate) fn decompress(
+///
+/// # Errors
+/// The stream cannot be read.
+pub fn decompress(
     mut stream: Box<dyn Read + Send>,
 ) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
     let mut magic = Vec::with_capacity(ZSTANDARD.len());

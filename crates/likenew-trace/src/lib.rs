@@ -28,6 +28,7 @@ mod volumes;
 mod window;
 mod wording;
 
+pub use compression::decompress;
 pub use error::{LineProblem, TraceError};
 pub use format::Format;
 pub use head::TraceHead;

@@ -13,48 +13,74 @@ const FIRST_KEY: &str = "\"fio version\"";
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     let text = without_prefixes(text.trim_start_matches('\u{feff}'));
     let text = text.as_ref();
-    if text.trim_start().starts_with(['[', '<']) {
-        return Err(ImportError::NotFio(other_text(text)));
-    }
-    let (mut at, mut found, mut other, mut count) = (0, None, None, 0);
-    while let Some(start) = next_brace(text, at) {
-        let is_fios = text[start + 1..].trim_start().starts_with(FIRST_KEY);
+    let (mut at, mut found, mut count) = (0, None, 0);
+    while let Some(start) = next_start(text, at) {
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        at = start + 1;
-        match documents.next() {
-            Some(Ok(value)) => {
-                at = start + documents.byte_offset();
-                count += usize::from(is_fios);
-                *(if is_fios { &mut found } else { &mut other }) = Some(Ok(value));
-            }
-            Some(Err(error)) if is_fios => return Err(malformed_error(text, start, &error)),
-            Some(Err(error)) => {
-                other.get_or_insert_with(|| Err(malformed_error(text, start, &error)));
-            }
-            None => unreachable!("a text that begins with a brace is not empty"),
-        }
+        let document = documents.next().expect("a text that begins with a brace is not empty");
+        found = Some(document.map_err(|error| malformed_error(text, start, &error))?);
+        at = start + documents.byte_offset();
+        count += 1;
     }
-    match found.or(other) {
-        Some(value) => Ok((value?, count.max(1))),
-        None => Err(ImportError::NotFio(other_text(text))),
+    match found {
+        Some(value) => Ok((value, count)),
+        None => other_document(text).map(|value| (value, 1)),
     }
 }
 
-/// Without what a log puts before each line, such as a time: as much as is before the first key of a document.
+/// The brace of the next document. It need not open a line: fio's progress ends without one.
+fn next_start(text: &str, from: usize) -> Option<usize> {
+    let keys = text[from..].match_indices(FIRST_KEY).map(|(key, _)| from + key);
+    let brace = |key: usize| text[from..key].trim_end().strip_suffix('{').map(|before| from + before.len());
+    keys.filter_map(brace).next()
+}
+
+/// What looks like a document and does not begin as fio's do.
+fn other_document(text: &str) -> Result<Value, ImportError> {
+    let opens_line = |at: &usize| text[..*at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r']);
+    let mut braces = text.match_indices('{').map(|(at, _)| at);
+    match braces.find(|at| text[..*at].trim().is_empty() || opens_line(at)) {
+        Some(start) if !text.trim_start().starts_with(['[', '<']) => {
+            let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+            let document = documents.next().expect("a text that begins with a brace is not empty");
+            document.map_err(|error| malformed_error(text, start, &error))
+        }
+        _ => Err(ImportError::NotFio(other_text(text))),
+    }
+}
+
+/// Without what a log puts before each line, such as a time: as many words as are before the first key of a
+/// document, as a time need not be as long on every line. Colors are left out, too.
 fn without_prefixes(text: &str) -> Cow<'_, str> {
+    let text = without_colors(text);
     let key = text.find(FIRST_KEY);
-    let before = key.map_or("", |key| text[..key].rsplit('\n').next().unwrap_or_default().trim_end());
-    if before.is_empty() || before.contains(['{', '\r']) {
+    let line = key.map_or("", |key| text[..key].rsplit(['\n', '\r']).next().unwrap_or_default());
+    let prefix = line.trim_end();
+    if prefix.is_empty() || prefix.ends_with('{') {
+        return text;
+    }
+    let words = prefix.split_whitespace().count();
+    let rest = |line: &str| {
+        let words_off = (0..words).fold(line, |rest, _| {
+            rest.trim_start_matches([' ', '\t']).trim_start_matches(|c: char| !c.is_whitespace())
+        });
+        line.strip_prefix(prefix).unwrap_or(words_off).to_owned()
+    };
+    Cow::Owned(text.split_inclusive('\n').map(rest).collect())
+}
+
+/// Without the sequences by which a terminal is told to color text or to erase a line.
+fn without_colors(text: &str) -> Cow<'_, str> {
+    const BEGIN: &str = "\u{1b}[";
+    if !text.contains(BEGIN) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.split_inclusive('\n').map(|line| line.get(before.len()..).unwrap_or(line)).collect())
-}
-
-/// The next brace that opens a line; a carriage return begins one, too, as after fio's progress.
-fn next_brace(text: &str, from: usize) -> Option<usize> {
-    let is_first = |at: usize| text[..at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r']);
-    let mut braces = text[from..].match_indices('{').map(|(at, _)| from + at);
-    braces.find(|at| text[..*at].trim().is_empty() || is_first(*at))
+    let mut pieces = text.split(BEGIN);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let rest = |piece: &str| {
+        let end = piece.find(|c| matches!(c, '@'..='~')).map_or(piece.len(), |end| end + 1);
+        piece[end..].to_owned()
+    };
+    Cow::Owned(first + &pieces.map(rest).collect::<String>())
 }
 
 fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> ImportError {

@@ -7,8 +7,11 @@ use likenew_core::units::Nanos;
 
 use super::ImportError;
 use super::node::Node;
-use super::spelling::{Amount, parse_amount, parse_duration};
+use super::spelling::{
+    Amount, parse_amount, parse_count, parse_duration, parse_lengths, parse_percent, parse_zipf,
+};
 use super::wording::{self, expected};
+use crate::job_option;
 
 /// The options of a job: its own over those of all jobs.
 #[derive(Clone, Debug)]
@@ -34,97 +37,21 @@ pub(super) enum Verification {
     AmongReads,
 }
 
-/// Options that say how fio measures or reports rather than what it does to the drive.
-const NEUTRAL: [&str; 52] = [
-    "allow_file_create",
-    "allow_mounted_write",
-    "allrandrepeat",
-    "clat_percentiles",
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "create_fsync",
-    "create_on_open",
-    "create_only",
-    "create_serialize",
-    "description",
-    "directory",
-    "disk_util",
-    "disable_bw",
-    "disable_clat",
-    "disable_lat",
-    "disable_slat",
-    "end_fsync",
-    "eta",
-    "fallocate",
-    "filename",
-    "filename_format",
-    "filesize",
-    "fixedbufs",
-    "group_reporting",
-    "gtod_reduce",
-    "hipri",
-    "invalidate",
-    "iodepth_batch",
-    "iodepth_batch_complete",
-    "iodepth_batch_submit",
-    "ioengine",
-    "kb_base",
-    "lat_percentiles",
-    "mem",
-    "name",
-    "new_group",
-    "norandommap",
-    "percentile_list",
-    "random_generator",
-    "randrepeat",
-    "registerfiles",
-    "significant_figures",
-    "slat_percentiles",
-    "sqthread_poll",
-    "stonewall",
-    "thread",
-    "unified_rw_reporting",
-    "unit_base",
-    "unlink",
-    "direct",
-    "nonvectored",
-];
-
-/// Options that a workload expresses differently.
-const KNOWN_OPTIONS: [&str; 24] = [
-    "bs",
-    "bssplit",
-    "buffer_compress_chunk",
-    "buffer_compress_percentage",
-    "io_size",
-    "iodepth",
-    "number_ios",
-    "numjobs",
-    "offset",
-    "offset_increment",
-    "random_distribution",
-    "randseed",
-    "rate",
-    "rate_iops",
-    "rate_process",
-    "refill_buffers",
-    "runtime",
-    "rw",
-    "rwmixread",
-    "rwmixwrite",
-    "size",
-    "time_based",
-    "zero_buffers",
-    "timeout",
-];
-
-/// Whether a value can be taken over. Those that only describe the load keep no result from being read.
-fn is_read(option: &str, value: &str) -> bool {
-    let is_amount = |text: &str| parse_amount(text, 1024).is_some();
+/// Whether a workload can take over a value. One that it cannot keeps no result from being read.
+fn is_read(option: &str, value: &str, kibi: u64) -> bool {
+    let amount = |text: &str| parse_amount(text, kibi);
+    let bytes = |text: &str| amount(text).and_then(Amount::bytes);
+    let each_side = |is: &dyn Fn(&str) -> bool| value.split(',').all(|side| side.is_empty() || is(side));
     match option {
-        "io_size" | "number_ios" | "offset" | "offset_increment" | "size" => is_amount(value),
-        "rate" | "rate_iops" => value.split(',').all(|side| side.is_empty() || is_amount(side)),
-        "runtime" | "timeout" => parse_duration(value).is_some(),
+        "offset" | "size" => amount(value).is_some(),
+        "ba" | "io_size" | "number_ios" | "offset_increment" => bytes(value).is_some(),
+        "bs" | "bssplit" => each_side(&|side| parse_lengths(side, kibi).is_some()),
+        "rate" | "rate_iops" => each_side(&|side| bytes(side).is_some()),
+        "rate_process" => matches!(value, "linear" | "poisson"),
+        "runtime" => parse_duration(value).is_some(),
+        "iodepth" | "numjobs" => parse_count(value).is_some(),
+        "buffer_compress_percentage" | "rwmixread" | "rwmixwrite" => parse_percent(value).is_some(),
+        "random_distribution" => value == "random" || parse_zipf(value).is_some(),
         _ => true,
     }
 }
@@ -135,13 +62,19 @@ impl Options {
         let own = job.need("job options", expected::OPTIONS)?;
         for options in root.get("global options").into_iter().chain([own.clone()]) {
             for (key, value) in options.entries()? {
-                values.insert(key.clone(), value.text()?.to_owned());
+                values.insert(job_option::canonical(key).to_owned(), value.text()?.to_owned());
             }
         }
-        let path = own.path().to_owned();
-        let mut options = Self { values, unread: BTreeMap::new(), path };
-        options.unread = options.values.extract_if(.., |option, value| !is_read(option, value)).collect();
-        Ok(options)
+        Ok(Self::new(values, own.path()))
+    }
+
+    /// Of options by their canonical names; `path` is where they are.
+    pub(super) fn new(values: BTreeMap<String, String>, path: &str) -> Self {
+        let mut options = Self { values, unread: BTreeMap::new(), path: path.to_owned() };
+        let kibi = options.kibi();
+        options.unread =
+            options.values.extract_if(.., |option, value| !is_read(option, value, kibi)).collect();
+        options
     }
 
     pub(super) fn text(&self, option: &str) -> Option<&str> {
@@ -164,6 +97,17 @@ impl Options {
         }
     }
 
+    /// Whether all copies of the job work on one file: without a name each has its own, `JOB.NUMBER.FILE`.
+    pub(super) fn shares_file(&self) -> bool {
+        let names = self.text("filename_format").is_none_or(|names| names.contains("$jobnum"));
+        self.text("filename").is_some() || !names
+    }
+
+    /// Whether I/O goes past the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.flag("direct") || self.text("buffered") == Some("0") || self.flag("atomic")
+    }
+
     /// Whether the job ran once and not in `loops`.
     pub(super) fn runs_once(&self) -> bool {
         self.text("loops").is_none_or(|loops| loops == "1")
@@ -179,31 +123,28 @@ impl Options {
     }
 
     /// A count, or one if it is not given.
-    pub(super) fn count_or_one(&self, option: &str) -> Result<u32, ImportError> {
-        let Some(text) = self.text(option) else { return Ok(1) };
-        let count = text.parse().ok().filter(|count| (1..=1 << 20).contains(count));
-        count.ok_or_else(|| self.unexpected_error(option, expected::COUNT_FROM_ONE))
+    pub(super) fn count_or_one(&self, option: &str) -> u32 {
+        self.text(option).and_then(parse_count).unwrap_or(1)
     }
 
-    pub(super) fn amount(&self, option: &str) -> Result<Option<Amount>, ImportError> {
-        let read = |text| {
-            let amount = parse_amount(text, self.kibi());
-            amount.ok_or_else(|| self.unexpected_error(option, expected::SIZE))
-        };
-        self.text(option).map(read).transpose()
+    /// A percentage, if it is given.
+    pub(super) fn percent(&self, option: &str) -> Option<u8> {
+        self.text(option).and_then(parse_percent)
+    }
+
+    /// A size, if it is given.
+    pub(super) fn amount(&self, option: &str) -> Option<Amount> {
+        self.text(option).and_then(|text| parse_amount(text, self.kibi()))
     }
 
     /// An amount of bytes; `None` where it is not given, or is a share of something unknown.
-    pub(super) fn bytes(&self, option: &str) -> Result<Option<u64>, ImportError> {
-        Ok(self.amount(option)?.and_then(Amount::bytes))
+    pub(super) fn bytes(&self, option: &str) -> Option<u64> {
+        self.amount(option).and_then(Amount::bytes)
     }
 
-    pub(super) fn duration(&self, option: &str) -> Result<Option<Nanos>, ImportError> {
-        let read = |text| {
-            let span = parse_duration(text);
-            span.ok_or_else(|| self.unexpected_error(option, expected::DURATION))
-        };
-        self.text(option).map(read).transpose()
+    /// A duration, if it is given.
+    pub(super) fn duration(&self, option: &str) -> Option<Nanos> {
+        self.text(option).and_then(parse_duration)
     }
 
     /// What `k` stands for; `Ki` stands for the other (fio's HOWTO, "kb_base").
@@ -217,10 +158,9 @@ impl Options {
         self.values == other.values && copies < most
     }
 
-    /// Options that a workload cannot express, as text.
+    /// Options that a workload cannot express and that change what it does, as text.
     pub(super) fn unmapped_options(&self) -> Vec<String> {
-        let known = |option: &str| NEUTRAL.contains(&option) || KNOWN_OPTIONS.contains(&option);
-        let others = self.values.iter().filter(|(option, _)| !known(option));
-        others.chain(&self.unread).map(|(option, value)| format!("{option}={value}")).collect()
+        let others = self.values.iter().filter(|(option, value)| job_option::is_changing(option, value));
+        others.chain(&self.unread).map(|(option, value)| wording::option(option, value)).collect()
     }
 }

@@ -15,13 +15,15 @@ use super::ImportError;
 use super::groups::Group;
 use super::node::COUNT_MAX;
 use super::notes::Notes;
-use super::stream::{bound, stream};
+use super::stream::{access, bound, stream};
+use super::system::System;
 use super::tallies::{JobCounts, JobTraits};
 use super::wording::expected;
 
 /// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
+    let system = System::of(groups);
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
     // Jobs of one turn start together, those of the next when the last of them has ended.
     let (mut started_at, mut ended) = (Nanos::ZERO, Nanos::ZERO);
@@ -32,7 +34,7 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
         } else if before.is_some_and(|before| before.1 != group.turn.1) {
             started_at = ended;
         }
-        for segment in workloads(group, started_at, &mut totals, notes)? {
+        for segment in workloads(group, started_at, system, &mut totals, notes)? {
             ended = ended.max(segment.ended_at);
             segments.push(segment);
         }
@@ -44,15 +46,20 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
 fn workloads(
     group: &Group<'_>,
     started_at: Nanos,
+    system: Option<System>,
     totals: &mut Totals,
     notes: &mut Notes,
 ) -> Result<Vec<Segment>, ImportError> {
     let first = &group.streams[0].options;
-    let lanes = first.count_or_one("numjobs")?;
+    let lanes = first.count_or_one("numjobs");
+    let (access, cold) = access(first);
     let mut workload = Workload {
         lanes,
         seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
-        ..Workload::new(&group.name, bound(first, lanes)?, Vec::new())
+        access,
+        cold,
+        flush: first.flag("end_fsync"),
+        ..Workload::new(&group.name, bound(first, lanes), Vec::new())
     };
     // The reads of a rest measure nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
@@ -60,15 +67,15 @@ fn workloads(
     let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
-        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
+        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs"), notes)?;
         let verification = jobs.options.verification(stream.op);
         // fio joins copies with group_reporting.
-        let is_joined = jobs.options.count_or_one("numjobs")? as usize > jobs.copies.len();
+        let is_joined = jobs.options.count_or_one("numjobs") as usize > jobs.copies.len();
         let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
             let index = u16::try_from(index).map_err(|_| copy.unexpected_error(expected::STREAM_COUNT))?;
-            let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass };
+            let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass, system };
             let counts = JobCounts::read(copy, traits, &group.name, notes)?;
             let read = counts.verify_counts.iter().map(|verify_counts| &verify_counts.tally);
             for tally in counts.tallies.iter().chain(read) {
@@ -85,7 +92,8 @@ fn workloads(
         Workload { name, streams: read_back, ..workload.clone() }
     });
     if is_rest {
-        workload = Workload { until: Until::elapsed(parts.elapsed), streams: Vec::new(), ..workload };
+        let until = Until::elapsed(parts.elapsed);
+        workload = Workload { lanes, seed: workload.seed, ..Workload::new(&group.name, until, Vec::new()) };
         parts.tallies.clear();
     }
     // With verify_only nothing was written.

@@ -60,6 +60,40 @@ pub(super) fn parse_duration(text: &str) -> Option<Nanos> {
     digits.parse::<u64>().ok()?.checked_mul(factor).filter(|ns| *ns < 1 << 60).map(Nanos)
 }
 
+/// Reads a number of threads or of I/Os in flight.
+pub(super) fn parse_count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count| (1..=1 << 20).contains(count))
+}
+
+pub(super) fn parse_percent(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|percent| *percent <= 100)
+}
+
+/// Reads the θ of `zipf:1.2`, and what follows it, such as the place of the most popular address.
+pub(super) fn parse_zipf(text: &str) -> Option<(f64, Option<&str>)> {
+    let text = text.strip_prefix("zipf:")?;
+    let (theta, more) = text.split_once(':').map_or((text, None), |(theta, more)| (theta, Some(more)));
+    theta.parse().ok().filter(|theta| *theta > 0.0 && *theta <= 10.0).map(|theta| (theta, more))
+}
+
+/// Reads `4k`, or `4k/70:64k/`: lengths with their percents; those without share equally what is left.
+pub(super) fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
+    let mut lengths = Vec::new();
+    for part in text.split(':') {
+        let (size, percent) =
+            part.split_once('/').map_or((part, None), |(size, percent)| (size, Some(percent)));
+        let percent = match percent {
+            None | Some("") => None,
+            Some(percent) => Some(u64::from(parse_percent(percent)?)),
+        };
+        lengths.push((parse_amount(size, kibi)?.bytes().filter(|bytes| *bytes > 0)?, percent));
+    }
+    let message: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
+    let silent = lengths.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
+    let rest = 100u64.saturating_sub(message).checked_div(silent).unwrap_or(0);
+    Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(rest))).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +133,8 @@ mod tests {
         fn no_spelling_panics(text in "[0-9a-zA-Z%é. -]{0,24}") {
             parse_amount(&text, 1024);
             parse_duration(&text);
+            parse_lengths(&text, 1000);
+            parse_zipf(&text);
         }
     }
 }

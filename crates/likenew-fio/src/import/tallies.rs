@@ -1,6 +1,7 @@
 //! What one job did, by operation.
 
 use likenew_core::io::Op;
+use likenew_core::measurement_error::DATA_DIFFERS;
 use likenew_core::mix::Mix;
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
@@ -10,6 +11,7 @@ use super::latency::Latency;
 use super::node::{COUNT_MAX, Node};
 use super::notes::{Note, Notes};
 use super::options::Verification;
+use super::system::System;
 use super::wording::expected;
 
 /// What is needed to understand a job's counts.
@@ -21,6 +23,8 @@ pub(super) struct JobTraits {
     pub(super) verification: Verification,
     /// Whether the counts are of one thread that wrote once and then verified, not of several or of loops.
     pub(super) is_one_pass: bool,
+    /// Where it ran, if not on Linux.
+    pub(super) system: Option<System>,
 }
 
 /// The results of one job, or of all its copies.
@@ -43,9 +47,6 @@ pub(super) struct VerifyCounts {
     /// fio counts the time of reads and of writes separately, and only in part both at once.
     pub(super) elapsed: Nanos,
 }
-
-/// `EILSEQ`, with which fio ends a job whose verification finds other data.
-const DIFFERS: i32 = 84;
 
 impl JobCounts {
     pub(super) fn read(
@@ -175,10 +176,11 @@ impl JobCounts {
         name: &str,
         notes: &mut Notes,
     ) -> Result<(), ImportError> {
-        let ended_with = job.get("error").map_or(Ok(0), |error| error.errno())?;
+        let errno = |error: Node<'_>| error.errno().map(|number| System::errno(traits.system, number));
+        let ended_with = job.get("error").map_or(Ok(0), errno)?;
         // Both are given with continue_on_error alone, and leave out the error that ended the job.
         let passed = job.get("total_err").map_or(Ok(0), |total| total.count())?;
-        let first = job.get("first_error").map_or(Ok(0), |error| error.errno())?;
+        let first = job.get("first_error").map_or(Ok(0), errno)?;
         let errors = passed.max(u64::from(ended_with != 0));
         if errors == 0 {
             return Ok(());
@@ -197,9 +199,12 @@ impl JobCounts {
         };
         // fio begins to verify when the writes have ended without an error (`thread_main` in its `backend.c`).
         let is_sole = traits.is_one_pass && passed == 0;
-        if error == DIFFERS && (first == 0 || first == DIFFERS) || is_sole || self.tallies.is_empty() {
+        if error == DATA_DIFFERS && (first == 0 || first == DATA_DIFFERS)
+            || is_sole
+            || self.tallies.is_empty()
+        {
             fail_verified(errors);
-        } else if error == DIFFERS {
+        } else if error == DATA_DIFFERS {
             // The writes skipped their own errors.
             fail_verified(1);
             self.fail(passed, first, traits, name, notes);

@@ -297,6 +297,11 @@ fn a_document_is_found_in_what_is_printed_around_it() {
         format!("\u{feff}{text}"),
         format!("Jobs: 1 (f=1): [r(1)][100.0%][eta 00m:00s]\r{text}"),
         format!("{{\"level\":\"info\",\"msg\":\"begins\"}}\n{text}"),
+        format!("{{\"level\": {{\"a\": 1}}, {{ \n {text}"),
+        format!("Jobs: 1 (f=1): [r(1)][100.0%][eta 00m:00s]{text}"),
+        format!("\u{1b}[32mJobs: 1\u{1b}[0m\r\u{1b}[K{text}").replace('\n', "\r\n"),
+        stamped("\u{1b}[36mfio-1  |\u{1b}[0m "),
+        text.lines().enumerate().map(|(n, line)| format!("12:00.{n}Z stdout F {line}\n")).collect(),
         format!("{{not a document}}\n  {{ nor this\n{text}"),
         format!("{text}\n{{\"level\":\"info\"}}\n"),
         stamped("2026-01-01T00:00:00.000Z "),
@@ -308,24 +313,88 @@ fn a_document_is_found_in_what_is_printed_around_it() {
     }
 }
 
+/// The settings that a caveat names.
+fn named_settings(options: &[(&str, &str)]) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+    for (option, text) in options {
+        value["jobs"][0]["job options"][option] = (*text).into();
+    }
+    let (imported, _) = one(&value.to_string());
+    let settings = imported.identity.caveats.iter().find_map(|caveat| caveat.split_once("of the workload: "));
+    settings.map_or_else(String::new, |(_, settings)| settings.to_owned())
+}
+
 #[test]
 fn an_option_that_only_describes_the_load_keeps_no_result_from_being_read() {
-    for (option, value, is_named) in [
-        ("rate_iops", "0", false),
-        ("rate", "0", false),
-        ("io_size", "200%", true),
-        ("size", "(2g*3)", true),
-        ("offset", "3z", true),
-        ("runtime", "$RUNTIME", true),
-        ("rate", "1m:2m", true),
-    ] {
-        let mut value_of: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
-        value_of["jobs"][0]["job options"][option] = value.into();
-        let (imported, _) = one(&value_of.to_string());
-        let caveats = &imported.identity.caveats;
-        let is_said = caveats.iter().any(|caveat| caveat.contains(&format!("{option}={value}")));
-        assert_eq!(is_said, is_named, "{option}={value}: {caveats:?}");
+    for (option, value) in [("rate_iops", "0"), ("rate", "0"), ("offset", "25%"), ("write_lat_log", "x")] {
+        assert_eq!(named_settings(&[(option, value), ("size", "10%")]), "", "{option}={value}");
     }
+    for (option, value) in [
+        ("io_size", "200%"),
+        ("size", "(2g*3)"),
+        ("offset", "3z"),
+        ("runtime", "$RUNTIME"),
+        ("rate", "1m:2m"),
+        ("bs", "lots"),
+        ("bs", "0"),
+        ("bs", "2t"),
+        ("iodepth", "(8*4)"),
+        ("numjobs", "0"),
+        ("buffer_compress_percentage", "101"),
+        ("random_distribution", "zipf:99"),
+        ("random_distribution", "zipf:1.2:0.3"),
+        ("random_distribution", "pareto:0.2"),
+        ("cpus_allowed", "0"),
+        ("thinktime", "5"),
+        ("an_option_to_come", "1"),
+    ] {
+        assert_eq!(named_settings(&[(option, value)]), format!("{option}={value}"));
+    }
+    assert_eq!(named_settings(&[("rw", "randrw"), ("bs", "16k,64k")]), "bs=16k,64k");
+    assert_eq!(named_settings(&[("offset", "25%")]), "offset=25% size=4194304");
+    assert_eq!(named_settings(&[("fsync_on_close", ""), ("fixedbufs", "1")]), "fixedbufs=1 fsync_on_close");
+}
+
+#[test]
+fn copies_share_a_file_only_where_it_is_named() {
+    let jobs = |options: &str| {
+        let text = sample!("copies.json").replace("\"rw\" : \"randread\"", "\"rw\" : \"read\"");
+        let named = "\"filename\" : \"/tmp/fio.bin\"";
+        assert!(text.contains(named) && text.contains("\"rw\" : \"read\""), "{text}");
+        one(&text.replace(named, options))
+    };
+    let is_overlapping = |imported: &Import| {
+        imported.identity.caveats.iter().any(|caveat| caveat.contains("each copy covered the whole zone"))
+    };
+    let (imported, _) = jobs("\"filename\" : \"/tmp/fio.bin\"");
+    assert!(is_overlapping(&imported) && imported.geometry.capacity == 4 << 20, "{:?}", imported.geometry);
+    let (imported, _) = jobs("\"directory\" : \"/tmp\"");
+    assert!(!is_overlapping(&imported) && imported.geometry.capacity == 16 << 20, "{:?}", imported.geometry);
+    assert_eq!(imported.identity.name, "/tmp");
+}
+
+#[test]
+fn an_error_of_another_system_is_not_taken_for_one_of_linux() {
+    let of = |option: &str, text: &str, error: i32| {
+        let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
+        value["jobs"][0]["error"] = error.into();
+        value["jobs"][0]["job options"][option] = text.into();
+        one(&value.to_string())
+    };
+    for (option, text, error) in [
+        ("ioengine", "windowsaio", 42),
+        ("ioengine", "windowsaio", 84),
+        ("filename", "C\\:\\test", 42),
+        ("filename", "/dev/rdisk2", 92),
+        ("filename", "/tmp/x", 84),
+    ] {
+        let (imported, segment) = of(option, text, error);
+        assert_eq!(segment.stop, Stop::JobFailed { errno: 84 }, "{option}={text}");
+        caveat(&imported, "failed: it read other data than was written");
+    }
+    let (imported, segment) = of("ioengine", "windowsaio", 43);
+    assert_eq!(segment.stop, Stop::JobFailed { errno: -43 });
+    caveat(&imported, "failed: error 43 of the system that it ran on");
 }
 
 #[test]
@@ -347,8 +416,11 @@ fn values_of_another_form_are_refused_by_path() {
             "\"io_bytes\" : 4096",
             "jobs[0].read.io_bytes: expected bytes, 1024 times io_kbytes, found 4096",
         ),
-        ("\"bs\" : \"4096\"", "\"bs\" : \"lots\"", "jobs[0].\"job options\".bs: expected lengths of I/O"),
-        ("\"bs\" : \"4096\"", "\"bs\" : \"0\"", "jobs[0].\"job options\".bs: expected lengths of I/O"),
+        (
+            "\"rw\" : \"randread\"",
+            "\"rw\" : \"randseek\"",
+            "jobs[0].\"job options\".rw: expected read, write,",
+        ),
         ("\"error\" : 0", "\"error\" : \"EIO\"", "jobs[0].error: expected an error number"),
         ("\"job options\"", "\"options\"", "jobs[0].\"job options\": expected"),
         ("\"groupid\" : 0", "\"groupid\" : 1e300", "jobs[0].groupid: expected a whole number"),

@@ -2,7 +2,7 @@
 
 pub(super) mod expected;
 
-use likenew_core::system_error::reason_of;
+use likenew_core::measurement_error::job_reason;
 use serde_json::Value;
 
 use super::notes::{Note, Notes};
@@ -24,9 +24,13 @@ pub(super) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
     if !unbuffered {
         caveats.push("not every job asked for direct=1: the system's cache may have answered".to_owned());
     }
+    caveats.extend(notes.jobs_by_note().iter().map(|(note, jobs)| caveat(note, jobs)));
     caveats
-        .extend(notes.jobs_by_note().iter().map(|(note, jobs)| format!("{}: {}", names(jobs), caveat(note))));
-    caveats
+}
+
+/// What a note says of its jobs.
+pub(super) fn caveat(note: &Note, jobs: &[String]) -> String {
+    format!("{}: {}", names(jobs), of_jobs(note))
 }
 
 /// A few are named, more are counted.
@@ -40,14 +44,13 @@ fn names(jobs: &[String]) -> String {
 }
 
 /// What follows the names of the jobs.
-fn caveat(note: &Note) -> String {
+fn of_jobs(note: &Note) -> String {
     match note {
         Note::Failed(errno) => {
-            let error = reason_of(*errno);
-            return format!("failed: {error}; fio does not report which I/O");
+            return format!("failed: {}; fio does not report which I/O", job_reason(*errno));
         }
         Note::Unmapped(settings) => {
-            return format!("these settings of fio are not shown in the workload: {settings}");
+            return format!("these settings of fio are not part of the workload: {settings}");
         }
         Note::Interpolated => {
             "percentiles between those that fio lists are interpolated; --output-format=json+ gives them exactly"
@@ -83,9 +86,14 @@ fn caveat(note: &Note) -> String {
         }
         Note::Instant => "took less than the millisecond that fio tells apart: no rate is known",
         Note::Paced => "fio counts a late I/O from when it was submitted; likenew counts from when it was due",
-        Note::Overlapping => "each copy covered the whole zone; likenew divides it among copies",
+        Note::Overlapping => "each copy covered the whole zone of one file; likenew divides it among copies",
     }
     .to_owned()
+}
+
+/// An option as a job file has it.
+pub(super) fn option(option: &str, value: &str) -> String {
+    if value.is_empty() { option.to_owned() } else { format!("{option}={value}") }
 }
 
 // ## Facts

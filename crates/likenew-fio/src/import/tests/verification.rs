@@ -23,7 +23,7 @@ fn what_is_read_to_verify_has_its_own_time() {
     caveat(&imported, "over its own time");
     let (imported, segment) = one(sample!("verify_bad.json"));
     assert_eq!((segment.ios(Op::Read), segment.stop), (5, Stop::JobFailed { errno: 84 }));
-    caveat(&imported, "failed: Invalid or incomplete");
+    caveat(&imported, "failed: it read other data");
 }
 
 #[test]

@@ -25,14 +25,7 @@ pub(crate) const TOTALS: &str = "jobs that come to less than 2⁶⁰ in all";
 // ## Of a job's options
 
 pub(crate) const OPTIONS: &str = "the options of the job, as fio 3 gives them";
-pub(crate) const COUNT_FROM_ONE: &str = "a whole number from 1";
-pub(crate) const PERCENT: &str = "a whole number of percent";
-pub(crate) const SIZE: &str = "a size as fio spells it, such as 4096, 4k or 10%";
-pub(crate) const DURATION: &str = "a time as fio spells it, such as 5 (seconds), 500ms or 2m";
 pub(crate) const OPERATION: &str = "read, write, trim, rw, readwrite or trimwrite, with or without rand";
-pub(crate) const LENGTHS: &str = "lengths of I/O of at least one byte and at most 1 GiB as fio spells them, such as 4096, 4k or 4k/60:64k/40";
-pub(crate) const DISTRIBUTION: &str = "a distribution, such as random or zipf:1.2";
-pub(crate) const RATES: &str = "rates for reads, writes and trims, such as 200 or 140,60";
 
 // ## Of what a job did
 
