@@ -5,6 +5,7 @@ use std::path::Path;
 
 use likenew_core::input;
 use likenew_core::plan::Plan;
+use likenew_core::workload::Workload;
 use likenew_procedures::all::from_plan;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -12,14 +13,17 @@ use toml::{Spanned, Table, Value};
 use crate::exit::Failure;
 use crate::wording;
 
-/// Reads a plan whose procedure accepts its options.
+/// Reads a plan whose procedure accepts its options, or the jobs of fio as one.
 ///
 /// # Errors
-/// The file cannot be read, is not a plan, or its procedure refuses an option.
+/// The file cannot be read, is neither a plan nor a job file, or its procedure refuses an option.
 pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     let name = &*path.to_string_lossy();
     let text = input::read_text(path, input::PLAN)
         .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
+    if likenew_fio::is_job_file(&text) {
+        return plan_of_jobs(name, &text);
+    }
     let plan: Plan = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| line_of(&text, span.start));
         Failure::Usage(wording::plan_error(name, line, None, &one_line(error.message())))
@@ -29,6 +33,33 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         refused.map_or(Ok(()), |reason| Err(Failure::Usage(refusal(name, &text, &plan, &reason))))?;
     }
     Ok(plan)
+}
+
+fn plan_of_jobs(name: &str, text: &str) -> Result<Plan, Failure> {
+    let refused = |line, option: Option<&str>, reason: &str| {
+        Failure::Usage(wording::plan_error(name, line, option, reason))
+    };
+    let jobs = likenew_fio::job_file(text)
+        .map_err(|error| refused(Some(error.line), error.option.as_deref(), &error.reason))?;
+    jobs.differences.iter().for_each(crate::standard_error::note);
+    let mut options = workload_options(&jobs.workloads);
+    if jobs.bytes > 0 {
+        let file = jobs.bytes.next_multiple_of(FILE_UNIT);
+        options.insert("file_size".to_owned(), Value::String(file.to_string()));
+    }
+    let plan = Plan { schema: 1, procedure: "run".into(), target: jobs.target, seed: 0, options };
+    from_plan(&plan).map_err(|reason| refused(None, None, &reason))?;
+    Ok(plan)
+}
+
+/// The sizes of the files of a run are multiples of this.
+const FILE_UNIT: u64 = 4096;
+
+/// The settings of `likenew run` that name these workloads.
+pub(crate) fn workload_options<'a>(workloads: impl IntoIterator<Item = &'a Workload>) -> Table {
+    let workloads: Vec<&Workload> = workloads.into_iter().collect();
+    let workloads = Value::try_from(workloads).expect("workloads are plain values");
+    Table::from_iter([("workload".to_owned(), workloads)])
 }
 
 /// Its options are complete only after its trace was read.

@@ -2,6 +2,7 @@
 
 mod document;
 mod groups;
+mod job_file;
 mod latency;
 mod node;
 mod notes;
@@ -18,6 +19,7 @@ use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
 
 use groups::{Group, groups};
+pub use job_file::{JOBS_JOIN, JobFile, JobFileError, is_job_file, job_file};
 use node::Node;
 use notes::Notes;
 use wording::expected;

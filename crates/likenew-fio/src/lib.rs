@@ -1,4 +1,4 @@
-//! Exchange with fio: any workload as a fio job file, and fio's results as our own records.
+//! Exchange with fio: any workload as a fio job file, job files as workloads, and fio's results as our own records.
 //!
 //! An exported job does what the loop would do with the workload: as many I/Os of the same lengths,
 //! operations, addresses, depth and rate. What fio cannot do is an error that names the workload; where it
@@ -12,4 +12,6 @@ mod job_name;
 mod job_option;
 
 pub use export::{ExportError, FILENAME_LEFT_OPEN, MissingFeature, export};
-pub use import::{Import, ImportError, OtherText, import, kind_of};
+pub use import::{
+    Import, ImportError, JOBS_JOIN, JobFile, JobFileError, OtherText, import, is_job_file, job_file, kind_of,
+};

@@ -8,7 +8,7 @@ use super::{RUN, RunArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The plan; any command prints one with --plan
+    /// The plan, which any command prints with --plan, or a job file of fio
     pub(crate) plan: PathBuf,
     /// The target, if it is not the one that the plan names
     pub(crate) target: Option<String>,

@@ -97,6 +97,44 @@ fn a_plan_measured_by_both_stands_side_by_side() {
 }
 
 #[test]
+fn a_job_file_of_fio_is_run_as_a_plan() {
+    let (sandbox, folder) = (Sandbox::new(), folder());
+    let target = folder.path().to_str().unwrap();
+    let jobs = format!(
+        "[global]\ndirectory={target}\nsize=4m\ndirect=1\nioengine=libaio\n\n[log]\nrw=write\nbs=64k\n\
+         [one]\nstonewall\nrw=read\ntime_based\nruntime=200ms\n[two]\nrw=read\ntime_based\nruntime=200ms\n\
+         [pages]\nstonewall\nrw=randread\nblocksize=4k\niodepth=8\nio_size=1m\n"
+    );
+    fio(folder.path(), &jobs);
+    std::fs::write(sandbox.work().join("jobs.fio"), jobs.replace("rw=write", "rw=write\nthinktime=5"))
+        .unwrap();
+    let ran = sandbox.run(&["run", "jobs.fio", "--json", "-"]);
+    ran.code(0).says("\"log\": these settings of fio are not part of the workload: thinktime=5");
+    let counts: Vec<(&str, u64)> = ran.json()["tables"]["workloads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (if row["op"] == "read" { "read" } else { "write" }, row["bytes"].as_u64().unwrap()))
+        .collect();
+    assert_eq!((counts[0], counts.last()), (("write", 4 << 20), Some(&("read", 1 << 20))));
+    let (result, run) = (folder.path().join("result.json"), sandbox.runs().remove(0));
+    let (result, run) = (result.to_str().unwrap(), run.to_str().unwrap());
+    let compared = sandbox.run(&["compare", run, result]);
+    compared.code(0).says("log write").says("one + two read").says("two stream 2 read").says("pages read");
+    // Packed, and with the byte-order mark of another system.
+    let text = std::fs::read_to_string(result).unwrap();
+    assert!(Command::new("gzip").arg(result).status().unwrap().success());
+    sandbox.run(&["import", "fio", &format!("{result}.gz")]).code(0).says("pages");
+    let wide: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(result, wide).unwrap();
+    sandbox.run(&["import", "fio", result]).code(0).says("pages");
+    std::fs::write(sandbox.work().join("jobs.fio"), "[a]\nsize=1m\nrw=trimwrite\n").unwrap();
+    sandbox.run(&["run", "jobs.fio"]).code(2).says("jobs.fio, line 3, rw: ");
+    std::fs::write(sandbox.work().join("jobs.fio"), "[a]\nsize=1m\n").unwrap();
+    sandbox.run(&["run", "jobs.fio"]).code(2).says("names no target");
+}
+
+#[test]
 fn a_bench_that_fio_ran_is_judged_as_a_bench() {
     let (sandbox, folder) = (Sandbox::new(), folder());
     let target = folder.path().to_str().unwrap();

@@ -158,6 +158,11 @@ impl Options {
         self.values == other.values && copies < most
     }
 
+    /// An option that a workload expresses, with a value that it cannot take over.
+    pub(super) fn unread(&self) -> Option<(&str, &str)> {
+        self.unread.iter().next().map(|(option, value)| (option.as_str(), value.as_str()))
+    }
+
     /// Options that a workload cannot express and that change what it does, as text.
     pub(super) fn unmapped_options(&self) -> Vec<String> {
         let others = self.values.iter().filter(|(option, value)| job_option::is_changing(option, value));

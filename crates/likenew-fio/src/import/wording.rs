@@ -1,6 +1,7 @@
 //! What limits the trust in an import, and how a value of a document is named in an error.
 
 pub(super) mod expected;
+pub(super) mod job_file;
 
 use likenew_core::measurement_error::job_reason;
 use serde_json::Value;

@@ -29,6 +29,7 @@ pub(super) fn targets() -> Vec<Target> {
         Target { name: "drive files", seeds: files("catalog", ".toml"), check: drive_file },
         Target { name: "application files", seeds: files("apps", ".toml"), check: application },
         Target { name: "plans", seeds: plans(), check: plan },
+        Target { name: "fio job files", seeds: texts(&[FIO_JOBS]), check: fio_jobs },
         Target { name: "fio results", seeds: fio_results(), check: fio_result },
         Target { name: "report documents", seeds: files("schema/examples", ".json"), check: document },
         Target { name: "watch logs", seeds: texts(&[WATCH]), check: watch },
@@ -139,6 +140,13 @@ fn plan(parts: &[Vec<u8>]) -> bool {
     let Ok(procedure) = from_plan(&plan) else { return toml::to_string(&plan).is_ok() };
     super::runs::first_step(&*procedure, plan);
     true
+}
+
+const FIO_JOBS: &str = "[global]\nfilename=/dev/nothing\ndirect=1\nsize=1g ; a comment\n[first]\nrw=randrw\nrwmixread=70\n\
+    bssplit=4k/60:64k/40\niodepth=16\nnumjobs=4\n[second]\nstonewall\nrw=read\nbs=1m\noffset=25%\nruntime=2m\ntime_based\n";
+
+fn fio_jobs(parts: &[Vec<u8>]) -> bool {
+    text(parts).is_some_and(|text| likenew_fio::is_job_file(text) && likenew_fio::job_file(text).is_ok())
 }
 
 /// The samples that fio wrote as JSON and that can be imported.

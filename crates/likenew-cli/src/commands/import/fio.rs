@@ -1,22 +1,25 @@
 //! `likenew import fio FILE`.
 
+use std::io::Read;
 use std::path::Path;
 
 use likenew_archive::{Archive, Machine};
-use likenew_core::input;
+use likenew_core::input::{self, InputError};
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
 use likenew_core::target::Clock;
 use likenew_core::workload::Workload;
+use likenew_fio::JOBS_JOIN;
 use likenew_procedures::all::{from_plan, judge};
 
 use super::display_name;
 use crate::arguments::ImportFio;
 use crate::exit::{Exit, Failure};
 use crate::measure::archive_root;
-use crate::plan_file::read_plan;
+use crate::plan_file::{read_plan, workload_options};
 use crate::run_report::RunReport;
 use crate::wording;
 
@@ -62,7 +65,7 @@ pub(in crate::commands) fn imported(
     file: &Path,
     target: Option<&str>,
 ) -> Result<likenew_fio::Import, Failure> {
-    let text = input::text(read(file)?).map_err(|error| refused(file, error))?;
+    let text = text(read(file)?).map_err(|error| refused(file, error))?;
     let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
     if let Some(target) = target {
         target.clone_into(&mut imported.identity.name);
@@ -85,19 +88,39 @@ pub(in crate::commands) fn report(
     Ok(RunReport { evidence, findings, instrument, folder: None })
 }
 
+/// The file as text, which PowerShell writes in units of 16 bits.
+fn text(bytes: Vec<u8>) -> Result<String, InputError> {
+    const BYTE_ORDER: [u8; 2] = [0xff, 0xfe];
+    let units = bytes.strip_prefix(&BYTE_ORDER).filter(|units| !units.is_empty());
+    let units = units.map(|units| units.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])));
+    match units.map(|units| String::from_utf16(&units.collect::<Vec<_>>())) {
+        Some(Ok(text)) => Ok(text),
+        Some(Err(_)) | None => input::text(bytes),
+    }
+}
+
+/// The file as it is, or unpacked.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let read = match path == Path::new("-") {
-        true => input::read_stream(std::io::stdin(), input::FIO_RESULT),
-        false => input::read(path, input::FIO_RESULT),
+    let bytes = || {
+        let stream: Box<dyn Read + Send> = match path == Path::new("-") {
+            true => Box::new(std::io::stdin()),
+            false => Box::new(input::open(path, input::FIO_RESULT)?),
+        };
+        input::read_stream(likenew_trace::decompress(stream)?.0, input::FIO_RESULT)
     };
-    read.map_err(|error| Failure::unreadable(&display_name(path), error))
+    bytes().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }
 
 fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence, Failure> {
     let likenew_fio::Import { identity, geometry, segments, .. } = imported;
     let target = Some(identity.name.clone());
-    let own =
-        || Plan { schema: 1, procedure: "run".into(), target: None, seed: 0, options: options(&segments) };
+    let own = || Plan {
+        schema: 1,
+        procedure: "run".into(),
+        target: None,
+        seed: 0,
+        options: workload_options(segments.iter().map(|segment| &segment.workload)),
+    };
     let follows = plan.is_some();
     let plan = Plan { target, ..plan.unwrap_or_else(own) };
     let mut evidence = Evidence::new(plan, identity, geometry);
@@ -109,19 +132,12 @@ fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidenc
     Ok(evidence)
 }
 
-/// The settings of `likenew run` that name these workloads.
-fn options(segments: &[Segment]) -> toml::Table {
-    let workloads: Vec<&Workload> = segments.iter().map(|segment| &segment.workload).collect();
-    let workloads = toml::Value::try_from(workloads).expect("workloads are plain values");
-    toml::Table::from_iter([("workload".to_owned(), workloads)])
-}
-
 /// Runs the plan's procedure with fio's measurements as the results of its workloads, by name.
 fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let mut left = segments;
     while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
-        let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else {
+        let Some(measured) = take(&mut left, &workload) else {
             let missing = wording::fio_ran_no(&workload.name);
             if evidence.segments.is_empty() {
                 return Err(Failure::Usage(wording::fio_without_plan(&missing)));
@@ -129,7 +145,7 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure
             evidence.identity.caveats.push(missing);
             break;
         };
-        evidence.segments.push(Segment { workload, ..left.remove(at) });
+        evidence.segments.push(Segment { workload, ..measured });
     }
     if !left.is_empty() {
         let names: Vec<String> =
@@ -137,4 +153,26 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure
         evidence.identity.caveats.push(wording::fio_ran_more(&names));
     }
     Ok(())
+}
+
+/// Takes what fio measured of a workload out of all segments. Jobs that run side by side are streams of one
+/// workload, and fio reports each by its own name.
+fn take(left: &mut Vec<Segment>, workload: &Workload) -> Option<Segment> {
+    let at = |name: &str| left.iter().position(|segment| segment.workload.name == name);
+    let places = match at(&workload.name) {
+        Some(at) => vec![at],
+        None => workload.name.split(JOBS_JOIN).map(at).collect::<Option<Vec<_>>>()?,
+    };
+    let mut segments = places.iter().map(|at| left[*at].clone());
+    let mut whole = segments.next()?;
+    for (stream, segment) in (1..).zip(segments) {
+        whole.ended_at = whole.ended_at.max(segment.ended_at);
+        if segment.stop.is_failure() {
+            whole.stop = segment.stop;
+        }
+        whole.tallies.extend(segment.tallies.into_iter().map(|tally| Tally { stream, ..tally }));
+    }
+    let mut index = 0..;
+    left.retain(|_| index.next().is_none_or(|index| !places.contains(&index)));
+    Some(whole)
 }
