@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use crate::io::{Op, Outcome};
 use crate::sample::Sample;
 use crate::units::Nanos;
+use crate::wording;
 
 /// The results of one operation of one stream. Latencies are kept to three significant digits, up to an hour;
 /// their sum is exact.
@@ -218,7 +219,7 @@ impl<'de> Deserialize<'de> for Latencies {
         let text = match Stored::deserialize(input)? {
             Stored::Histogram(text) => text,
             Stored::Given(given) if given.is_whole() => return Ok(Self(Form::Given(given))),
-            Stored::Given(_) => return Err(de::Error::custom("these are no latencies with their counts")),
+            Stored::Given(_) => return Err(de::Error::custom(wording::NO_LATENCIES)),
         };
         let bytes = BASE64.decode(text).map_err(de::Error::custom)?;
         let histogram: Histogram<u64> =

@@ -100,6 +100,9 @@ pub(crate) fn error_of_other_system(number: u32) -> String {
     format!("error {number} of the system that it ran on")
 }
 
+/// What a stored distribution is instead.
+pub(crate) const NO_LATENCIES: &str = "these are no latencies with their counts";
+
 // Facts without a value
 
 pub(crate) const DRY_RUN: &str = "this is a dry run";

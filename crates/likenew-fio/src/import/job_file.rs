@@ -173,17 +173,13 @@ fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> 
     })
 }
 
-/// Engines that do the I/O of the job and nothing else, as ours does.
-const ENGINES: &str =
-    "io_uring libaio mmap null posixaio psync pvsync pvsync2 sg splice sync vsync windowsaio";
-
 fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
     let options = &job.options;
     if let Some((option, value)) = options.unread() {
         return Err(job.error(option, wording::not_understood(value)));
     }
     let engine = options.text("ioengine").unwrap_or("psync");
-    if ENGINES.split(' ').all(|known| known != engine) {
+    if !job_option::is_plain_engine(engine) {
         return Err(job.error("ioengine", wording::other_engine(engine)));
     }
     if options.text("read_iolog").is_some() {
