@@ -6,11 +6,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::connections::Caller;
 use crate::error::ApiError;
 use crate::secret::Secret;
 use crate::wording;
@@ -87,9 +89,17 @@ pub(crate) async fn known_host(State(guard): State<Arc<Guard>>, request: Request
 }
 
 /// Lets through what also carries the secret.
-pub(crate) async fn with_secret(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+pub(crate) async fn with_secret(
+    State(guard): State<Arc<Guard>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
     match guard.check_secret(request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            caller.admit().await;
+            next.run(request).await
+        }
         Err(refusal) => refusal.into_response(),
     }
 }

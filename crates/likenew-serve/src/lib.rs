@@ -11,6 +11,7 @@
 
 mod api;
 mod commands;
+mod connections;
 mod error;
 mod guard;
 mod index;

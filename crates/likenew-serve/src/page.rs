@@ -1,5 +1,6 @@
 //! The page, and what a browser may do with it.
 
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 /// The page with the policy that lets nothing run but what is in it.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) html: String,
+    pub(crate) html: Bytes,
     pub(crate) headers: HeaderMap,
 }
 
@@ -37,7 +38,7 @@ impl Page {
         };
         put(header::CONTENT_TYPE, "text/html; charset=utf-8");
         put(header::CONTENT_SECURITY_POLICY, &policy);
-        Self { html, headers }
+        Self { html: html.into(), headers }
     }
 }
 

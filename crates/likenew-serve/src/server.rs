@@ -1,4 +1,4 @@
-//! Listens, and bounds what one caller can take of the server.
+//! Listens, and bounds what a request can take of the server.
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -12,16 +12,14 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
 use axum::routing::get;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use likenew_history::KeptRuns;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::api::{self, Api};
 use crate::commands::Grammar;
+use crate::connections::accept;
 use crate::error::ServeError;
 use crate::guard::{Guard, known_host, with_secret};
 use crate::index::Index;
@@ -30,18 +28,12 @@ use crate::page::{ALWAYS, Page};
 use crate::program::Program;
 use crate::secret::Secret;
 
-/// Connections at once; more wait to be accepted. Chosen: many viewers, and few enough for a small machine.
-const CONNECTIONS_MAX: usize = 256;
-/// A caller has so long for the head of a request, and for all of it.
-const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// An answer begins within this.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(90);
-/// Bytes of a request's body and of its head.
+/// Bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
-const HEAD_MAX: usize = 32 << 10;
 /// Runs have so long to stop when the server ends.
 const END_PATIENCE: Duration = Duration::from_secs(15);
-/// Pause after the system has refused a connection, as it does without free file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How to serve.
 #[derive(Debug)]
@@ -149,38 +141,6 @@ fn router(api: Api, guard: Arc<Guard>, page: Page) -> Router {
 async fn with_headers(mut response: Response) -> Response {
     response.headers_mut().extend(ALWAYS);
     response
-}
-
-async fn accept(listener: TcpListener, router: Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let place = Arc::clone(&places).acquire_owned().await.expect("nobody closes it");
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let router = router.clone();
-                tokio::spawn(async move {
-                    serve_connection(stream, router).await;
-                    drop(place);
-                });
-            }
-            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-        }
-    }
-}
-
-async fn serve_connection(stream: TcpStream, router: Router) {
-    // Events are small, and wait for no others.
-    let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router);
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .max_buf_size(HEAD_MAX)
-        // A caller may have said everything before it hears the answer.
-        .half_close(true)
-        .serve_connection(TokioIo::new(stream), service);
-    // A caller that went away or sent nonsense has no one to be told.
-    let _ = connection.await;
 }
 
 #[cfg(test)]
