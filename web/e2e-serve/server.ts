@@ -41,8 +41,10 @@ export class Server {
   async measure(command: string, target: string): Promise<void> {
     const { origin, hash } = new URL(this.url);
     const headers = { authorization: `Bearer ${hash.slice(1)}`, "content-type": "application/json" };
-    const started = await fetch(`${origin}/api/jobs`, { method: "POST", headers, body: JSON.stringify({ command, target }) });
-    const { id } = (await started.json()) as { id: number };
+    const post = async (path: string, body: unknown): Promise<{ id: number }> =>
+      (await (await fetch(origin + path, { method: "POST", headers, body: JSON.stringify(body) })).json()) as { id: number };
+    const estimate = await post("/api/estimate", { command, target });
+    const { id } = await post("/api/jobs", { estimate: estimate.id });
     // The events end with the run.
     await (await fetch(`${origin}/api/jobs/${id}/events`, { headers })).text();
   }

@@ -124,8 +124,8 @@ impl Archive {
         Record::open(path)
     }
 
-    /// Reads a run folder and opens it to continue the run. A line that a kill cut off is removed, and so are
-    /// workloads at the end that were stopped early: they are run again as a whole.
+    /// Reads a run folder and opens it to continue the run. A line that a kill cut off is left out, and so are
+    /// workloads at the end that were stopped early: they are run again as a whole, once [`Run::cut_after`] has removed them.
     ///
     /// # Errors
     /// As for [`Archive::open`]; or another program is writing it, or it may not be written.
@@ -137,7 +137,6 @@ impl Archive {
         }
         let kept = record.segments.len();
         record.observations.retain(|observation| observation.after <= kept);
-        run.cut_after(kept, record.observations.len())?;
         Ok((run, record))
     }
 }

@@ -73,7 +73,10 @@ impl Run {
     }
 
     /// Keeps so many segments and observations and cuts off the rest.
-    pub(crate) fn cut_after(&self, segments: usize, observations: usize) -> Result<(), ArchiveError> {
+    ///
+    /// # Errors
+    /// The files could not be shortened.
+    pub fn cut_after(&self, segments: usize, observations: usize) -> Result<(), ArchiveError> {
         self.segments.cut_after(segments)?;
         self.observations.as_ref().map_or(Ok(()), |lines| lines.cut_after(observations))
     }

@@ -94,7 +94,8 @@ impl WebServer {
     fn speed(&self, folder: &Path, viewers: usize) -> anyhow::Result<f64> {
         let order = json!({"command": "bench", "target": folder.to_str().context("a plain path")?, "options":
             {"span": SPAN.to_string(), "time": "500ms", "passes": "3"}});
-        let job = self.ask("POST", "/api/jobs", &order.to_string())?;
+        let estimate = self.ask("POST", "/api/estimate", &order.to_string())?;
+        let job = self.ask("POST", "/api/jobs", &json!({"estimate": estimate["id"]}).to_string())?;
         let id = job["id"].as_u64().with_context(|| format!("no run began: {job}"))?;
         let path = format!("/api/jobs/{id}/events");
         let watching: Vec<_> =

@@ -168,10 +168,11 @@ fn plan_for(
     })
 }
 
-/// Logs what is done to the drive, if that is asked for, before and after it.
+/// Logs what is done to the drive, if that is asked for, before and after it. Nothing is done by an estimate.
 fn run(request: &mut Request<'_>, planned: PlannedRun) -> Result<StepEnd<Outcome>, Failure> {
     let PlannedRun { target, plan } = planned;
-    let Some(audited) = request.audited else { return open_and_run(request, target, plan) };
+    let audited = request.audited.filter(|_| !request.run_arguments.estimate);
+    let Some(audited) = audited else { return open_and_run(request, target, plan) };
     let logged = audit_step::begin(&target.resolved, &plan.procedure, audited)?;
     let ended = open_and_run(request, target, plan);
     let (exit, report) = match &ended {

@@ -10,13 +10,13 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio_stream::{Stream, StreamExt as _};
 
 use crate::commands::{Grammar, Order};
 use crate::error::ApiError;
 use crate::index::{Index, RunList, Selection};
-use crate::jobs::{JobView, Jobs};
+use crate::jobs::{Cost, JobView, Jobs};
 use crate::metrics::media_type;
 use crate::program::Program;
 use crate::runs;
@@ -43,7 +43,7 @@ pub(crate) fn router(api: Api) -> Router {
         .route("/api/jobs/{id}/cancel", post(cancel))
         .route("/api/runs", get(list_runs))
         .route("/api/runs/{name}", get(run))
-        .route("/api/runs/{name}/resume", post(resume))
+        .route("/api/runs/{name}/estimate", post(estimate_rest))
         .route("/api/compare", get(compare))
         .route("/api/history", get(history))
         .route("/api/history/{key}", get(drive_history))
@@ -75,22 +75,33 @@ async fn facts(State(api): State<Api>) -> Result<Response, ApiError> {
     api.program.output(&words).await.map(json)
 }
 
-fn order(order: Result<Json<Order>, JsonRejection>) -> Result<Order, ApiError> {
-    order.map(|Json(order)| order).map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))
+fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ApiError> {
+    body.map(|Json(body)| body).map_err(|refusal| ApiError::new(refusal.status(), refusal.body_text()))
 }
 
 async fn estimate(
     State(api): State<Api>,
     asked: Result<Json<Order>, JsonRejection>,
-) -> Result<Response, ApiError> {
-    api.jobs.estimate(&order(asked)?).await.map(json)
+) -> Result<Json<Cost>, ApiError> {
+    api.jobs.estimate(&body(asked)?).await.map(Json)
+}
+
+async fn estimate_rest(State(api): State<Api>, Path(name): Path<String>) -> Result<Json<Cost>, ApiError> {
+    api.jobs.estimate_rest(&name).await.map(Json)
+}
+
+/// An estimate that was agreed to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agreement {
+    estimate: u64,
 }
 
 async fn start(
     State(api): State<Api>,
-    asked: Result<Json<Order>, JsonRejection>,
+    agreed: Result<Json<Agreement>, JsonRejection>,
 ) -> Result<(StatusCode, Json<JobView>), ApiError> {
-    api.jobs.start(&order(asked)?).map(|job| (StatusCode::CREATED, Json(job)))
+    api.jobs.start(body(agreed)?.estimate).map(|job| (StatusCode::CREATED, Json(job)))
 }
 
 async fn jobs(State(api): State<Api>) -> Json<Vec<JobView>> {
@@ -186,11 +197,4 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response,
 
 async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Response, ApiError> {
     runs::document(&api.program, &name).await.map(json)
-}
-
-async fn resume(
-    State(api): State<Api>,
-    Path(name): Path<String>,
-) -> Result<(StatusCode, Json<JobView>), ApiError> {
-    api.jobs.resume(&name).map(|job| (StatusCode::CREATED, Json(job)))
 }

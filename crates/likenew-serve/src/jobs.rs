@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout};
@@ -36,8 +36,12 @@ const SUMMARY_MAX: u64 = 16 << 10;
 /// Events that a slow reader may be behind before it misses some.
 const BEHIND_MAX: usize = 256;
 
-/// What is always asked of a run.
-const FIXED: [&str; 4] = ["--progress=json", "--quiet", "--yes", "--color=never"];
+/// Estimates that nobody has agreed to yet, at most; the oldest ones go. Chosen: more than one person has open.
+const ESTIMATES_MAX: usize = 100;
+
+/// What is always asked of a run, and of an estimate of one.
+const FIXED: [&str; 3] = ["--progress=json", "--quiet", "--color=never"];
+const ESTIMATE: [&str; 3] = ["--estimate", "--json=-", "--color=never"];
 
 /// All runs of this server.
 pub(crate) struct Jobs {
@@ -50,6 +54,25 @@ pub(crate) struct Jobs {
 struct Table {
     last_id: u64,
     jobs: BTreeMap<u64, Arc<Job>>,
+    estimates: BTreeMap<u64, Estimated>,
+}
+
+/// A run that may be started, because its cost was shown.
+struct Estimated {
+    command: String,
+    target: String,
+    words: Vec<OsString>,
+}
+
+/// What a run costs, as the program says it, and a number by which it is agreed to.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Cost {
+    #[serde(default)]
+    id: u64,
+    /// What the terminal asks before such a run.
+    question: Option<String>,
+    #[serde(flatten)]
+    more: serde_json::Map<String, Value>,
 }
 
 /// One run.
@@ -106,27 +129,64 @@ impl Jobs {
         &self.grammar
     }
 
-    /// What an order costs, as JSON.
-    pub(crate) async fn estimate(&self, order: &Order) -> Result<Vec<u8>, ApiError> {
-        let words = self.grammar.words(order, &["--estimate", "--json=-", "--color=never"])?;
-        self.program.output(&words).await
-    }
-
-    /// Starts a new run.
-    pub(crate) fn start(&self, order: &Order) -> Result<JobView, ApiError> {
+    /// What a new run costs.
+    pub(crate) async fn estimate(&self, order: &Order) -> Result<Cost, ApiError> {
         let archive = format!("--archive={}", self.program.archive().display());
-        let fixed: Vec<&str> = FIXED.into_iter().chain([&*archive]).collect();
-        let words = self.grammar.words(order, &fixed)?;
-        self.spawn(&order.command, &order.target, &words)
+        let words = |fixed: [&str; 3]| {
+            let fixed: Vec<&str> = fixed.into_iter().chain([&*archive]).collect();
+            self.grammar.words(order, &fixed)
+        };
+        self.offer(&order.command, &order.target, &words(ESTIMATE)?, words(FIXED)?).await
     }
 
-    /// Continues a run that was interrupted.
-    pub(crate) fn resume(&self, name: &str) -> Result<JobView, ApiError> {
+    /// What the rest of an interrupted run costs.
+    pub(crate) async fn estimate_rest(&self, name: &str) -> Result<Cost, ApiError> {
         let folder = runs::folder(&self.program, name)?;
-        let mut words: Vec<OsString> = vec!["resume".into()];
-        words.extend(FIXED.map(OsString::from));
-        words.extend(["--".into(), folder.into()]);
-        self.spawn("resume", name, &words)
+        let words = |fixed: [&str; 3]| -> Vec<OsString> {
+            let words = ["resume"].into_iter().chain(fixed).chain(["--"]).map(OsString::from);
+            words.chain([folder.clone().into()]).collect()
+        };
+        self.offer("resume", name, &words(ESTIMATE), words(FIXED)).await
+    }
+
+    /// Asks for the cost of a run, which then can be started.
+    async fn offer(
+        &self,
+        command: &str,
+        target: &str,
+        estimate: &[OsString],
+        mut words: Vec<OsString>,
+    ) -> Result<Cost, ApiError> {
+        let failed = |error: serde_json::Error| {
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::failed(&error.to_string()))
+        };
+        let answer = self.program.output(estimate).await?;
+        let mut cost: Cost = serde_json::from_slice(&answer).map_err(failed)?;
+        // Nothing is agreed to but what was asked.
+        if cost.question.is_some() {
+            words.insert(1, "--yes".into());
+        }
+        let mut table = self.table();
+        table.last_id += 1;
+        cost.id = table.last_id;
+        let estimated = Estimated { command: command.to_owned(), target: target.to_owned(), words };
+        table.estimates.insert(cost.id, estimated);
+        if table.estimates.len() > ESTIMATES_MAX {
+            table.estimates.pop_first();
+        }
+        Ok(cost)
+    }
+
+    /// Starts a run whose cost was agreed to, once.
+    pub(crate) fn start(&self, estimate: u64) -> Result<JobView, ApiError> {
+        let estimated = self.table().estimates.remove(&estimate);
+        let estimated =
+            estimated.ok_or_else(|| ApiError::new(StatusCode::CONFLICT, wording::NO_SUCH_ESTIMATE))?;
+        let started = self.spawn(&estimated.command, &estimated.target, &estimated.words);
+        if started.is_err() {
+            self.table().estimates.insert(estimate, estimated);
+        }
+        started
     }
 
     fn spawn(&self, command: &str, target: &str, words: &[OsString]) -> Result<JobView, ApiError> {

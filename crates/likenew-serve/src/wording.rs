@@ -7,6 +7,8 @@ pub(crate) const OTHER_HOST: &str =
 pub(crate) const OTHER_ORIGIN: &str = "another page asked, so nothing was done";
 pub(crate) const NO_SUCH_PAGE: &str = "there is no such page";
 pub(crate) const NO_SUCH_JOB: &str = "there is no such run on this server; it may be among the earlier runs";
+pub(crate) const NO_SUCH_ESTIMATE: &str =
+    "this run was started already, or its cost was asked long ago; ask what it costs, and start it then";
 pub(crate) const JOB_IS_OVER: &str = "this run is over";
 pub(crate) const TOO_SLOW: &str = "the request took too long";
 

@@ -20,11 +20,13 @@ export interface Order {
   options: Record<string, string | true>;
 }
 
-export interface Estimate {
-  elapsed_ns: number;
-  bytes_written: number;
-  is_bounded: boolean;
-  bytes_rewritten: number;
+/** What a run costs. */
+export interface Cost {
+  /** By which it is agreed to. */
+  id: number;
+  text: string;
+  /** What the terminal asks before such a run. */
+  question: string | null;
 }
 
 export interface Progress {
@@ -54,7 +56,7 @@ export interface Job {
 
 /** One line of a job's course; exactly one of these is there. */
 export interface JobEvent {
-  run?: { procedure: string; target: string; folder: string | null; estimate: Estimate };
+  run?: { procedure: string; target: string; folder: string | null };
   step?: { name: string };
   progress?: Progress;
   message?: string;
@@ -152,11 +154,9 @@ export interface History {
   damaged: DamagedRun[];
 }
 
-export interface ListedDrive {
-  target: string;
-  model: string | null;
-  technology: string | null;
-  capacity_bytes: number;
+export interface DriveList {
+  simulated: { target: string; model: string; technology: string; capacity_bytes: number }[];
+  real: { path: string; model: string | null }[];
 }
 
 const KEPT = "likenew-secret";
@@ -194,11 +194,12 @@ const post = <T>(path: string, body?: unknown): Promise<T> =>
 
 export const commands = async (): Promise<CommandGrammar[]> =>
   (await json<{ commands: CommandGrammar[] }>("/api/commands")).commands;
-export const drives = (): Promise<Record<string, ListedDrive[]>> => json("/api/drives");
+export const drives = (): Promise<DriveList> => json("/api/drives");
 export const facts = (): Promise<Document> => json("/api/facts");
-export const estimate = (order: Order): Promise<Estimate> => post("/api/estimate", order);
-export const start = (order: Order): Promise<Job> => post("/api/jobs", order);
-export const resume = (run: string): Promise<Job> => post(`/api/runs/${encodeURIComponent(run)}/resume`);
+export const estimate = (order: Order): Promise<Cost> => post("/api/estimate", order);
+export const estimateRest = (run: string): Promise<Cost> => post(`/api/runs/${encodeURIComponent(run)}/estimate`);
+/** Starts the run of an estimate. */
+export const start = (estimate: number): Promise<Job> => post("/api/jobs", { estimate });
 export const jobs = (): Promise<Job[]> => json("/api/jobs");
 export const job = (id: number): Promise<Job> => json(`/api/jobs/${id}`);
 export const cancel = (id: number): Promise<unknown> => post(`/api/jobs/${id}/cancel`);

@@ -2,7 +2,7 @@
 
 import type { Standing } from "../Document";
 import { spell, speedChange, withChangeRange, withRange } from "../units";
-import type { Change, CheckMetric, DriveSummary, Estimate, Job, JobEnd, MetricHistory } from "./api";
+import type { Change, CheckMetric, DriveSummary, Job, JobEnd, MetricHistory } from "./api";
 
 export const NAV = { drives: "Drives", start: "New run", history: "History", runs: "Earlier runs" };
 export const CHECK = "Check";
@@ -38,15 +38,6 @@ const seconds = (ns: number): string => {
   if (s < 5400) return `about ${(s / 60).toFixed(0)} min`;
   return `about ${(s / 3600).toFixed(0)} h`;
 };
-
-/** What a run costs, before it. */
-export function cost({ elapsed_ns, bytes_written, is_bounded, bytes_rewritten }: Estimate): string {
-  const written = spell(bytes_written, "bytes");
-  const rewritten = bytes_rewritten > 0 ? ` Rewrites up to ${spell(bytes_rewritten, "bytes")} of your files in place.` : "";
-  const time = `Takes ${seconds(elapsed_ns)}`;
-  if (bytes_written === 0) return `${time} and writes ${bytes_rewritten > 0 ? "no other files" : "nothing"}.${rewritten}`;
-  return `${time} and writes ${is_bounded ? "up to" : "about"} ${written}.${rewritten}`;
-}
 
 export const left = (ns: number): string => `${seconds(ns)} left`;
 

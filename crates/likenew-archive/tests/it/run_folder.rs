@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::support::{machine, plan, segment};
-use likenew_archive::{Archive, ArchiveError, Run};
+use likenew_archive::{Archive, ArchiveError, Record, Run};
 use likenew_core::answer::Answer;
 use likenew_core::findings::Findings;
 use likenew_core::overview::{Overview, OverviewTable};
@@ -114,13 +114,22 @@ fn a_run_cut_off_at_any_byte_loses_at_most_its_last_line() {
 }
 
 #[test]
+fn resume(path: &Path) -> (Run, Record) {
+    let files = || ["segments.jsonl", "observations.jsonl"].map(|name| fs::read(path.join(name)).ok());
+    let before = files();
+    let (run, record) = Archive::resume(path).unwrap();
+    assert_eq!(files(), before, "nothing is lost until the run goes on");
+    run.cut_after(record.segments.len(), record.observations.len()).unwrap();
+    (run, record)
+}
+
 fn a_killed_run_goes_on() {
     let (_folder, archive) = archive();
     let path = run_of(&archive, 3).path().to_owned();
     let file = path.join("segments.jsonl");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 9]).unwrap();
-    let (mut run, record) = Archive::resume(&path).unwrap();
+    let (mut run, record) = resume(&path);
     assert_eq!((record.segments.len(), record.notes.len()), (2, 1));
     run.push(&segment(2)).unwrap();
     assert_eq!(fs::read(&file).unwrap(), whole);
@@ -147,7 +156,7 @@ fn observations_keep_their_position_and_a_torn_one_is_skipped() {
     assert_eq!(evidence.identity.accounting.unwrap().host_bytes_written, 2, "the books after the last look");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 5]).unwrap();
-    let (mut run, record) = Archive::resume(&path).unwrap();
+    let (mut run, record) = resume(&path);
     assert_eq!((record.segments.len(), record.observations.len(), record.notes.len()), (2, 1, 1));
     run.push_observation(&observation(2)).unwrap();
     assert_eq!(fs::read(&file).unwrap(), whole);
@@ -158,7 +167,7 @@ fn observations_keep_their_position_and_a_torn_one_is_skipped() {
         fs::read_to_string(path.join("segments.jsonl")).unwrap().lines().next().unwrap().to_owned() + "\n",
     )
     .unwrap();
-    assert_eq!(Archive::resume(&path).unwrap().1.observations, [observation(1)]);
+    assert_eq!(resume(&path).1.observations, [observation(1)]);
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ExecutionArguments;
+use super::{ExecutionArguments, RUN};
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
@@ -12,4 +12,7 @@ pub(crate) struct Resume {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) run_arguments: ExecutionArguments,
+    /// Say how long the rest takes and what it writes, and stop; with --json as JSON
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    pub(crate) estimate: bool,
 }

@@ -38,7 +38,8 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
         is_dry_run: false,
     });
     let plan = evidence.plan.clone();
-    let run_arguments = RunArguments::from(command.run_arguments);
+    let run_arguments =
+        RunArguments { estimate: command.estimate, ..RunArguments::from(command.run_arguments) };
     let request = Request {
         audited: step.is_some().then_some(wording::REST_OF_RUN),
         interrupted: Some(InterruptedRun { run, evidence, instrument, dry_run }),

@@ -11,12 +11,11 @@ use crate::measure::archive_root;
 use crate::{interrupt, invocation, output, run_history, wording};
 
 /// Commands that a page may start: each measures one target.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 15] = [
     "check",
     "recondition",
     "verify",
     "trim",
-    "facts",
     "bench",
     "sweep",
     "surface",

@@ -15,10 +15,10 @@ use likenew_run::calibrate::calibrate;
 
 use super::interrupted_run::{InterruptedRun, refuse_another, restore_state};
 use super::target::Target;
-use super::writes::{ask_about_wear, estimate};
+use super::writes::{Offer, ask_about, wear};
 use super::{Request, archive_root};
 use crate::access::Access;
-use crate::arguments::{Output, RunArguments};
+use crate::arguments::RunArguments;
 use crate::exit::{Exit, Failure};
 use crate::export::export;
 use crate::resolved_target::ResolvedTarget;
@@ -77,12 +77,9 @@ fn open_new(
     if let Some(program) = request.run_arguments.export {
         return Ok(ControlFlow::Break(export(program, &evidence, &dry_run)?));
     }
-    if request.run_arguments.estimate {
-        print_estimate(&dry_run, &evidence, &request.run_arguments.output)?;
-        return Ok(ControlFlow::Break(Exit::Fine));
+    if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
+        return Ok(ControlFlow::Break(exit));
     }
-    let always = procedure.always_confirms();
-    ask_about_wear(&mut *drive, always, &dry_run, resolved_target, request.run_arguments)?;
     let instrument = instrument(&*drive, resolved_target, request.access)?;
     let archive = match archive(&evidence, &instrument, request.run_arguments) {
         // Facts are shown even to a user who may not write an archive.
@@ -95,17 +92,30 @@ fn open_new(
     Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run }))
 }
 
-/// What a run costs, in one sentence or as JSON.
-fn print_estimate(dry_run: &DryRun, evidence: &Evidence, asked: &Output) -> Result<(), Failure> {
-    let estimate = estimate(dry_run, evidence);
-    match &asked.json {
-        Some(path) => {
-            let mut text = serde_json::to_string_pretty(&estimate).expect("an estimate has only text keys");
-            text.push('\n');
-            output::write_to(path, &text)
-        }
-        None => output::print(&format!("{}\n", wording::estimate(&estimate))),
+/// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
+fn agree(
+    request: &Request<'_>,
+    resolved_target: &ResolvedTarget,
+    drive: &mut dyn Drive,
+    procedure: &dyn Procedure,
+    evidence: &Evidence,
+    dry_run: &DryRun,
+) -> Result<Option<Exit>, Failure> {
+    let always = procedure.always_confirms();
+    let wear = wear(drive, always, dry_run, resolved_target)?;
+    if !request.run_arguments.estimate {
+        return ask_about(wear, always, request.run_arguments).map(|()| None);
     }
+    let offer = Offer::new(dry_run, evidence, wear.as_deref());
+    match &request.run_arguments.output.json {
+        Some(path) => {
+            let mut text = serde_json::to_string_pretty(&offer).expect("an offer has only text keys");
+            text.push('\n');
+            output::write_to(path, &text)?;
+        }
+        None => output::print(&offer.lines())?,
+    }
+    Ok(Some(Exit::Fine))
 }
 
 /// Opens the rest of a run, once its drive is in the state in which it was left.
@@ -118,8 +128,10 @@ fn open_rest(
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let InterruptedRun { run, evidence, instrument, dry_run } = interrupted;
     refuse_another(&evidence, &drive.identity())?;
-    let always = procedure.always_confirms();
-    ask_about_wear(&mut *drive, always, &dry_run, resolved_target, request.run_arguments)?;
+    if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
+        return Ok(ControlFlow::Break(exit));
+    }
+    run.cut_after(evidence.segments.len(), evidence.observations.len()).map_err(anyhow::Error::new)?;
     if let Some(exit) = restore_state(&mut *drive, &evidence)? {
         return Ok(ControlFlow::Break(exit));
     }

@@ -8,6 +8,7 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
+use serde::Serialize;
 
 use crate::arguments::ExecutionArguments;
 use crate::exit::Failure;
@@ -19,6 +20,33 @@ use crate::{prompt, wording};
 const WRITE_CONFIRM_BYTES: u64 = 4 << 30;
 /// Rate of the drive that a dry run assumes, in bytes a second.
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
+
+/// What a run costs, and what it asks before it begins: for whoever agrees elsewhere.
+#[derive(Debug, Serialize)]
+pub(super) struct Offer {
+    #[serde(flatten)]
+    estimate: RunEstimate,
+    /// The cost in words.
+    text: String,
+    /// Answered by `--yes`.
+    question: Option<String>,
+}
+
+impl Offer {
+    pub(super) fn new(dry_run: &DryRun, evidence: &Evidence, question: Option<&str>) -> Self {
+        let estimate = estimate(dry_run, evidence);
+        Self { estimate, text: wording::estimate(&estimate), question: question.map(wording::confirm) }
+    }
+
+    /// All of it, a line each.
+    pub(super) fn lines(&self) -> String {
+        [Some(&self.text), self.question.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|line| format!("{line}\n"))
+            .collect()
+    }
+}
 
 /// What a run costs, from its dry run.
 pub(super) fn estimate(dry_run: &DryRun, evidence: &Evidence) -> RunEstimate {
@@ -82,15 +110,14 @@ impl WriteEstimate {
     }
 }
 
-/// Flash wears out: asks the user before many bytes are written to a real drive, and before any amount that
+/// Flash wears out: what the user agrees to before many bytes are written to a real drive, and before any amount that
 /// is meant to wear it.
-pub(super) fn ask_about_wear(
+pub(super) fn wear(
     drive: &mut dyn Drive,
     always: bool,
     dry_run: &DryRun,
     resolved_target: &ResolvedTarget,
-    run_arguments: &ExecutionArguments,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let written = WriteEstimate::from_dry_run(dry_run, &drive.identity().name);
     let most = written.bytes_max();
     let asks = always || most > WRITE_CONFIRM_BYTES;
@@ -100,13 +127,22 @@ pub(super) fn ask_about_wear(
         || most == 0
         || matches!(resolved_target, ResolvedTarget::Nop)
     {
-        return Ok(());
+        return Ok(None);
     }
-    let what = match written {
+    Ok(Some(match written {
         _ if always => cost(drive, most)?,
         WriteEstimate { rewritten: 0, is_bounded, .. } => wording::writes_wear_flash(most, is_bounded),
         WriteEstimate { bytes, rewritten, .. } => wording::writes_and_rewrites_wear_flash(bytes, rewritten),
-    };
+    }))
+}
+
+/// Asks the user about wear.
+pub(super) fn ask_about(
+    what: Option<String>,
+    always: bool,
+    run_arguments: &ExecutionArguments,
+) -> Result<(), Failure> {
+    let Some(what) = what else { return Ok(()) };
     if run_arguments.yes {
         if always {
             crate::standard_error::note(what);

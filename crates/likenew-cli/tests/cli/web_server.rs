@@ -97,7 +97,13 @@ impl WebServer {
 
     #[track_caller]
     fn begin(&self, order: &Value) -> u64 {
-        let started = self.post("/api/jobs", order);
+        self.agree(&self.post("/api/estimate", order))
+    }
+
+    #[track_caller]
+    fn agree(&self, estimate: &Response) -> u64 {
+        assert_eq!(estimate.status, 200, "{}", estimate.body);
+        let started = self.post("/api/jobs", &json!({"estimate": estimate.json()["id"]}));
         assert_eq!(started.status, 201, "{}", started.body);
         started.json()["id"].as_u64().unwrap()
     }
@@ -175,9 +181,12 @@ fn a_run_is_canceled_and_resumed() {
     assert_eq!(server.post(&format!("/api/jobs/{id}/cancel"), &json!({})).status, 409);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "temporary files are gone");
     let name = job["run"].as_str().unwrap();
-    let resumed = server.post(&format!("/api/runs/{name}/resume"), &json!({}));
-    assert_eq!(resumed.status, 201, "{}", resumed.body);
-    let job = server.wait(resumed.json()["id"].as_u64().unwrap());
+    let segments = || std::fs::read(sandbox.runs()[0].join("segments.jsonl")).unwrap();
+    let before = segments();
+    let estimate = server.post(&format!("/api/runs/{name}/estimate"), &json!({}));
+    assert!(estimate.json()["text"].as_str().unwrap().starts_with("Writes up to"), "{}", estimate.body);
+    assert_eq!(segments(), before, "an estimate changes nothing");
+    let job = server.wait(server.agree(&estimate));
     assert_eq!(job["end"]["code"], 0, "{job}");
     assert_eq!(sandbox.runs().len(), 1);
 }
@@ -187,7 +196,7 @@ fn what_was_started_wrongly_says_why() {
     let sandbox = Sandbox::new();
     let server = WebServer::start(&sandbox);
     let refusal = |order: Value| {
-        let answer = server.post("/api/jobs", &order);
+        let answer = server.post("/api/estimate", &order);
         assert!((400..500).contains(&answer.status), "{order}: {}", answer.status);
         answer.json()["error"].as_str().unwrap().to_owned()
     };
@@ -199,10 +208,18 @@ fn what_was_started_wrongly_says_why() {
     assert!(refusal(json!({"command": "check", "target": ""})).contains("give a folder"));
     assert!(refusal(json!({"command": "check"})).contains("target"));
     assert!(refusal(json!("x")).contains("Order"), "{}", refusal(json!("x")));
-    let id = server.begin(&json!({"command": "check", "target": "no-such-place"}));
-    let job = server.wait(id);
-    assert!(job["end"]["summary"].as_str().unwrap().contains("no-such-place"), "{job}");
-    assert_eq!(job["end"]["code"], 2, "{job}");
+    assert!(
+        refusal(json!({"command": "check", "target": "no-such-place"}))
+            .contains("no-such-place does not exist")
+    );
+    let (runs, elsewhere) = (sandbox.work().join("../data/likenew/runs"), sandbox.work().join("elsewhere"));
+    server.wait(server.begin(&json!({"command": "surface", "target": "sim:tiny-flash"})));
+    let run = sandbox.runs().pop().unwrap();
+    std::fs::rename(&run, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, runs.join("link")).unwrap();
+    assert_eq!(server.get("/api/runs").json()["count"], 0, "a link is no run");
+    assert_eq!(server.get("/api/runs/link").status, 404);
+    assert_eq!(server.post("/api/runs/link/estimate", &json!({})).status, 404);
     let many = format!("/api/compare?{}", "run=x&".repeat(50));
     for path in [
         "/api/jobs/99",
@@ -224,6 +241,33 @@ fn what_was_started_wrongly_says_why() {
 }
 
 #[test]
+fn what_wears_flash_is_started_once_and_only_after_the_question_that_the_terminal_asks() {
+    let sandbox = Sandbox::new();
+    let server = WebServer::start(&sandbox);
+    let folder = sandbox.work().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let order = json!({"command": "endure", "target": folder, "options": {"bytes": "1TiB"}});
+    assert_eq!(server.post("/api/jobs", &order).status, 422, "nothing is started before its cost was shown");
+    let asked = sandbox.run(&["endure", "folder", "--bytes=1TiB"]);
+    asked.code(3);
+    let estimate = server.post("/api/estimate", &order);
+    let question = estimate.json()["question"].as_str().unwrap().to_owned();
+    assert!(question.ends_with("which wears flash. Go on?"), "{question}");
+    assert!(asked.stderr().contains(question.trim_end_matches(" Go on?")), "{question}: {}", asked.stderr());
+    let id = server.agree(&estimate);
+    let again = server.post("/api/jobs", &json!({"estimate": estimate.json()["id"]}));
+    assert_eq!(again.status, 409, "{}", again.body);
+    server.post(&format!("/api/jobs/{id}/cancel"), &json!({}));
+    server.wait(id);
+    let commands = server.get("/api/commands").json();
+    for command in commands["commands"].as_array().unwrap() {
+        let order = json!({"command": command["name"], "target": "sim:tiny-flash"});
+        let cost = server.post("/api/estimate", &order).json();
+        assert!(cost["text"].is_string() && cost["question"].is_null(), "{order}: {cost}");
+    }
+}
+
+#[test]
 fn a_device_is_not_written_whatever_is_asked() {
     let sandbox = Sandbox::new();
     let server = WebServer::start(&sandbox);
@@ -236,8 +280,11 @@ fn a_device_is_not_written_whatever_is_asked() {
         ("fill", json!({})),
         ("check", json!({})),
     ] {
-        let id = server.begin(&json!({"command": command, "target": image, "options": options}));
-        server.wait(id);
+        let order = json!({"command": command, "target": image, "options": options});
+        let estimate = server.post("/api/estimate", &order);
+        if estimate.status == 200 {
+            server.wait(server.agree(&estimate));
+        }
     }
     assert!(std::fs::read(&image).unwrap() == content, "a file that exists is only read");
 }
@@ -271,7 +318,7 @@ fn nothing_is_told_or_started_without_the_secret() {
         ("POST", "/api/estimate"),
         ("POST", "/api/jobs"),
         ("POST", "/api/jobs/1/cancel"),
-        ("POST", "/api/runs/x/resume"),
+        ("POST", "/api/runs/x/estimate"),
     ];
     let bearer = format!("Bearer {}", server.secret);
     let own = ("host", &*server.host);
