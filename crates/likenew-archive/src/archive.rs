@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use likenew_core::plan::Plan;
 use likenew_core::recorder::Stop;
 
-use crate::durable;
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::machine::Machine;
 use crate::record::{Header, Record};
 use crate::run::{PLAN, Run};
@@ -65,7 +65,7 @@ impl Archive {
             let _ = fs::remove_dir_all(&folder);
         }
         let run = run?;
-        durable::sync_folder(&self.root)?;
+        folder::sync(&self.root)?;
         Ok(run)
     }
 
@@ -106,9 +106,11 @@ impl Archive {
         };
         let mut folders = Vec::new();
         for item in folder {
-            let path = item.map_err(ArchiveError::system("read", &self.root))?.path();
-            let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-            if !is_hidden && path.join(PLAN).exists() {
+            let item = item.map_err(ArchiveError::system("read", &self.root))?;
+            let (path, is_hidden) = (item.path(), item.file_name().as_encoded_bytes().starts_with(b"."));
+            // A link is no run: it may lead anywhere.
+            let is_folder = item.file_type().is_ok_and(|kind| kind.is_dir());
+            if !is_hidden && is_folder && path.join(PLAN).symlink_metadata().is_ok() {
                 folders.push(path);
             }
         }

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use likenew_core::input::{self, RECORD, RECORDS};
 use serde::{Deserialize, Serialize};
 
-use crate::durable;
 use crate::error::ArchiveError;
 use crate::lines::readable;
 use crate::wording;
@@ -124,10 +123,11 @@ impl AuditLog {
         let path = path.into();
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(ArchiveError::system("create", folder))?;
+        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
-        let options = options.read(true).append(true).create(true).mode(0o600);
+        let options = options.read(true).append(true).create(true).mode(0o600).custom_flags(nofollow);
         let file = options.open(&path).map_err(ArchiveError::system("write", &path))?;
-        durable::sync_folder(folder)?;
+        crate::folder::sync(folder)?;
         Ok(Self { path, file, step: 0 })
     }
 

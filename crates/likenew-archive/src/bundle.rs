@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::archive::{Archive, run_name};
-use crate::durable;
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::record::Record;
 use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
 use crate::sample_reader::SampleReader;
@@ -155,11 +155,12 @@ fn write_bundle(record: &Record, file: File, to: &Path, key: &ExportKey) -> Resu
     for name in file_names(&record.path)? {
         let (path, kind) = (record.path.join(&name), kind_of(&name).expect("only files of a run are listed"));
         if name.ends_with(".parquet") {
-            let samples = input::open(&path, kind).map_err(ArchiveError::input(&path, None))?;
+            let samples = folder::input(&path, kind).map_err(ArchiveError::input(&path, None))?;
             let bytes = samples.metadata().map_err(ArchiveError::system("read", &path))?.len();
             append(&mut tar, &name, bytes, samples.take(bytes)).map_err(failed())?;
         } else {
-            let text = input::read(&path, kind).map_err(ArchiveError::input(&path, None))?;
+            let text = folder::input(&path, kind).and_then(|file| input::read_file(file, kind));
+            let text = text.map_err(ArchiveError::input(&path, None))?;
             let text = without_serials(text, record, key);
             append(&mut tar, &name, text.len() as u64, &text[..]).map_err(failed())?;
         }
@@ -251,7 +252,7 @@ pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
         let _ = fs::remove_dir(&folder);
         return Err(ArchiveError::system("write", &folder)(source));
     }
-    durable::sync_folder(root)?;
+    folder::sync(root)?;
     Ok(folder)
 }
 
@@ -292,7 +293,7 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
             return Err(Problem::Bundle(wording::repeated_entry(&name)));
         }
         let path = folder.join(&name);
-        let written = File::create_new(&path).and_then(|mut file| {
+        let written = folder::create(&path).and_then(|mut file| {
             let bytes = io::copy(&mut entry, &mut file)?;
             file.sync_all()?;
             Ok(bytes)

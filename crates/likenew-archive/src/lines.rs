@@ -1,8 +1,8 @@
 //! A file of one JSON value per line, each durable before the next is begun, so that it survives a kill at
 //! any moment.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::{self, InputError, Kind, RECORD, RECORD_LINES_MAX, RECORDS};
@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::wording;
 
 /// A file of lines that is being written.
@@ -21,9 +22,18 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens `path` as `options` say.
-    pub(crate) fn open(path: PathBuf, options: &OpenOptions) -> Result<Self, ArchiveError> {
-        let file = options.open(&path).map_err(ArchiveError::system("write", &path))?;
+    /// Makes a file that is not there yet.
+    pub(crate) fn create(path: PathBuf) -> Result<Self, ArchiveError> {
+        Self::new(folder::create(&path), path)
+    }
+
+    /// Goes on with a file that is there.
+    pub(crate) fn reopen(path: PathBuf) -> Result<Self, ArchiveError> {
+        Self::new(folder::append(&path), path)
+    }
+
+    fn new(file: io::Result<File>, path: PathBuf) -> Result<Self, ArchiveError> {
+        let file = file.map_err(ArchiveError::system("write", &path))?;
         Ok(Self { path, file, is_torn: false })
     }
 
@@ -86,7 +96,8 @@ impl Lines {
     /// Keeps so many whole lines and cuts off the rest.
     pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
         let cut = || -> io::Result<()> {
-            let mut reader = BufReader::new(File::open(&self.path)?);
+            (&self.file).rewind()?;
+            let mut reader = BufReader::new(&self.file);
             let (mut whole, mut line) = (0, Vec::new());
             for _ in 0..lines {
                 whole += reader.read_until(b'\n', &mut line)? as u64;
@@ -126,7 +137,7 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
     notes: &mut Vec<String>,
     mut take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<bool, ArchiveError> {
-    let file = match input::open(path, kind) {
+    let file = match folder::input(path, kind) {
         Err(error) if error.is_missing() => return Ok(false),
         file => file.map_err(ArchiveError::input(path, None))?,
     };

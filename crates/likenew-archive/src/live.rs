@@ -1,6 +1,5 @@
 //! Notes of a running `watch`: one line of JSON each, in `live.jsonl`.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 
 use likenew_core::input::NOTES;
@@ -18,7 +17,7 @@ pub struct LiveWriter(Lines);
 
 impl LiveWriter {
     pub(crate) fn create(folder: &Path) -> Result<Self, ArchiveError> {
-        Lines::open(folder.join(LIVE), OpenOptions::new().append(true).create_new(true)).map(Self)
+        Lines::create(folder.join(LIVE)).map(Self)
     }
 
     /// Writes notes in one call, so that they survive a kill of this program; [`LiveWriter::close`] makes

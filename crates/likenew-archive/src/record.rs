@@ -13,6 +13,7 @@ use likenew_core::validation::check_all;
 use serde::Deserialize;
 
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::lines;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::run::{self, FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
@@ -150,7 +151,8 @@ struct Version {
 
 fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, ArchiveError> {
     let path = folder.join(name);
-    input::read_text(&path, kind).map_err(|error| match error {
+    let text = folder::input(&path, kind).and_then(|file| input::text(input::read_file(file, kind)?));
+    text.map_err(|error| match error {
         error if error.is_missing() => ArchiveError::not_a_run(folder, name),
         error => ArchiveError::input(&path, None)(error),
     })
@@ -158,7 +160,9 @@ fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, Archive
 
 /// Findings can be computed again, so damage to them must not block access to the evidence.
 fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
-    let text = match input::read(&folder.join(FINDINGS), input::FINDINGS) {
+    let path = folder.join(FINDINGS);
+    let read = folder::input(&path, input::FINDINGS).and_then(|file| input::read_file(file, input::FINDINGS));
+    let text = match read {
         Err(error) if error.is_missing() => return None,
         text => text.map_err(|error| error.to_string()),
     };

@@ -1,6 +1,6 @@
 //! A run that is being written.
 
-use std::fs::{OpenOptions, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;
 use likenew_core::segment::Segment;
 
-use crate::durable;
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::lines::{Lines, readable};
 use crate::live::LiveWriter;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
@@ -39,10 +39,10 @@ impl Run {
         check_schema(&path.join(PLAN), Some(u64::from(plan.schema)), PLAN_SCHEMA)?;
         let unreadable =
             |file| move |reason: String| ArchiveError::Unreadable { path: path.join(file), reason };
-        durable::write(path, PLAN, &readable_plan(plan).map_err(unreadable(PLAN))?)?;
-        durable::write(path, MACHINE, &(readable(machine, true).map_err(unreadable(MACHINE))? + "\n"))?;
-        let run = Self::open_segments(path, OpenOptions::new().append(true).create_new(true))?;
-        durable::sync_folder(path)?;
+        folder::write(path, PLAN, &readable_plan(plan).map_err(unreadable(PLAN))?)?;
+        folder::write(path, MACHINE, &(readable(machine, true).map_err(unreadable(MACHINE))? + "\n"))?;
+        let run = Self::of_segments(path, Lines::create(path.join(SEGMENTS))?)?;
+        folder::sync(path)?;
         Ok(run)
     }
 
@@ -51,11 +51,10 @@ impl Run {
         if !path.join(SEGMENTS).exists() {
             return Err(ArchiveError::not_a_run(path, SEGMENTS));
         }
-        Self::open_segments(path, OpenOptions::new().append(true).read(true))
+        Self::of_segments(path, Lines::reopen(path.join(SEGMENTS))?)
     }
 
-    fn open_segments(path: &Path, options: &OpenOptions) -> Result<Self, ArchiveError> {
-        let segments = Lines::open(path.join(SEGMENTS), options)?;
+    fn of_segments(path: &Path, segments: Lines) -> Result<Self, ArchiveError> {
         match segments.file().try_lock() {
             Err(TryLockError::WouldBlock) => return Err(ArchiveError::Busy(path.to_owned())),
             // A file system without locks cannot prevent a second writer; with a single one, appending is
@@ -66,9 +65,7 @@ impl Run {
             _ => {}
         }
         let observations = path.join(OBSERVATIONS);
-        let observations = observations
-            .exists()
-            .then(|| Lines::open(observations, OpenOptions::new().append(true).read(true)));
+        let observations = observations.exists().then(|| Lines::reopen(observations));
         Ok(Self { path: path.to_owned(), segments, observations: observations.transpose()? })
     }
 
@@ -102,9 +99,8 @@ impl Run {
         if let Some(observations) = &mut self.observations {
             return observations.push(observation);
         }
-        let created =
-            Lines::open(self.path.join(OBSERVATIONS), OpenOptions::new().append(true).create_new(true))?;
-        durable::sync_folder(&self.path)?;
+        let created = Lines::create(self.path.join(OBSERVATIONS))?;
+        folder::sync(&self.path)?;
         self.observations.insert(created).push(observation)
     }
 
@@ -145,7 +141,7 @@ fn sample_file(folder: &Path, number: usize) -> PathBuf {
 /// Stores the findings of the run in this folder.
 pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), ArchiveError> {
     let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(FINDINGS), reason };
-    durable::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))
+    crate::folder::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))
 }
 
 /// The plan as TOML that is known to read back.

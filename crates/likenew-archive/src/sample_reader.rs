@@ -4,7 +4,7 @@ use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
-use likenew_core::input::{self, SAMPLES};
+use likenew_core::input::SAMPLES;
 use likenew_core::io::Op;
 use likenew_core::sample::Sample;
 use parquet::column::reader::get_typed_column_reader;
@@ -14,6 +14,7 @@ use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReade
 use parquet::schema::parser::parse_message_type;
 
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 use crate::wording;
 
@@ -38,7 +39,7 @@ impl SampleReader {
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         let damaged_file =
             |error: ParquetError| ArchiveError::damaged_file(path, None, wording::no_samples(&error));
-        let file = input::open(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
+        let file = folder::input(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
         let file = catch_panic(|| SerializedFileReader::new(file)).map_err(damaged_file)?;
         let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
         if *file.metadata().file_metadata().schema() != schema {

@@ -19,8 +19,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
-use crate::durable;
 use crate::error::ArchiveError;
+use crate::folder;
 use crate::machine::SCHEMA;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 use crate::wording;
@@ -54,7 +54,7 @@ enum Message {
 impl SampleWriter {
     /// Creates a file that does not exist yet.
     pub(crate) fn create(path: &Path) -> Result<Self, ArchiveError> {
-        let file = File::create_new(path).map_err(ArchiveError::system("create", path))?;
+        let file = folder::create(path).map_err(ArchiveError::system("create", path))?;
         let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties()))
             .map_err(|error| failure(path, error))?;
@@ -176,7 +176,7 @@ fn write(
     }
     file.finish().map_err(|error| failure(path, error))?;
     file.inner().sync_all().map_err(ArchiveError::system("write", path))?;
-    durable::sync_folder(path.parent().expect("a file is in a folder"))?;
+    folder::sync(path.parent().expect("a file is in a folder"))?;
     Ok(written)
 }
 

@@ -16,8 +16,13 @@ pub(crate) fn advice(error: &Error) -> &'static str {
         }
         ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive with --archive DIR",
         ErrorKind::NotFound => "check that the path exists",
+        ErrorKind::InvalidInput => "name what it leads to, or put that in its place",
         _ => "check the drive that holds it, or keep the runs on another one with --archive DIR",
     }
+}
+
+pub(crate) fn link(path: &Path) -> String {
+    format!("{} is a link, and a run is read and written without following any", path.display())
 }
 
 // Notes on what was left out

@@ -127,7 +127,10 @@ impl From<ArchiveError> for Failure {
         let is_typed_wrong = match &error {
             ArchiveError::NotARun { .. } | ArchiveError::NoSuchRun(_) => true,
             ArchiveError::System { source, .. } => {
-                matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                matches!(
+                    source.kind(),
+                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput
+                )
             }
             _ => false,
         };

@@ -11,22 +11,26 @@ use anyhow::Context as _;
 use clap_complete::Shell;
 use likenew_procedures::all::DESCRIPTORS;
 
-use crate::arguments;
+use crate::exit::Failure;
 use crate::wording::manual as wording;
+use crate::{arguments, output_file};
 
 /// Writes everything into a folder, and says how many files.
 ///
 /// # Errors
 /// A file cannot be written.
-#[expect(clippy::disallowed_methods, reason = "a folder of files, made as one")]
-pub(crate) fn write(folder: &Path) -> anyhow::Result<usize> {
-    let files: Vec<File> =
-        man_page::pages()?.into_iter().chain(completions()).chain(reference::pages()).collect();
+pub(crate) fn write(folder: &Path) -> Result<usize, Failure> {
+    let files: Vec<File> = man_page::pages()
+        .map_err(anyhow::Error::new)?
+        .into_iter()
+        .chain(completions())
+        .chain(reference::pages())
+        .collect();
     for File { name, text } in &files {
         let path = folder.join(name);
         let parent = path.parent().expect("a file lies in a folder");
         std::fs::create_dir_all(parent).with_context(|| wording::could_not_write(parent))?;
-        std::fs::write(&path, text).with_context(|| wording::could_not_write(&path))?;
+        output_file::write(&path, text)?;
     }
     Ok(files.len())
 }

@@ -104,8 +104,16 @@ impl From<InputError> for io::Error {
 pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
     check_type(fs::metadata(path)?.file_type(), kind)?;
     let file = File::open(path)?;
-    check_type(file.metadata()?.file_type(), kind)?;
+    check(&file, kind)?;
     Ok(file)
+}
+
+/// Whether what was opened is an ordinary file.
+///
+/// # Errors
+/// It is something else, or the system refuses.
+pub fn check(file: &File, kind: Kind) -> Result<(), InputError> {
+    check_type(file.metadata()?.file_type(), kind)
 }
 
 /// Reads a file whole.
@@ -113,7 +121,14 @@ pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
 /// # Errors
 /// It is not an ordinary file, or larger than its kind can be, or the system refuses.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
-    let file = open(path, kind)?;
+    read_file(open(path, kind)?, kind)
+}
+
+/// Reads a file that was opened, whole.
+///
+/// # Errors
+/// It is larger than its kind can be, or the system refuses.
+pub fn read_file(file: File, kind: Kind) -> Result<Vec<u8>, InputError> {
     if file.metadata()?.len() > kind.bytes_max {
         return Err(InputError::TooLarge { kind });
     }
@@ -172,6 +187,7 @@ fn check_type(actual: FileType, kind: Kind) -> Result<(), InputError> {
         () if actual.is_fifo() => "a pipe",
         () if actual.is_char_device() || actual.is_block_device() => "a device",
         () if actual.is_socket() => "a socket",
+        () if actual.is_symlink() => "a link",
         () => "something else",
     };
     Err(InputError::NotAFile { actual, kind })

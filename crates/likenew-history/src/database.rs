@@ -76,8 +76,8 @@ impl History {
         let is_beside = *location == Location::beside(archive.root());
         let name = if is_beside { ".".to_owned() } else { archive_name(archive.root(), machine) };
         if let Location::File(path) = location {
-            // SQLite takes a device for an empty file.
-            if path.metadata().is_ok_and(|there| !there.is_file()) {
+            // SQLite takes a device for an empty file, and follows a link to anywhere.
+            if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
                 return Err(HistoryError::NotAFile(path.clone()));
             }
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -89,6 +89,8 @@ impl History {
         let connection = runtime.block_on(connect_at_last(location, &address));
         let connection = connection.map_err(|error| unopened(location, &error))?;
         let (machine, location) = (machine.to_owned(), location.clone());
+            // SQLite only opens it, so that it makes no file at the end of a link that has come since. It also says what is wrong.
+            let _ = std::fs::File::create_new(path);
         Ok(Self { runtime, connection, archive, name, machine, location, address })
     }
 

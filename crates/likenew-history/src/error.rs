@@ -10,8 +10,8 @@ pub enum HistoryError {
     /// The address of a database makes no sense.
     #[error("{0:?} is not a history: give a file, or postgres://USER@HOST/DATABASE")]
     NotALocation(String),
-    /// A device, a folder or a pipe.
-    #[error("could not open the history {}: it is not a file; name another one with --history", .0.display())]
+    /// A device, a folder, a pipe or a link.
+    #[error("could not open the history {}: it is a link, or no file; name a file with --history", .0.display())]
     NotAFile(PathBuf),
     /// The database cannot be opened.
     #[error("could not open the history {location}: {reason}; {advice}")]

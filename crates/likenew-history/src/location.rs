@@ -44,7 +44,7 @@ impl Location {
                 let path = std::path::absolute(path).map_err(|_| bad())?;
                 path.to_str().ok_or_else(bad)?;
                 let url = Url::from_file_path(&path).map_err(|()| bad())?;
-                Ok(format!("sqlite://{}?mode=rwc", url.path()))
+                Ok(format!("sqlite://{}?mode=rw", url.path()))
             }
         }
     }
@@ -82,6 +82,6 @@ mod tests {
     #[test]
     fn a_file_of_any_name_has_an_address() {
         let address = Location::File("/tmp/100% ? #1.sqlite".into()).address().unwrap();
-        assert_eq!(address, "sqlite:///tmp/100%25%20%3F%20%231.sqlite?mode=rwc");
+        assert_eq!(address, "sqlite:///tmp/100%25%20%3F%20%231.sqlite?mode=rw");
     }
 }

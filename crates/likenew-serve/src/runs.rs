@@ -23,7 +23,9 @@ fn is_name(name: &str) -> bool {
 /// The folder of a run of this name.
 pub(crate) fn folder(program: &Program, name: &str) -> Result<PathBuf, ApiError> {
     let folder = program.archive().join(name);
-    let is_run = is_name(name) && folder.join("plan.toml").is_file();
+    // A link may lead anywhere; the program follows none either, if it comes in place of the folder now.
+    let is_folder = || folder.symlink_metadata().is_ok_and(|there| there.is_dir());
+    let is_run = is_name(name) && is_folder() && folder.join("plan.toml").is_file();
     if is_run { Ok(folder) } else { Err(ApiError::new(StatusCode::NOT_FOUND, wording::no_such_run(name))) }
 }
 

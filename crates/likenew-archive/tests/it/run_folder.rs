@@ -1,6 +1,7 @@
 //! A run folder keeps the measurements, whatever happens to it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -113,7 +114,6 @@ fn a_run_cut_off_at_any_byte_loses_at_most_its_last_line() {
     );
 }
 
-#[test]
 fn resume(path: &Path) -> (Run, Record) {
     let files = || ["segments.jsonl", "observations.jsonl"].map(|name| fs::read(path.join(name)).ok());
     let before = files();
@@ -123,6 +123,7 @@ fn resume(path: &Path) -> (Run, Record) {
     (run, record)
 }
 
+#[test]
 fn a_killed_run_goes_on() {
     let (_folder, archive) = archive();
     let path = run_of(&archive, 3).path().to_owned();
@@ -350,4 +351,48 @@ proptest! {
             Err(error) => prop_assert!(error.to_string().contains(FILES[file]), "{}", error),
         }
     }
+}
+
+#[test]
+fn links_in_an_archive_lead_nowhere() {
+    let (folder, archive) = archive();
+    let mut run = run_of(&archive, 2);
+    run.push_observation(&observation(1)).unwrap();
+    let own = run.path().to_owned();
+    drop(run);
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&own, &elsewhere).unwrap();
+    symlink(&elsewhere, &own).unwrap();
+    assert_eq!(archive.list().unwrap().len(), 0);
+    for error in [Archive::open(&own).unwrap_err(), Archive::resume(&own).unwrap_err()] {
+        assert!(error.to_string().contains("is a link"), "{error}");
+    }
+    fs::remove_file(&own).unwrap();
+    fs::rename(&elsewhere, &own).unwrap();
+    for name in ["plan.toml", "machine.json", "segments.jsonl", "observations.jsonl"] {
+        let (file, secret) = (own.join(name), folder.path().join("secret"));
+        fs::rename(&file, &secret).unwrap();
+        symlink(&secret, &file).unwrap();
+        let error = Archive::open(&own).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("link"), "{error}");
+        fs::rename(&secret, &file).unwrap();
+    }
+    Archive::open(&own).unwrap();
+}
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_while_its_run_is_written_takes_nothing_along() {
+    let (folder, archive) = archive();
+    let mut run = run_of(&archive, 1);
+    let (path, victim) = (run.path().to_owned(), folder.path().join("victim"));
+    fs::rename(&path, folder.path().join("moved")).unwrap();
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("findings.json"), "precious").unwrap();
+    symlink(&victim, &path).unwrap();
+    assert!(run.conclude(&Findings::default()).unwrap_err().to_string().contains("is a link"));
+    assert!(run.samples().is_err() && run.live().is_err());
+    // What is open already goes on where it is.
+    run.push(&segment(1)).unwrap();
+    assert_eq!(fs::read_to_string(victim.join("findings.json")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(&victim).unwrap().count(), 1);
 }

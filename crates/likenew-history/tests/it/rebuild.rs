@@ -138,3 +138,17 @@ fn what_is_no_database_is_not_overwritten() {
     assert!(message.contains("not a database") && message.contains("history.sqlite"), "{message}");
     assert!(fs::read_to_string(file).unwrap().starts_with("precious"));
 }
+
+#[test]
+fn a_link_in_place_of_a_history_is_not_followed() {
+    let runs = Runs::new();
+    let (link, file) = (runs.root().join("../history.sqlite"), runs.root().join("../elsewhere"));
+    std::os::unix::fs::symlink("elsewhere", &link).unwrap();
+    for content in [None, Some("precious")] {
+        content.map_or((), |content| fs::write(&file, content).unwrap());
+        let opened =
+            likenew_history::History::open(&Location::beside(&runs.root()), runs.archive(), "machine");
+        assert!(matches!(opened, Err(HistoryError::NotAFile(_))), "{:?}", opened.err());
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), content);
+    }
+}

@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -79,7 +80,9 @@ impl StoreFile {
                 &expected.target,
             )));
         }
-        let opened = OpenOptions::new().read(true).write(true).open(path);
+        // Bytes are written over what is there, so that must not be somebody else's file behind a link.
+        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(nofollow).open(path);
         let file = opened.with_context(|| wording::could_not_open(&shown))?;
         let store = Self { path: path.to_owned(), file, label };
         store.lock()?;
@@ -146,4 +149,20 @@ fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_behind_a_link_is_not_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (folder.path().join("store"), folder.path().join("elsewhere"));
+        let open = || StoreFile::open(&path, "sim:x", 4096).map(drop).map_err(|failure| failure.message());
+        assert_eq!((open(), open()), (Ok(()), Ok(())));
+        std::fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(open().unwrap_err().contains("store"));
+    }
 }
