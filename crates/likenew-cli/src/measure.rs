@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use likenew_archive::Archive;
 use likenew_core::plan::Plan;
+use likenew_metrics::Attempt;
 use serde::Serialize;
 
 use crate::access::Access;
@@ -101,9 +102,20 @@ impl<'a> Request<'a> {
 /// # Errors
 /// Wrong usage, refusals and failures of the only target; those of one of several are printed.
 pub(crate) fn measure(
+    request: Request<'_>,
+    plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
+) -> Result<Exit, Failure> {
+    measure_each(request, plan).map(|(exit, _)| exit)
+}
+
+/// The same, and what became of each target.
+///
+/// # Errors
+/// As for [`measure`].
+pub(crate) fn measure_each(
     mut request: Request<'_>,
     mut plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, Vec<Attempt>), Failure> {
     output::check_files(&request.run_arguments.output)?;
     progress::set_format(request.run_arguments.progress);
     let is_several = request.targets.len() > 1;
@@ -121,11 +133,13 @@ pub(crate) fn measure(
         .prepare_each(on_failure, targets, Target::typed, |target| plan_for(&request, target, &mut plan))?;
     if request.prints_plan {
         plans.iter().try_for_each(|planned| print_plan(&planned.plan))?;
-        return Ok(batch.exit);
+        return Ok((batch.exit, Vec::new()));
     }
     let outcomes = batch.run_each(plans, PlannedRun::typed, |planned| run(&mut request, planned))?;
+    let attempts =
+        batch.failed.iter().map(Attempt::from).chain(outcomes.iter().map(Outcome::attempt)).collect();
     report(&request, outcomes, batch.failed)?;
-    Ok(batch.exit)
+    Ok((batch.exit, attempts))
 }
 
 /// A target and what to do with it.

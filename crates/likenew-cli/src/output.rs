@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ColorChoice;
 use likenew_core::shell::shell_quote;
+use likenew_metrics::Attempt;
 use likenew_report::document::{Document, SCHEMA};
 use likenew_report::html;
 use likenew_report::labeled_document::LabeledDocument;
@@ -36,6 +37,12 @@ pub(crate) struct FailedTarget {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct FailedName {
     name: String,
+}
+
+impl From<&FailedTarget> for Attempt {
+    fn from(failed: &FailedTarget) -> Self {
+        Self { target: failed.target.name.clone(), reason: Some(failed.error.clone()) }
+    }
 }
 
 impl FailedTarget {

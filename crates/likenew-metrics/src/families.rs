@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use jiff::Timestamp;
+use likenew_core::answer::Answer;
 use likenew_core::quantity::Size;
 use likenew_history::{Change, Check, DriveHistory, MetricHistory, MetricValue};
 
@@ -61,6 +62,7 @@ pub fn family_names() -> Vec<FamilyName> {
 const DRIVE: &[&str] = &["drive", "device", "host"];
 const DRIVE_INFO: &[&str] = &["drive", "device", "host", "model", "capacity", "access", "virtual"];
 const DRIVE_REFERENCE: &[&str] = &["drive", "device", "host", "reference"];
+const DRIVE_CAUSE: &[&str] = &["drive", "device", "host", "cause"];
 const DRIVE_METRIC: &[&str] = &["drive", "device", "host", "metric"];
 
 const BYTES: &str = "bytes";
@@ -90,11 +92,23 @@ pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
         fleet.damaged_runs.iter().map(|(host, runs)| (vec![("host", host.clone())], *runs as f64)).collect();
     let damaged =
         Family { samples: damaged, ..empty("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"]) };
-    let mut families = vec![build, damaged];
+    let mut families = vec![build, damaged, of_attempts(fleet)];
     families.extend(of_drives(fleet));
+    families.push(of_causes(fleet));
     families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
     families.extend(of_changes(fleet));
     families
+}
+
+/// Whether each drive of a command could be checked.
+fn of_attempts(fleet: &Fleet) -> Family {
+    let sample = |(device, reason): (&String, &Option<String>)| {
+        let host = ("host", fleet.host.clone());
+        let labels = vec![("device", device.clone()), host, ("reason", reason.clone().unwrap_or_default())];
+        (labels, f64::from(u8::from(reason.is_none())))
+    };
+    let samples = fleet.attempts.iter().map(sample).collect();
+    Family { samples, ..empty("check_success", None, wording::CHECK_SUCCESS, &["device", "host", "reason"]) }
 }
 
 fn empty(
@@ -126,7 +140,7 @@ fn drive_labels(host: &str, key: &str, drive: &DriveHistory) -> Vec<Label> {
 }
 
 /// The target as it was named, without a serial number.
-fn device(target: &str) -> String {
+pub(crate) fn device(target: &str) -> String {
     if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
 }
 
@@ -152,6 +166,18 @@ fn of_drives(fleet: &Fleet) -> Vec<Family> {
             Some(latest(drive)?.run.failed_ios as f64)
         }),
     ]
+}
+
+/// The causes that the last check of each drive found for what is slow.
+fn of_causes(fleet: &Fleet) -> Family {
+    let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
+        let problems = latest(drive).into_iter().flat_map(|check| &check.run.problems);
+        let causes = problems.filter_map(|problem| problem.name.strip_prefix(Answer::CAUSE_PREFIX));
+        causes.map(move |cause| {
+            ([drive_labels(host, key, drive), vec![("cause", cause.to_owned())]].concat(), 1.0)
+        })
+    });
+    Family { samples: samples.collect(), ..empty("drive_cause_info", None, wording::CAUSE, DRIVE_CAUSE) }
 }
 
 fn info_labels(drive: &DriveHistory) -> Vec<Label> {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use likenew_history::{DriveHistory, History, HistoryError, Page};
 
+use crate::families::device;
+
 /// The drives of a history, as they were at their latest checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
@@ -11,6 +13,19 @@ pub struct Fleet {
     pub(crate) drives: BTreeMap<(String, String), DriveHistory>,
     /// Runs that cannot be read, by machine.
     pub(crate) damaged_runs: BTreeMap<String, usize>,
+    /// This machine.
+    pub(crate) host: String,
+    /// By the target, as its label has it: why it could not be checked, or that it was.
+    pub(crate) attempts: BTreeMap<String, Option<String>>,
+}
+
+/// A target that this command was to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// As it was named.
+    pub target: String,
+    /// Why it could not be checked.
+    pub reason: Option<String>,
 }
 
 impl Fleet {
@@ -19,8 +34,9 @@ impl Fleet {
     /// # Errors
     /// The database fails.
     pub fn read(history: &mut History) -> Result<Self, HistoryError> {
-        let mut fleet = Self::default();
-        fleet.damaged_runs.insert(history.machine_of(history.archive_name()).to_owned(), 0);
+        let host = history.machine_of(history.archive_name()).to_owned();
+        let damaged_runs = BTreeMap::from([(host.clone(), 0)]);
+        let mut fleet = Self { host, damaged_runs, ..Self::default() };
         for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
             let machine = history.machine_of(&row.archive).to_owned();
             let checks = history.checks(&row)?;
@@ -30,6 +46,19 @@ impl Fleet {
             *fleet.damaged_runs.entry(history.machine_of(&run.archive).to_owned()).or_default() += 1;
         }
         Ok(fleet)
+    }
+
+    /// Adds what became of the checks of one command on this machine.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: &[Attempt]) -> Self {
+        for Attempt { target, reason } in attempts {
+            let device = device(target);
+            let reason = reason.as_ref().map(|reason| reason.replace(target, &device));
+            // Names below by-id have one label; one that failed stands for all of them.
+            let known = self.attempts.entry(device).or_default();
+            *known = known.take().or(reason);
+        }
+        self
     }
 
     /// Two users of a machine may each have checked the same drive: then the later check counts.

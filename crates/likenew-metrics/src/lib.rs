@@ -10,4 +10,4 @@ mod wording;
 
 pub use exposition::{FORMATS, MediaType, text};
 pub use families::{FamilyName, family_names};
-pub use fleet::Fleet;
+pub use fleet::{Attempt, Fleet};

@@ -7,6 +7,9 @@ pub(crate) fn sentence(text: &str) -> String {
 
 pub(crate) const BUILD_INFO: &str = "The version of Likenew that wrote these metrics";
 pub(crate) const DAMAGED_RUNS: &str = "Kept runs that cannot be read";
+pub(crate) const CHECK_SUCCESS: &str =
+    "Whether the drive could be checked when these metrics were written; the label says why not";
+pub(crate) const CAUSE: &str = "A cause that the last check found for what is slow";
 pub(crate) const DRIVE_INFO: &str =
     "Model, capacity and access of a drive, and whether a hypervisor provides it";
 pub(crate) const CAPACITY: &str = "Bytes that the drive reports to hold";

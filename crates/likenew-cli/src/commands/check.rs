@@ -8,6 +8,7 @@ use likenew_archive::Archive;
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
+use likenew_metrics::Attempt;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
@@ -19,7 +20,7 @@ use super::history::openmetrics;
 use crate::access::Access;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::measure::{OnFailure, Request, Target, archive_root, measure, options};
+use crate::measure::{OnFailure, Request, Target, archive_root, measure_each, options};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
@@ -51,16 +52,22 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
         ..Request::new(targets, Access::Read, &command.run_arguments)
     };
     let since = likenew_real::clock::wall_date();
-    let exit = measure(request, |target| plan(&command, target))?;
-    if !command.changes && command.openmetrics.is_none() {
-        return Ok(exit);
+    let only = request.targets.first().cloned().unwrap_or_default();
+    let measured = measure_each(request, |target| plan(&command, target));
+    if !command.changes && command.openmetrics.is_none() || command.plan {
+        return measured.map(|(exit, _)| exit);
     }
+    let attempts = match &measured {
+        Ok((_, attempts)) => attempts.clone(),
+        Err(failure) => vec![Attempt { target: only, reason: Some(failure.reason()) }],
+    };
     let root = archive_root(command.run_arguments.archive_arguments.archive.as_deref())?;
     let mut history = run_history::open(&command.place, &Archive::new(root))?;
     history.update()?;
     if let Some(path) = &command.openmetrics {
-        openmetrics::write(&mut history, path)?;
+        openmetrics::write(&mut history, &attempts, path)?;
     }
+    let (exit, _) = measured?;
     if command.changes { changes::report(&mut history, &since, exit) } else { Ok(exit) }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
         history.update()?;
     }
     if let Some(path) = &command.openmetrics {
-        openmetrics::write(&mut history, path)?;
+        openmetrics::write(&mut history, &[], path)?;
         return Ok(Exit::Fine);
     }
     match &command.drive {

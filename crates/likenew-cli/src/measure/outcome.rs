@@ -7,6 +7,7 @@ use likenew_core::lab_error::LabError;
 use likenew_core::procedure::{Evidence, Procedure};
 use likenew_core::recorder::Stop;
 use likenew_core::system_error;
+use likenew_metrics::Attempt;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
 
@@ -93,14 +94,19 @@ fn exit_of(end: &End, found_problem: bool) -> Exit {
 }
 
 impl Outcome {
-    /// The target, if nothing was measured.
-    pub(super) fn failed_target(&self) -> Option<FailedTarget> {
+    /// The target, and why the run did not come to its end.
+    pub(super) fn attempt(&self) -> Attempt {
         let reason = match &self.end {
-            _ if self.report.is_some() => None,
             Ok(end) => reason(end),
             Err(failure) => Some(failure.reason()),
         };
-        Some(FailedTarget::new(self.typed.clone(), reason?, self.exit))
+        Attempt { target: self.typed.clone(), reason }
+    }
+
+    /// The target, if nothing was measured.
+    pub(super) fn failed_target(&self) -> Option<FailedTarget> {
+        let Attempt { target, reason } = self.attempt();
+        Some(FailedTarget::new(target, reason.filter(|_| self.report.is_none())?, self.exit))
     }
 
     /// Prints why the run did not come to its end, or is not kept; of several runs, with the target.

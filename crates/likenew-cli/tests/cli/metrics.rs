@@ -183,6 +183,41 @@ fn a_check_on_a_timer_writes_the_metrics_of_what_it_found() {
 }
 
 #[test]
+fn a_drive_that_could_not_be_checked_leaves_its_reason_and_a_slow_one_its_cause() {
+    let sandbox = Sandbox::new();
+    let read = || fs::read_to_string(sandbox.work().join("drives.prom")).unwrap();
+    let samples = |text: &str, start: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
+    };
+    // Alone, and beside one that can be checked. A name below by-id holds a serial number.
+    let gone = "/dev/disk/by-id/ata-Example_870_S4X9";
+    for targets in [&[gone][..], &[SLOW, gone]] {
+        sandbox
+            .run(&[&["check"], targets, &["--quiet", "--openmetrics", "drives.prom"]].concat())
+            .code(if targets.len() == 1 { 2 } else { 10 });
+        let text = read();
+        let failed = samples(&text, r#"likenew_check_success{device="/dev/disk/by-id","#);
+        let [failed] = &failed[..] else { panic!("{text}") };
+        assert!(
+            failed.contains(r#"reason="/dev/disk/by-id does not exist"#) && failed.ends_with(" 0.0"),
+            "{failed}"
+        );
+        assert!(!text.contains("S4X9"), "{text}");
+        if is_installed("/usr/bin/promtool") {
+            promtool(&["check", "metrics"], &text);
+        }
+    }
+    let text = read();
+    let checked = samples(&text, &format!("likenew_check_success{{device={SLOW:?},"));
+    assert!(matches!(&checked[..], [one] if one.ends_with(r#"reason=""} 1.0"#)), "{text}");
+    let causes = samples(&text, "likenew_drive_cause_info{");
+    assert!(
+        matches!(&causes[..], [one] if one.contains(&format!("device={SLOW:?}")) && one.ends_with(r#",cause="scattered_data"} 1.0"#)),
+        "{text}"
+    );
+}
+
+#[test]
 fn promtool_finds_nothing_in_the_text_and_in_the_rules() {
     if !is_installed("/usr/bin/promtool") {
         return;

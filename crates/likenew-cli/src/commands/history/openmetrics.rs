@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use likenew_history::History;
-use likenew_metrics::Fleet;
+use likenew_metrics::{Attempt, Fleet};
 
 use crate::exit::Failure;
 use crate::output_file::OutputFile;
@@ -30,12 +30,13 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
     output::check_file(path)
 }
 
-/// Writes the metrics of all drives to a file, which is always whole, or to standard output with `-`.
+/// Writes the metrics of all drives, and what became of these attempts to check one, to a file, which is always whole, or to
+/// standard output with `-`.
 ///
 /// # Errors
 /// The history cannot be read, or the file cannot be written.
-pub(crate) fn write(history: &mut History, path: &Path) -> Result<(), Failure> {
-    let text = likenew_metrics::text(&Fleet::read(history)?);
+pub(crate) fn write(history: &mut History, attempts: &[Attempt], path: &Path) -> Result<(), Failure> {
+    let text = likenew_metrics::text(&Fleet::read(history)?.with_attempts(attempts));
     if path == Path::new("-") {
         return output::print(&text);
     }
