@@ -7,6 +7,7 @@ use likenew_history::{DriveRow, History, HistoryError, KeptRuns, Location};
 
 use crate::arguments::HistoryPlace;
 use crate::exit::Failure;
+use crate::wording::history as wording;
 
 /// The environment variable that says where it is.
 const VARIABLE: &str = "LIKENEW_HISTORY";
@@ -14,6 +15,14 @@ const VARIABLE: &str = "LIKENEW_HISTORY";
 /// Opens the history of an archive: the one on the command line, in the environment, or beside the archive.
 pub(crate) fn open(place: &HistoryPlace, archive: &Archive) -> Result<History, Failure> {
     Ok(kept_runs(place, archive.root().to_owned())?.open()?)
+}
+
+/// Brings a history up to date, or says that this user only reads it.
+pub(crate) fn update(history: &mut History) -> Result<(), Failure> {
+    if history.update()?.is_refused {
+        crate::standard_error::note(wording::RUNS_NOT_ADDED);
+    }
+    Ok(())
 }
 
 /// The runs in this folder, and where their history is.

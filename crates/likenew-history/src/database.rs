@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::time::Duration;
 
 use likenew_archive::Archive;
 use sqlx::AnyConnection;
@@ -9,17 +10,22 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{Connection as _, Executor as _, SqlStr};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::dialect::Dialect;
 use crate::error::{HistoryError, is_full};
 use crate::location::Location;
-use crate::retry::{cause, has_ended, is_busy, is_locked, pauses};
+use crate::retry::{RESTART, cause, has_ended, is_away, is_busy, is_forbidden, is_locked, pauses};
 use crate::wording;
 
 /// The tables, in the order in which they changed. A version that was released is never edited.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (1, "runs", include_str!("../migrations/1_runs.sql")),
     (2, "failed ios", include_str!("../migrations/2_failed_ios.sql")),
     (3, "problems", include_str!("../migrations/3_problems.sql")),
+    (TYPES, "types", include_str!("../migrations/4_types.sql")),
 ];
+
+/// The one of PostgreSQL alone.
+const TYPES: i64 = 4;
 
 /// How long SQLite waits for other programs before the work is tried again, that they need not wait for readers, and how safely it
 /// writes: after a power cut the last runs may be missing, and are indexed again.
@@ -83,15 +89,19 @@ impl History {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let made = folder.map_or(Ok(()), std::fs::create_dir_all);
             made.map_err(|error| unopened(location, &sqlx::Error::Io(error)))?;
+            // SQLite only opens it, so that it makes no file at the end of a link that has come since. It also says what is wrong.
+            let _ = std::fs::File::create_new(path);
         }
         let runtime = Builder::new_current_thread().enable_all().build().map_err(HistoryError::Runtime)?;
         let address = location.address()?;
         let connection = runtime.block_on(connect_at_last(location, &address));
         let connection = connection.map_err(|error| unopened(location, &error))?;
         let (machine, location) = (machine.to_owned(), location.clone());
-            // SQLite only opens it, so that it makes no file at the end of a link that has come since. It also says what is wrong.
-            let _ = std::fs::File::create_new(path);
         Ok(Self { runtime, connection, archive, name, machine, location, address })
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        Dialect::of(&self.location)
     }
 
     /// What [`crate::DriveRow::archive`] is of the drives whose runs are in the archive that this was opened with.
@@ -143,16 +153,20 @@ fn archive_name(root: &Path, machine: &str) -> String {
     format!("{machine}:{}", root.display())
 }
 
-/// Connects, again while the server has no place.
+/// Connects, again while the server has no place or restarts.
 async fn connect_at_last(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
-    let mut pauses = pauses();
+    let (mut pauses, mut away) = (pauses(), Duration::ZERO);
     loop {
         let error = match connect(location, address).await {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
-        let Some(pause) = pauses.next().filter(|_| is_busy(&error)) else { return Err(error) };
+        let is_away = matches!(location, Location::Server(_)) && is_away(&error) && away < RESTART;
+        let Some(pause) = pauses.next().filter(|_| is_away || is_busy(&error)) else { return Err(error) };
         tokio::time::sleep(pause).await;
+        if is_away {
+            away += pause;
+        }
     }
 }
 
@@ -173,10 +187,27 @@ async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnecti
 /// Of several programs that open a new history at once one makes its tables, and the others wait: for the client's own lock on
 /// a server, and in SQLite, where it has none, for the transaction.
 async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::Result<()> {
-    let migrations = MIGRATIONS.map(|(version, name, sql)| {
-        Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
-    });
-    let migrator = Migrator::with_migrations(migrations.into());
+    let dialect = Dialect::of(location);
+    let ours =
+        MIGRATIONS.into_iter().filter(|(version, ..)| dialect == Dialect::Postgres || *version != TYPES);
+    let migrations: Vec<Migration> = ours
+        .map(|(version, name, sql)| {
+            Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
+        })
+        .collect();
+    // Who only reads may make no tables, not even those that are there.
+    let applied =
+        sqlx::query_scalar::<_, i64>("SELECT version FROM _sqlx_migrations WHERE success ORDER BY version");
+    if let Ok(applied) = applied.fetch_all(&mut *connection).await {
+        let known = |version: &i64| migrations.iter().any(|migration| migration.version == *version);
+        if let Some(newer) = applied.iter().find(|version| !known(version)) {
+            return Err(MigrateError::VersionMissing(*newer).into());
+        }
+        if applied.len() == migrations.len() {
+            return Ok(());
+        }
+    }
+    let migrator = Migrator::with_migrations(migrations);
     match location {
         Location::Server(_) => migrator.run_direct(None, connection, false).await?,
         Location::File(_) => {
@@ -203,6 +234,7 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
         Location::File(_) if is_locked(error) => wording::WAIT_FOR_FILE,
         Location::File(_) if matches!(error, sqlx::Error::Configuration(_)) => wording::NAME_ANOTHER,
         Location::File(_) => wording::CHECK_FILE,
+        Location::Server(_) if is_forbidden(error) => wording::NEEDS_OWNER,
         Location::Server(_) => wording::CHECK_SERVER,
     };
     let reason = match error {
@@ -216,8 +248,6 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// SQLite asks no busy handler while it changes to write-ahead logging.

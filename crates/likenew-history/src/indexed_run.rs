@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use likenew_archive::{Archive, DriveSignature, Record};
 use likenew_core::answer::Standing;
 use likenew_core::findings::{Findings, Row, standing};
@@ -14,8 +15,10 @@ use likenew_restoring::check::{self, CheckOptions, MetricName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::wording;
+
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 4;
+const INDEX_VERSION: u32 = 5;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 
@@ -111,8 +114,9 @@ fn content(mut record: Record) -> Result<RunContent, String> {
     let drive = DriveSignature::of(&record);
     let plan = &record.header.plan;
     let findings = record.findings.as_ref();
+    let started_at = &record.header.machine.started_at;
     Ok(RunContent {
-        started_at: record.header.machine.started_at.clone(),
+        started_at: date(started_at).ok_or_else(|| wording::no_date(&record.path, started_at))?,
         procedure: plan.procedure.clone(),
         target: record.header.machine.identity.name.clone(),
         seed: plan.seed,
@@ -125,6 +129,12 @@ fn content(mut record: Record) -> Result<RunContent, String> {
         failed_ios: record.segments.iter().map(Segment::errors).sum(),
         metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),
     })
+}
+
+/// In the one form that sorts as text does, if it is a date since 1970.
+fn date(text: &str) -> Option<String> {
+    let time: Timestamp = text.parse().ok()?;
+    (time >= Timestamp::UNIX_EPOCH).then(|| time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
 }
 
 fn problems(findings: &Findings) -> Vec<Problem> {
@@ -237,6 +247,15 @@ mod tests {
         let metric = check_metric("metrics", &of, Some(&options)).unwrap();
         assert_eq!((metric.value, metric.low, metric.high, metric.reference), (2.0, 1.5, 2.5, Some(8.0)));
         assert_eq!((metric.origin.as_deref(), metric.bytes), (Some("baseline"), Some(7 << 20)));
+    }
+
+    #[test]
+    fn dates_have_one_form_and_what_is_none_is_refused() {
+        assert_eq!(date("2026-03-14T15:09:26Z").as_deref(), Some("2026-03-14T15:09:26.000Z"));
+        assert_eq!(date("2026-03-14T16:09:26.5+01:00").as_deref(), Some("2026-03-14T15:09:26.500Z"));
+        for bad in ["", "yesterday", "2026-99-99T00:00:00Z", "-009999-01-02T00:00:00Z"] {
+            assert_eq!(date(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 
 use crate::database::History;
+use crate::dialect::Dialect;
 use crate::error::HistoryError;
 use crate::indexed_run::{MetricValue, Problem};
 
@@ -95,11 +96,22 @@ pub struct Check {
     pub metrics: Vec<MetricValue>,
 }
 
-const DRIVE_COLUMNS: &str = "SELECT d.archive, d.key, d.access, d.model, d.serial, d.capacity_bytes, d.is_virtual, d.first_at, \
-    d.last_at, d.runs, d.checks, (SELECT r.target FROM run r WHERE r.archive = d.archive AND r.drive = d.key \
-    ORDER BY r.started_at DESC, r.name DESC LIMIT 1) AS target FROM drive d";
+fn drive_columns(dialect: Dialect) -> String {
+    let [first, last] = ["d.first_at", "d.last_at"].map(|column| dialect.date(column));
+    format!(
+        "SELECT d.archive, d.key, d.access, d.model, d.serial, d.capacity_bytes, CASE WHEN d.is_virtual THEN 1 ELSE 0 END, \
+         {first}, {last}, d.runs, d.checks, (SELECT r.target FROM run r WHERE r.archive = d.archive AND r.drive = d.key \
+         ORDER BY r.started_at DESC, r.name DESC LIMIT 1) AS target FROM drive d"
+    )
+}
 
-const RUN_COLUMNS: &str = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, problems FROM run";
+fn run_columns(dialect: Dialect) -> String {
+    let started = dialect.date("started_at");
+    format!(
+        "SELECT archive, name, {started}, procedure, target, standing, summary, seed, drive, failed_ios, CAST(problems AS TEXT), \
+         error FROM run"
+    )
+}
 
 impl History {
     /// The drives: real ones before simulated ones, those measured last first.
@@ -107,8 +119,9 @@ impl History {
     /// # Errors
     /// The database fails.
     pub fn drives(&mut self, page: Page) -> Result<Vec<DriveRow>, HistoryError> {
+        let columns = drive_columns(self.dialect());
         let query = format!(
-            "{DRIVE_COLUMNS} ORDER BY CASE WHEN d.access = 'simulated' THEN 1 ELSE 0 END, d.last_at DESC, d.archive, d.key \
+            "{columns} ORDER BY CASE WHEN d.access = 'simulated' THEN 1 ELSE 0 END, d.last_at DESC, d.archive, d.key \
              LIMIT $1 OFFSET $2"
         );
         self.read(async |connection| {
@@ -127,8 +140,9 @@ impl History {
         const KEY_START_MIN: usize = 4;
         let is_key = what.len() >= KEY_START_MIN && what.bytes().all(|byte| byte.is_ascii_hexdigit());
         let start = if is_key { format!("{}%", what.to_ascii_lowercase()) } else { String::new() };
+        let columns = drive_columns(self.dialect());
         let query = format!(
-            "{DRIVE_COLUMNS} WHERE d.key LIKE $1 OR EXISTS (SELECT 1 FROM run r WHERE r.archive = d.archive \
+            "{columns} WHERE d.key LIKE $1 OR EXISTS (SELECT 1 FROM run r WHERE r.archive = d.archive \
              AND r.drive = d.key AND r.target = $2) ORDER BY d.last_at DESC, d.archive, d.key"
         );
         self.read(async |connection| {
@@ -146,8 +160,9 @@ impl History {
             Some(_) => "archive = $3 AND drive = $4",
             None => "error IS NULL",
         };
+        let columns = run_columns(self.dialect());
         let query =
-            format!("{RUN_COLUMNS} WHERE {condition} ORDER BY started_at DESC, name DESC LIMIT $1 OFFSET $2");
+            format!("{columns} WHERE {condition} ORDER BY run.started_at DESC, name DESC LIMIT $1 OFFSET $2");
         self.read(async |connection| {
             let mut query =
                 sqlx::query(AssertSqlSafe(&*query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
@@ -164,12 +179,14 @@ impl History {
     /// # Errors
     /// The database fails.
     pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
-        let query = "SELECT archive, name, started_at, procedure, target, standing, summary, seed, drive, failed_ios, problems, error FROM run \
-            WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3";
+        let columns = run_columns(self.dialect());
+        let query = format!("{columns} WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3");
         let archive = self.archive_name().to_owned();
         self.read(async |connection| {
-            let query =
-                sqlx::query(query).bind(&archive).bind(i64::from(page.rows)).bind(i64::from(page.offset));
+            let query = sqlx::query(AssertSqlSafe(&*query))
+                .bind(&archive)
+                .bind(i64::from(page.rows))
+                .bind(i64::from(page.offset));
             let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(11)? {
                 Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
                 None => run_row(row).map(Ok),
@@ -232,10 +249,11 @@ impl History {
     /// # Errors
     /// The database fails.
     pub fn checks(&mut self, drive: &DriveRow) -> Result<Vec<Check>, HistoryError> {
+        let dialect = self.dialect();
         self.read(async |connection| {
-            let mut runs = check_runs(connection, drive, "DESC", CHECKS_MAX).await?;
+            let mut runs = check_runs(connection, dialect, drive, "DESC", CHECKS_MAX).await?;
             runs.reverse();
-            let first = check_runs(connection, drive, "ASC", 1).await?;
+            let first = check_runs(connection, dialect, drive, "ASC", 1).await?;
             runs.splice(
                 ..0,
                 first
@@ -250,7 +268,7 @@ impl History {
                 return Ok(checks);
             };
             let first = checks[0].run.name.clone();
-            for (run, metric) in check_metrics(connection, drive, &first, &since).await? {
+            for (run, metric) in check_metrics(connection, dialect, drive, &first, &since).await? {
                 if let Some(check) = checks.iter_mut().find(|check| check.run.name == run) {
                     check.metrics.push(metric);
                 }
@@ -269,13 +287,15 @@ impl History {
 
 async fn check_runs(
     connection: &mut AnyConnection,
+    dialect: Dialect,
     drive: &DriveRow,
     order: &str,
     most: i64,
 ) -> sqlx::Result<Vec<RunRow>> {
+    let columns = run_columns(dialect);
     let query = format!(
-        "{RUN_COLUMNS} WHERE archive = $1 AND drive = $2 AND procedure = 'check' AND standing <> 'unfinished' \
-         ORDER BY started_at {order}, name {order} LIMIT $3"
+        "{columns} WHERE archive = $1 AND drive = $2 AND procedure = 'check' AND standing <> 'unfinished' \
+         ORDER BY run.started_at {order}, name {order} LIMIT $3"
     );
     let query = sqlx::query(AssertSqlSafe(&*query)).bind(&drive.archive).bind(&drive.key).bind(most);
     query.fetch_all(connection).await?.iter().map(run_row).collect()
@@ -284,15 +304,20 @@ async fn check_runs(
 /// The metrics of the first check and of those since then.
 async fn check_metrics(
     connection: &mut AnyConnection,
+    dialect: Dialect,
     drive: &DriveRow,
     first: &str,
     since: &str,
 ) -> sqlx::Result<Vec<(String, MetricValue)>> {
-    let query = "SELECT r.name, m.source, m.name, m.unit, m.value, m.low, m.high, m.reference, m.origin, m.bytes FROM run r \
-        JOIN metric m ON m.archive = r.archive AND m.run = r.name WHERE r.archive = $1 AND r.drive = $2 \
-        AND r.procedure = 'check' AND m.source = 'metrics' AND (r.name = $3 OR r.started_at >= $4) \
-        ORDER BY r.started_at, r.name, m.position";
-    let rows = sqlx::query(query).bind(&drive.archive).bind(&drive.key).bind(first).bind(since);
+    let since_date = dialect.value("started_at", 4);
+    let query = format!(
+        "SELECT r.name, m.source, m.name, m.unit, m.value, m.low, m.high, m.reference, m.origin, m.bytes FROM run r \
+         JOIN metric m ON m.archive = r.archive AND m.run = r.name WHERE r.archive = $1 AND r.drive = $2 \
+         AND r.procedure = 'check' AND m.source = 'metrics' AND (r.name = $3 OR r.started_at >= {since_date}) \
+         ORDER BY r.started_at, r.name, m.position"
+    );
+    let rows =
+        sqlx::query(AssertSqlSafe(query)).bind(&drive.archive).bind(&drive.key).bind(first).bind(since);
     let metric = |row: &AnyRow| {
         Ok((
             row.try_get(0)?,
@@ -320,7 +345,7 @@ fn drive_row(row: &AnyRow) -> sqlx::Result<DriveRow> {
         model: row.try_get(3)?,
         serial: row.try_get(4)?,
         capacity_bytes: row.try_get(5)?,
-        is_virtual: row.try_get::<Option<i64>, _>(6)? == Some(1),
+        is_virtual: row.try_get::<i64, _>(6)? == 1,
         first_at: row.try_get(7)?,
         last_at: row.try_get(8)?,
         runs: row.try_get(9)?,

@@ -12,6 +12,8 @@ use sqlx::migrate::MigrateError;
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(4);
 const PAUSES: Duration = Duration::from_secs(60);
+/// A server that restarts listens again within this; a wrong address is known after it. Chosen: PostgreSQL takes a few seconds.
+pub(crate) const RESTART: Duration = Duration::from_secs(15);
 
 /// The pauses, of random length within a factor of two, so that machines that met do not meet again.
 pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
@@ -62,6 +64,17 @@ pub(crate) fn has_ended(error: &sqlx::Error) -> bool {
         || has_code(error, |code| ENDED_CODES.contains(&code) || code.starts_with(CONNECTION_CLASS))
 }
 
+/// Whether nobody listens there: as while a server restarts, whose socket is gone then.
+pub(crate) fn is_away(error: &sqlx::Error) -> bool {
+    let is_away = |kind| matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound);
+    matches!(cause(error), sqlx::Error::Io(error) if is_away(error.kind()))
+}
+
+/// Whether this user may not do that.
+pub(crate) fn is_forbidden(error: &sqlx::Error) -> bool {
+    has_code(error, |code| code == "42501")
+}
+
 /// Characters of PostgreSQL's codes; those of SQLite have fewer.
 const CODE_LENGTH: usize = 5;
 
@@ -99,9 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_is_not_tried_again() {
+    fn a_busy_server_is_told_from_one_that_is_away() {
         let error = |kind: ErrorKind| sqlx::Error::Io(kind.into());
-        assert!(!is_busy(&error(ErrorKind::ConnectionRefused)) && !is_busy(&error(ErrorKind::NotFound)));
+        assert!(
+            !is_busy(&error(ErrorKind::ConnectionRefused)) && is_away(&error(ErrorKind::ConnectionRefused))
+        );
+        assert!(!is_away(&error(ErrorKind::ConnectionReset)) && !is_away(&sqlx::Error::RowNotFound));
         assert!(is_busy(&error(ErrorKind::ConnectionReset)) && !is_busy(&sqlx::Error::RowNotFound));
         assert!(is_busy(&MigrateError::Execute(error(ErrorKind::ConnectionReset)).into()));
     }

@@ -10,8 +10,10 @@ use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _, Row as _};
 
 use crate::database::History;
+use crate::dialect::Dialect;
 use crate::error::HistoryError;
-use crate::indexed_run::{IndexedRun, MetricValue, RunContent, fingerprint};
+use crate::indexed_run::{IndexedRun, MetricValue, Problem, RunContent, fingerprint};
+use crate::retry::is_forbidden;
 
 /// Runs of one transaction: a kill loses the work of a second at most, and other writers wait no longer.
 const BATCH: usize = 100;
@@ -27,14 +29,25 @@ pub struct Update {
     pub damaged: usize,
     /// Runs whose folders are gone.
     pub removed: usize,
+    /// Whether this user may not write to the database, so that nothing was done.
+    pub is_refused: bool,
 }
 
 impl History {
     /// Reads the folders that are not indexed yet or have changed since, and forgets those that are gone.
     ///
     /// # Errors
-    /// The archive cannot be listed, or the database fails. A damaged run is no error.
+    /// The archive cannot be listed, or the database fails. A damaged run is no error, and neither is a user who only reads.
     pub fn update(&mut self) -> Result<Update, HistoryError> {
+        match self.write_changes() {
+            Err(HistoryError::Query { source, .. }) if is_forbidden(&source) => {
+                Ok(Update { is_refused: true, ..Update::default() })
+            }
+            update => update,
+        }
+    }
+
+    fn write_changes(&mut self) -> Result<Update, HistoryError> {
         let folders = self.archive.folders()?;
         let failed = HistoryError::query("read");
         let known = self.known().map_err(failed)?;
@@ -82,6 +95,7 @@ impl History {
         let (name, root) = (self.name.clone(), self.archive.root().display().to_string());
         let archive = name.as_str();
         let root = if archive == "." { "." } else { root.as_str() };
+        let dialect = self.dialect();
         let written = self.attempt(async |connection| {
             let mut transaction = connection.begin().await?;
             // The first statement writes, so that this transaction waits here for others and nowhere else.
@@ -98,7 +112,7 @@ impl History {
                 places.extend(place_of(&mut transaction, archive, &run.name).await?);
                 let drive = run.content.as_ref().ok().and_then(|content| content.drive.as_ref());
                 places.extend(drive.map(DriveSignature::place));
-                put_run(&mut transaction, archive, run).await?;
+                put_run(&mut transaction, dialect, archive, run).await?;
                 delete_metrics(&mut transaction, archive, &run.name).await?;
                 let metrics = run.content.as_ref().map_or(&[][..], |content| &content.metrics);
                 put_metrics(&mut transaction, archive, &run.name, metrics).await?;
@@ -159,7 +173,12 @@ async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str
     sqlx::query(deletion).bind(archive).bind(run).execute(connection).await.map(drop)
 }
 
-async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun) -> sqlx::Result<()> {
+async fn put_run(
+    connection: &mut AnyConnection,
+    dialect: Dialect,
+    archive: &str,
+    run: &IndexedRun,
+) -> sqlx::Result<()> {
     const COLUMNS: [&str; 17] = [
         "fingerprint",
         "error",
@@ -180,10 +199,12 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         "problems",
     ];
     let set: Vec<String> = COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    let values: Vec<String> =
+        COLUMNS.iter().enumerate().map(|(index, column)| dialect.value(column, index + 3)).collect();
     let upsert = format!(
-        "INSERT INTO run (archive, name, {}) VALUES {} ON CONFLICT (archive, name) DO UPDATE SET {}",
+        "INSERT INTO run (archive, name, {}) VALUES ($1, $2, {}) ON CONFLICT (archive, name) DO UPDATE SET {}",
         COLUMNS.join(", "),
-        placeholders(1, 2 + COLUMNS.len()),
+        values.join(", "),
         set.join(", ")
     );
     let content = run.content.as_ref().ok();
@@ -209,13 +230,13 @@ async fn put_run(connection: &mut AnyConnection, archive: &str, run: &IndexedRun
         .bind(key)
         .bind(drive.and_then(|drive| drive.model.as_deref().map(storable)))
         .bind(drive.and_then(|drive| drive.capacity_bytes.map(whole)))
-        .bind(drive.map(|drive| i64::from(drive.is_virtual)))
+        .bind(drive.map(|drive| drive.is_virtual))
         .bind(content.map(|content| whole(content.failed_ios)))
-        .bind(
-            content
-                .and_then(|content| content.problems.as_ref())
-                .map(|problems| storable(&json!(problems).to_string())),
-        )
+        .bind(content.and_then(|content| content.problems.as_deref()).map(|problems| {
+            let storable =
+                |of: &Problem| json!({"name": storable(&of.name), "sentence": storable(&of.sentence)});
+            json!(problems.iter().map(storable).collect::<Vec<_>>()).to_string()
+        }))
         .execute(connection)
         .await
         .map(drop)

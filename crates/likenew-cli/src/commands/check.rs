@@ -63,7 +63,7 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     };
     let root = archive_root(command.run_arguments.archive_arguments.archive.as_deref())?;
     let mut history = run_history::open(&command.place, &Archive::new(root))?;
-    history.update()?;
+    run_history::update(&mut history)?;
     if let Some(path) = &command.openmetrics {
         openmetrics::write(&mut history, &attempts, path)?;
     }

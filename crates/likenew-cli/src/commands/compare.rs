@@ -90,7 +90,7 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<Run, Failur
         return Ok(Run::OfFio(Box::new(fio::imported(&path, None)?)));
     }
     let mut history = run_history::open(&command.place, archive)?;
-    history.update()?;
+    run_history::update(&mut history)?;
     let found = run_history::find(&mut history, named)?;
     let is_here = |drive: &&DriveRow| drive.archive == history.archive_name();
     match &found.iter().filter(is_here).collect::<Vec<_>>()[..] {

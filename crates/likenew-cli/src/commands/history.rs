@@ -25,7 +25,7 @@ pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
         let update = history.rebuild()?;
         crate::standard_error::note(wording::rebuilt(update.read));
     } else {
-        history.update()?;
+        run_history::update(&mut history)?;
     }
     if let Some(path) = &command.openmetrics {
         openmetrics::write(&mut history, &[], path)?;

@@ -191,6 +191,10 @@ pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
     )
 }
 
+/// A user who only reads a shared database.
+pub(crate) const RUNS_NOT_ADDED: &str =
+    "this user may only read the history, so the runs of this machine were not added to it";
+
 /// `--openmetrics` with a file that nobody would read.
 pub(crate) fn not_a_textfile(path: &Path) -> String {
     format!(

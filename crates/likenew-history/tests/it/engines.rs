@@ -4,7 +4,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use likenew_history::Location;
+use likenew_archive::Archive;
+use likenew_history::{History, Location, Page, Update};
 use tempfile::TempDir;
 
 use crate::cuts::start_worker;
@@ -14,6 +15,7 @@ use crate::support::{Run, Runs, everything, open};
 pub(crate) struct Server {
     bin: PathBuf,
     folder: TempDir,
+    settings: Vec<String>,
     process: Child,
 }
 
@@ -46,16 +48,9 @@ impl Server {
         init.args(["--auth=trust", "--username=likenew", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
             .arg(&data);
         assert!(init.stdout(Stdio::null()).status().unwrap().success());
-        let mut server = as_user(&bin.join("postgres"), user, folder.path());
-        server
-            .arg("-D")
-            .arg(&data)
-            .arg("-k")
-            .arg(folder.path())
-            .args(["-h", "", "-c", "fsync=off"])
-            .args(settings);
-        let process = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let server = Self { bin, folder, process };
+        let settings: Vec<String> = settings.iter().copied().map(str::to_owned).collect();
+        let process = launch(&bin, folder.path(), &settings);
+        let server = Self { bin, folder, settings, process };
         let is_ready = || {
             let mut asked = Command::new(server.bin.join("pg_isready"));
             asked.arg("-q").arg("-h").arg(server.folder.path()).status().unwrap().success()
@@ -70,25 +65,50 @@ impl Server {
 
     /// Ends the sessions of all others.
     pub(crate) fn end_sessions(&self) {
-        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
+        self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'");
+    }
+
+    /// What the server answers.
+    fn psql(&self, sql: &str) -> String {
         let mut psql = Command::new(self.bin.join("psql"));
-        psql.args(["-q", "-U", "likenew", "-d", "postgres", "-c", query, "-h"]).arg(self.folder.path());
-        assert!(psql.stdout(Stdio::null()).status().unwrap().success());
+        psql.args(["-qAt", "-v", "ON_ERROR_STOP=1", "-U", "likenew", "-d", "postgres", "-c", sql, "-h"]);
+        let output = psql.arg(self.folder.path()).output().unwrap();
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Ends at once when it is interrupted, and removes its shared memory.
+    fn stop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = self.process.wait();
+    }
+
+    fn start_again(&mut self) {
+        self.process = launch(&self.bin, self.folder.path(), &self.settings);
     }
 
     pub(crate) fn location(&self) -> Location {
+        self.location_of("likenew")
+    }
+
+    fn location_of(&self, user: &str) -> Location {
         let folder = self.folder.path().display();
-        Location::parse(&format!("postgres://likenew@localhost/postgres?host={folder}")).unwrap()
+        Location::parse(&format!("postgres://{user}@localhost/postgres?host={folder}")).unwrap()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The server ends at once when it is interrupted, and removes its shared memory.
-        let pid = rustix::process::Pid::from_child(&self.process);
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-        let _ = self.process.wait();
+        self.stop();
     }
+}
+
+fn launch(bin: &Path, folder: &Path, settings: &[String]) -> Child {
+    let mut server = as_user(&bin.join("postgres"), unprivileged(), folder);
+    server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    server.args(["-h", "", "-c", "fsync=off"]).args(settings);
+    server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// PostgreSQL refuses to run as root: then as nobody.
@@ -141,7 +161,7 @@ fn machines_share_a_server_without_touching_each_others_runs() {
     other.put(&Run::new(1, "dddd", 1e8));
     open(&server.location(), &one.root()).update().unwrap();
     let mut history = open(&server.location(), &other.root());
-    assert_eq!(history.update().unwrap(), likenew_history::Update { read: 1, damaged: 0, removed: 0 });
+    assert_eq!(history.update().unwrap(), Update { read: 1, ..Update::default() });
     assert_eq!(history.count().unwrap(), 302);
     history.rebuild().unwrap();
     assert_eq!(history.count().unwrap(), 302);
@@ -158,4 +178,89 @@ fn eight_processes_write_to_a_server_at_once() {
     let mut history = open(&server.location(), &runs.root());
     assert_eq!(history.update().unwrap().read, 1, "the damaged one");
     assert_eq!(history.count().unwrap(), 301);
+}
+
+#[test]
+fn a_server_that_restarts_is_waited_for() {
+    let Some(mut server) = Server::start() else { return };
+    let runs = Runs::new();
+    runs.put(&Run::new(1, "aaaa", 1e8));
+    let mut history = open(&server.location(), &runs.root());
+    server.stop();
+    let location = server.location();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| History::open(&location, Archive::new(runs.root()), "machine").map(drop));
+        let updated = scope.spawn(|| history.update());
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        assert!(!opened.is_finished() && !updated.is_finished());
+        server.start_again();
+        opened.join().unwrap().unwrap();
+        assert_eq!(updated.join().unwrap().unwrap().read, 1);
+    });
+}
+
+#[test]
+fn columns_have_types_and_earlier_tables_keep_what_they_hold() {
+    let Some(server) = Server::start() else { return };
+    let runs = three_kinds_of_runs();
+    let mut history = open(&server.location(), &runs.root());
+    history.update().unwrap();
+    let before = everything(&mut history);
+    drop(history);
+    let types = || {
+        server.psql(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name IN ('run', 'drive') AND \
+             column_name IN ('started_at', 'is_virtual', 'problems', 'first_at', 'last_at') ORDER BY 1, 2",
+        )
+    };
+    let typed = "drive|first_at|timestamp with time zone\ndrive|is_virtual|boolean\ndrive|last_at|timestamp with time zone\n\
+                 run|is_virtual|boolean\nrun|problems|jsonb\nrun|started_at|timestamp with time zone\n";
+    assert_eq!(types(), typed);
+    assert!(
+        server.psql(
+            "SELECT count(*) FROM run WHERE started_at < now() + INTERVAL '9 years' AND NOT is_virtual"
+        ) > String::from("1")
+    );
+    // As an earlier version made them, with a date and a list of problems that are none.
+    let (_, view) = include_str!("../../migrations/1_runs.sql").split_once("CREATE VIEW").unwrap();
+    server.psql(&format!(
+        "DROP VIEW drive; ALTER TABLE run ALTER COLUMN is_virtual TYPE BIGINT USING is_virtual::int, ALTER COLUMN problems TYPE TEXT, \
+         ALTER COLUMN started_at TYPE TEXT USING to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'); \
+         CREATE VIEW {view}; DELETE FROM _sqlx_migrations WHERE version = 4"
+    ));
+    let mut history = open(&server.location(), &runs.root());
+    assert_eq!(types(), typed);
+    assert_eq!(everything(&mut history), before, "before anything is read again");
+    drop(history);
+    server.psql("DROP VIEW drive; ALTER TABLE run ALTER COLUMN started_at TYPE TEXT, ALTER COLUMN problems TYPE TEXT, ALTER COLUMN is_virtual TYPE BIGINT USING 0");
+    server.psql(&format!("CREATE VIEW {view}; DELETE FROM _sqlx_migrations WHERE version = 4; UPDATE run SET problems = 'none', started_at = CASE WHEN target = '/dev/sda' THEN 'yesterday' ELSE '2026-99-99T00:00:00Z' END"));
+    let mut history = open(&server.location(), &runs.root());
+    let read = history.runs(None, Page { offset: 0, rows: u32::MAX }).unwrap();
+    assert!(read.len() == 300 && read.iter().all(|run| run.started_at.is_empty()), "{read:?}");
+    history.rebuild().unwrap();
+    assert_eq!(everything(&mut history), before);
+}
+
+#[test]
+fn who_only_reads_makes_no_tables_and_sees_everything() {
+    let Some(server) = Server::start() else { return };
+    server.psql("CREATE ROLE reader LOGIN");
+    let runs = three_kinds_of_runs();
+    let opened = History::open(&server.location_of("reader"), Archive::new(runs.root()), "machine");
+    let refused = opened.err().unwrap().to_string();
+    assert!(refused.contains("let a user who may change its tables"), "{refused}");
+    let mut history = open(&server.location(), &runs.root());
+    history.update().unwrap();
+    let written = everything(&mut history);
+    server.psql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
+    let other = Runs::new();
+    other.put(&Run::new(1, "dddd", 1e8));
+    for root in [other.root(), runs.root()] {
+        let mut reader = open(&server.location_of("reader"), &root);
+        assert!(reader.update().unwrap().is_refused, "it has runs that are not there");
+        assert_eq!(everything(&mut reader), written);
+    }
+    let nothing = Runs::new();
+    let mut reader = open(&server.location_of("reader"), &nothing.root());
+    assert_eq!(reader.update().unwrap(), Update::default());
 }

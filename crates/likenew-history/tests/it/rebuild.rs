@@ -80,19 +80,19 @@ fn nothing_is_read_twice_and_a_damaged_run_stops_no_other() {
     let missing = runs.put(&Run::new(20, "aaaa", 5e8));
     fs::remove_file(missing.join("segments.jsonl")).unwrap();
     let mut history = runs.open();
-    assert_eq!(history.update().unwrap(), Update { read: 11, damaged: 6, removed: 0 });
+    assert_eq!(history.update().unwrap(), Update { read: 11, damaged: 6, removed: 0, ..Update::default() });
     // Damaged ones are tried again, as a copy may have been put back in place.
-    assert_eq!(history.update().unwrap(), Update { read: 6, damaged: 6, removed: 0 });
+    assert_eq!(history.update().unwrap(), Update { read: 6, damaged: 6, removed: 0, ..Update::default() });
     let listed = history.damaged().unwrap();
     for ((file, _), run) in damaged.iter().chain([&("segments.jsonl", "")]).zip(&listed) {
         assert!(run.error.contains(file), "{file}: {run:?}");
     }
     runs.put(&Run::new(20, "aaaa", 5e8));
-    assert_eq!(history.update().unwrap(), Update { read: 6, damaged: 5, removed: 0 });
+    assert_eq!(history.update().unwrap(), Update { read: 6, damaged: 5, removed: 0, ..Update::default() });
     let [drive] = &history.drives(Page { offset: 0, rows: 9 }).unwrap()[..] else { panic!() };
     assert_eq!((drive.runs, drive.checks, drive.target.as_str()), (6, 6, "/dev/sda"));
     fs::remove_dir_all(runs.root()).unwrap();
-    assert_eq!(history.update().unwrap(), Update { read: 0, damaged: 0, removed: 11 });
+    assert_eq!(history.update().unwrap(), Update { read: 0, damaged: 0, removed: 11, ..Update::default() });
 }
 
 #[test]
