@@ -51,6 +51,11 @@ impl Inbox {
         self.end - self.start
     }
 
+    /// The first `N` without taking them, once so many are there.
+    pub(crate) fn peek<const N: usize>(&self) -> Option<&[u8; N]> {
+        self.bytes[self.start..self.end].first_chunk()
+    }
+
     /// The first `count`, once so many are there.
     pub(crate) fn take(&mut self, count: usize) -> Option<&[u8]> {
         if self.len() < count {

@@ -15,8 +15,10 @@ pub(crate) const DEPTH: u32 = 1024;
 pub(crate) const REQUESTS_MAX: usize = 1024;
 /// Bytes held for one client: of requests under way, and of replies that it has not read.
 pub(crate) const HELD_BYTES_MAX: u64 = 64 << 20;
-/// The same for all clients together. A client that holds nothing is read from in any case.
+/// The same for all clients together, beside what each may hold in any case.
 pub(crate) const HELD_BYTES_MAX_OF_ALL: u64 = 256 << 20;
+/// Bytes that a client may hold whatever others do. Chosen: more than one request of the kernel or of usual programs.
+pub(crate) const HELD_BYTES_SHARE: u64 = 4 << 20;
 /// Clients at once.
 pub(crate) const CONNECTIONS_MAX: usize = 32;
 /// A client that has not chosen the export within this wall time is dropped.

@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Write};
 /// Capacity that is kept for the next replies.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// Memory for heads of replies beside their bytes: without it a head of 32 bytes would double the memory.
+const HEADS_BYTES: usize = 64 << 10;
+
 /// Bytes in order of departure. Integers go with the highest byte first.
 #[derive(Default)]
 pub(crate) struct Outbox {
@@ -29,9 +32,10 @@ impl Outbox {
         self.put(&value.to_be_bytes());
     }
 
-    /// So many bytes more, to be filled in.
+    /// So many bytes more, to be filled in. There is no more memory for them than they take, and for the heads of some more.
     pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
         let had = self.bytes.len();
+        self.bytes.reserve_exact(length + HEADS_BYTES);
         self.bytes.resize(had + length, 0);
         &mut self.bytes[had..]
     }
@@ -49,6 +53,11 @@ impl Outbox {
     /// How many were not sent.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.start
+    }
+
+    /// The memory that they take, beyond what is kept in any case.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity().saturating_sub(KEPT_BYTES)
     }
 
     /// Whether all of them were sent.

@@ -109,6 +109,12 @@ impl Header {
         if self.kind == command::WRITE { self.length } else { 0 }
     }
 
+    /// Bytes that are held for it until the answer was sent, if it is valid.
+    pub(crate) fn buffered_bytes(&self) -> u32 {
+        let holds = matches!(self.kind, command::READ | command::WRITE) && self.length <= PAYLOAD_MAX;
+        if holds { self.length } else { 0 }
+    }
+
     /// The valid request, if it is one.
     ///
     /// # Errors

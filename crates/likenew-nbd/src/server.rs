@@ -14,7 +14,8 @@ use crate::engine::{CompletedRequest, DataOwner, Engine};
 use crate::errno::Errno;
 use crate::export::Export;
 use crate::limits::{
-    CONNECTIONS_MAX, DEPTH, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, IDLE, PIECE_MAX, REQUESTS_MAX,
+    CONNECTIONS_MAX, DEPTH, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
+    PIECE_MAX, REQUESTS_MAX,
 };
 use crate::notes::Notes;
 use crate::request::{Command, ValidRequest};
@@ -198,7 +199,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.notes.take()
     }
 
-    fn buffered_bytes(&self) -> u64 {
+    /// Bytes that are held for all clients.
+    pub(crate) fn buffered_bytes(&self) -> u64 {
         self.sessions.iter().map(Session::buffered_bytes).sum()
     }
 
@@ -313,9 +315,11 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     }
 }
 
-/// Whether one more request of this client can be taken. What has begun may always be brought to its end.
+/// Whether the next request of this client can be taken. What has begun may always be brought to its end.
 fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
-    let byte_count = session.buffered_bytes();
-    let has_room = byte_count < HELD_BYTES_MAX && held_of_all < HELD_BYTES_MAX_OF_ALL;
-    !session.is_between_requests() || (session.requests < REQUESTS_MAX && (has_room || byte_count == 0))
+    let next = session.next_bytes();
+    let bytes = session.buffered_bytes() + next;
+    let has_room = bytes <= HELD_BYTES_MAX && held_of_all + next <= HELD_BYTES_MAX_OF_ALL;
+    !session.is_between_requests()
+        || (session.requests < REQUESTS_MAX && (has_room || bytes <= HELD_BYTES_SHARE))
 }

@@ -119,10 +119,15 @@ impl<S: Read + Write> Session<S> {
         (!self.transmits() && self.end == End::Open).then(|| self.since + HANDSHAKE)
     }
 
-    /// Bytes that are held for it.
+    /// Bytes that are held for it, or will be for what has begun.
     pub(crate) fn buffered_bytes(&self) -> u64 {
-        let payload = if let Phase::Payload { bytes, .. } = &self.phase { bytes.len() } else { 0 };
-        self.request_bytes + (payload + self.outbox.len()) as u64
+        let payload = if let Phase::Payload { header, .. } = &self.phase { header.length } else { 0 };
+        self.request_bytes + u64::from(payload) + self.outbox.capacity() as u64
+    }
+
+    /// Bytes that will be held for the next request, if its head has come.
+    pub(crate) fn next_bytes(&self) -> u64 {
+        self.inbox.peek().and_then(Header::read).map_or(0, |header| header.buffered_bytes().into())
     }
 
     /// Whether it may still say something.

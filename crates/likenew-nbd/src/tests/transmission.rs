@@ -1,5 +1,6 @@
 //! Every command, every refusal, and what clients that keep to nothing come to.
 
+use likenew_core::memory::Memory;
 use likenew_core::units::Nanos;
 
 use super::replies::Reply;
@@ -331,4 +332,28 @@ fn at_the_end_what_is_under_way_is_answered_and_nothing_else() {
     assert!(!rig.server.has_ended());
     rig.pass(Nanos::from_millis(200));
     assert!(rig.server.has_ended());
+}
+
+#[test]
+fn clients_that_read_nothing_take_bounded_memory_and_keep_nobody_waiting() {
+    const LONG: u32 = 32 << 20;
+    let export = Export { capacity: LONG.into(), ..export() };
+    let drive = Memory::new(LONG as usize, SERVICE, 1);
+    let mut rig = Rig::of(drive, export, Some(Box::new(Pages::new(0))));
+    let mut stuck: Vec<_> = (0..24).map(|_| rig.client(false)).collect();
+    for client in &mut stuck {
+        client.lets_lie(Some(0));
+        client.ask_often(2, 0, LONG);
+    }
+    rig.pass(Nanos::from_secs(1));
+    let held = rig.server.buffered_bytes() >> 20;
+    assert!((192..=384).contains(&held), "{held} MiB are held");
+    let mut other = rig.client(false);
+    other.ask(c::READ, 0, 0, 4 << 20, &[]);
+    assert_eq!(rig.answer(&other).errno, 0);
+    // Whoever reads again gets its answers.
+    for client in &stuck[..2] {
+        client.lets_lie(None);
+        assert!(rig.answers(client, 2).iter().all(|reply| reply.errno == 0));
+    }
 }
