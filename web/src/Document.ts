@@ -131,6 +131,7 @@ export interface Plan {
   schema: number;
   procedure: string;
   target?: string;
+  drive?: string;
   seed: number;
   options: Row;
 }

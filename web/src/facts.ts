@@ -109,9 +109,10 @@ function capitalised(name: string): string {
 }
 
 /** The plan as TOML, in the form of `plan.toml` in a run folder. */
-export function planText({ schema, procedure, target, seed, options }: Plan): string {
+export function planText({ schema, procedure, target, drive, seed, options }: Plan): string {
   const lines = [`schema = ${schema}`, `procedure = ${JSON.stringify(procedure)}`];
   if (target !== undefined) lines.push(`target = ${JSON.stringify(target)}`);
+  if (drive !== undefined) lines.push(`drive = ${JSON.stringify(drive)}`);
   lines.push(Number.isSafeInteger(seed) ? `seed = ${seed}` : `# seed: ${WORDS.seed}`);
   return [...lines, ...tableLines("options", options), ""].join("\n");
 }

@@ -179,8 +179,7 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     let procedure = Verify::new(options).map_err(anyhow::Error::msg)?;
     let layout = Some(procedure.layout());
     let mut drive = open(folder, OpenOptions { layout, reserve: Some(0), ..OpenOptions::default() })?;
-    let plan =
-        Plan { schema: 1, procedure: "verify".into(), target: None, seed: 1, options: toml::Table::new() };
+    let plan = Plan::new("verify", None, 1, toml::Table::new());
     let (identity, geometry) = (drive.identity(), drive.geometry());
     let mut evidence = Evidence::new(plan, identity, geometry);
     while let Step::Run(workload) = procedure.next(&evidence).map_err(anyhow::Error::msg)? {

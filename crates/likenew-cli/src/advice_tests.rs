@@ -200,13 +200,7 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let free = spec.free(drive.geometry().capacity);
     let free = (!free.is_empty()).then(|| Region::bytes(free));
     let options = ReconditionOptions { dry_run: true, free, ..ReconditionOptions::default() };
-    let plan = Plan {
-        schema: 1,
-        procedure: "recondition".into(),
-        target: Some(target.into()),
-        seed: 0,
-        options: toml::Table::try_from(&options).unwrap(),
-    };
+    let plan = Plan::new("recondition", Some(target.into()), 0, toml::Table::try_from(&options).unwrap());
     let recondition = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     run_procedure(&mut drive, &*recondition, &mut evidence, &mut SilentObserver).unwrap();

@@ -185,7 +185,7 @@ impl TargetArguments {
     /// A plan for this target with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
+        Plan::new(procedure, target, self.seed(), options)
     }
 }
 

@@ -7,6 +7,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use likenew_core::plan::Plan;
+use likenew_sim::{Spec, SpecName};
+
 use crate::exit::{Exit, Failure};
 use crate::{arguments, interrupt, wording};
 
@@ -32,15 +35,11 @@ pub struct CommandFailure {
     pub message: String,
 }
 
-/// What is different for the command that runs on this thread.
-#[derive(Default)]
-struct Embedded {
-    output: String,
-    drives: HashMap<PathBuf, Vec<u8>>,
-}
-
 thread_local! {
-    static EMBEDDED: RefCell<Option<Embedded>> = const { RefCell::new(None) };
+    /// What the command on this thread prints, if another program runs it.
+    static OUTPUT: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// Files of simulated drives that this command does not read from the file system.
+    static DRIVES: RefCell<HashMap<PathBuf, Vec<u8>>> = RefCell::default();
 }
 
 /// How many commands run inside of this process.
@@ -63,13 +62,14 @@ impl Interruption {
 /// What the program would have printed to standard error as its last message.
 pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Result<String, CommandFailure> {
     let _running = Running::begin();
-    EMBEDDED.set(Some(Embedded { output: String::new(), drives }));
+    OUTPUT.set(Some(String::new()));
+    DRIVES.set(drives);
     let typed = std::iter::once("likenew".into()).chain(words.iter().map(OsString::from));
     let end = match arguments::parse(typed) {
         Ok(typed) => crate::run(typed),
         Err(error) => Err(usage(&error, words)),
     };
-    let Embedded { output, .. } = EMBEDDED.take().unwrap_or_default();
+    let output = OUTPUT.take().unwrap_or_default();
     let failed = |kind, message: String| Err(CommandFailure { kind, message: plain(&message) });
     match end {
         Ok(Exit::Fine | Exit::Problem) => Ok(output),
@@ -94,18 +94,20 @@ fn plain(text: &str) -> String {
 
 /// Keeps what a command inside of another program prints; whether there is one on this thread.
 pub(crate) fn keep_output(text: &str) -> bool {
-    EMBEDDED.with_borrow_mut(|embedded| match embedded {
-        Some(embedded) => {
-            embedded.output.push_str(text);
-            true
-        }
-        None => false,
-    })
+    OUTPUT.with_borrow_mut(|output| output.as_mut().map(|output| output.push_str(text)).is_some())
+}
+
+/// Reads the simulated drive that a plan holds from there.
+pub(crate) fn keep_drive(plan: &Plan) {
+    let spec = plan.target.as_deref().and_then(|target| Spec::parse(target).ok());
+    if let (Some(SpecName::File(path)), Some(text)) = (spec.map(|spec| spec.drive), &plan.drive) {
+        DRIVES.with_borrow_mut(|drives| drives.insert(path, text.clone().into_bytes()));
+    }
 }
 
 /// The file of a drive that was given from memory.
 pub(crate) fn drive_file(path: &Path) -> Option<Vec<u8>> {
-    EMBEDDED.with_borrow(|embedded| embedded.as_ref()?.drives.get(path).cloned())
+    DRIVES.with_borrow(|drives| drives.get(path).cloned())
 }
 
 /// Counts a command while it runs. The first of several forgets an earlier request to stop.
@@ -125,7 +127,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        EMBEDDED.set(None);
+        OUTPUT.set(None);
+        DRIVES.take();
         *RUNNING.lock().expect("nobody panics while it is held") -= 1;
     }
 }
@@ -150,12 +153,30 @@ mod tests {
     #[test]
     fn a_drive_from_memory_is_opened() {
         let entry = likenew_sim::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
-        let text = entry.text.replace("\"Tiny flash", "\"Mine");
+        let text = entry.text.replace("Tiny Flash", "Mine");
         let words = ["bench", "sim:mine.toml", "--passes=1", "--no-archive", "--json=-"].map(str::to_owned);
         let drives = HashMap::from([(PathBuf::from("mine.toml"), text.into_bytes())]);
         assert!(run_command(&words, drives).unwrap().contains("sim:mine.toml"));
         let failure = run_command(&words, HashMap::new()).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Usage, "it is gone with the command: {failure:?}");
+    }
+
+    #[test]
+    fn a_drive_that_its_plan_holds_is_opened_and_another_target_is_not_it() {
+        let entry = likenew_sim::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
+        let options = toml::toml! { passes = 1 };
+        let mut plan = Plan::new("bench", Some("sim:mine.toml?state=used".into()), 0, options);
+        plan.drive = Some(entry.text.replace("Tiny Flash", "Mine"));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan.toml");
+        std::fs::write(&file, toml::to_string(&plan).unwrap()).unwrap();
+        let file = file.to_str().unwrap();
+        let printed = run(&["run", file, "--no-archive", "--json=-"]).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert!(document["target"]["model"].as_str().unwrap().starts_with("Mine"), "{document}");
+        assert_eq!(serde_json::from_value::<Plan>(document["plan"].clone()).unwrap(), plan);
+        let other = run(&["run", file, "sim:tiny-flash", "--no-archive", "--json=-"]).unwrap();
+        assert!(other.contains("Tiny Flash") && !other.contains("Mine"), "{other}");
     }
 
     #[test]

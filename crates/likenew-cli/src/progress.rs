@@ -606,8 +606,7 @@ mod tests {
     /// of the run after which there was an estimate.
     fn worst(target: &str, procedure: &str, options: &str) -> (f64, f64) {
         let options = toml::from_str(options).unwrap();
-        let plan =
-            Plan { schema: 1, procedure: procedure.into(), target: Some(target.into()), seed: 1, options };
+        let plan = Plan::new(procedure, Some(target.into()), 1, options);
         let procedure = from_plan(&plan).unwrap();
         let mut drive = Spec::parse(target).unwrap().open(read_file).unwrap();
         let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());

@@ -35,7 +35,7 @@ fn ask(simulation: &Spec, asked: &CheckOptions) -> anyhow::Result<Option<CheckMe
         normal: Vec::new(),
         ..asked.clone()
     });
-    let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
+    let plan = Plan::new("check", None, 0, options);
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let evidence = run_nested(simulation, &*procedure, plan)?;
     Ok(evidence.map(|evidence| CheckMetrics::from_findings(&procedure.judge(&evidence))))

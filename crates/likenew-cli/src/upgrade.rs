@@ -86,8 +86,7 @@ fn on_mix(
     let mut drives = Vec::new();
     for (spec, role) in own_spec.into_iter().chain(others) {
         let alone = MixOnly(mix.clone());
-        let plan =
-            Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() };
+        let plan = Plan::new("check", None, 0, toml::Table::new());
         let evidence =
             run_nested(&spec, &alone, plan).with_context(|| wording::applications_on(&spec.text))?;
         let Some(evidence) = evidence else { return Ok(None) };
@@ -202,7 +201,7 @@ impl RecordedTrace {
             ..self.options.clone()
         };
         let options = settings(&options);
-        let plan = Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options };
+        let plan = Plan::new("replay", None, 0, options);
         let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
         let Some(evidence) = run_nested(spec, &*procedure, plan)? else { return Ok(None) };
         let replay_record = evidence.segments.into_iter().find_map(|segment| segment.replay_record);

@@ -173,13 +173,7 @@ impl WatchLog {
             all: scope.all,
             partitions: scope.partitions,
         };
-        let plan = Plan {
-            schema: 1,
-            procedure: PROCEDURE.to_owned(),
-            target: Some(identity.name.clone()),
-            seed: 0,
-            options: options(&settings),
-        };
+        let plan = Plan::new(PROCEDURE, Some(identity.name.clone()), 0, options(&settings));
         let geometry = Geometry {
             capacity: identity.capacity_bytes,
             block: SECTOR,

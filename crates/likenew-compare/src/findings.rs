@@ -146,13 +146,7 @@ mod tests {
     use super::*;
 
     fn plan(options: &str) -> Plan {
-        Plan {
-            schema: 1,
-            procedure: "bench".into(),
-            target: None,
-            seed: 0,
-            options: toml::from_str(options).unwrap(),
-        }
+        Plan::new("bench", None, 0, toml::from_str(options).unwrap())
     }
 
     fn bench(speeds: &[(&str, &str, f64)]) -> IndexMap<String, Vec<Row>> {

@@ -69,10 +69,7 @@ mod tests {
     }
 
     fn ratio(kind: Kind, is_virtual: bool, first: &Speed, other: &Speed) -> Option<SpeedRatio> {
-        let (plan, tables) = (
-            Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() },
-            IndexMap::new(),
-        );
+        let (plan, tables) = (Plan::new("check", None, 0, toml::Table::new()), IndexMap::new());
         let run = ComparedRun { name: "A", plan: &plan, kind, is_virtual, tables: &tables };
         ratio_of([&run, &run], first, other)
     }

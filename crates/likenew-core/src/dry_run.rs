@@ -366,7 +366,7 @@ mod tests {
 
     fn evidence() -> Evidence {
         Evidence::new(
-            Plan { schema: 1, procedure: "again".into(), target: None, seed: 0, options: toml::Table::new() },
+            Plan::new("again", None, 0, toml::Table::new()),
             Identity {
                 name: "nothing".into(),
                 kind: Kind::Nop,

@@ -14,6 +14,9 @@ pub struct Plan {
     /// The drive, as typed on the command line. A plan may leave it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// The file of the simulated drive that the target names, if a program made that drive and no folder has its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
     /// The seed of all randomness.
     #[serde(default)]
     pub seed: u64,
@@ -23,6 +26,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan for a drive that needs no file from it.
+    pub fn new(
+        procedure: impl Into<String>,
+        target: Option<String>,
+        seed: u64,
+        options: toml::Table,
+    ) -> Self {
+        Self { schema: schema(), procedure: procedure.into(), target, drive: None, seed, options }
+    }
+
     /// The seed of each of a run's workloads.
     pub fn seed_of(&self, workload: usize) -> u64 {
         // SplitMix64's increment keeps consecutive seeds apart; the generators that are seeded with this mix

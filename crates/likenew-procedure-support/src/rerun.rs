@@ -252,13 +252,7 @@ mod tests {
 
     /// A drive that wrote 100 MiB in a second, a fifth of what the assumed one reaches.
     fn evidence(kind: Kind) -> Evidence {
-        let plan = Plan {
-            schema: 1,
-            procedure: "writes".into(),
-            target: Some("/media/My Disk".into()),
-            seed: 0,
-            options: toml::Table::new(),
-        };
+        let plan = Plan::new("writes", Some("/media/My Disk".into()), 0, toml::Table::new());
         let identity = Identity {
             name: "slow".into(),
             kind,

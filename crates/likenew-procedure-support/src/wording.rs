@@ -442,13 +442,7 @@ mod tests {
         assert_eq!(list(&[] as &[&str]), "");
         assert_eq!(capitalize("random write"), "Random write");
         assert_eq!(out_of_range("passes", 0, 1, 1000), "passes = 0 is out of range; use 1 to 1000");
-        let plan = Plan {
-            schema: 1,
-            procedure: "bench".into(),
-            target: Some("/media/My Disk".into()),
-            seed: 0,
-            options: toml::Table::new(),
-        };
+        let plan = Plan::new("bench", Some("/media/My Disk".into()), 0, toml::Table::new());
         assert_eq!(command(&plan, "--passes 5").unwrap(), "likenew bench '/media/My Disk' --passes 5");
         assert_eq!(command(&plan, "").unwrap(), "likenew bench '/media/My Disk'");
         assert_eq!(count(1, "pass"), "1 pass");

@@ -280,13 +280,12 @@ pub(crate) fn empty(name: &str) -> Document {
 }
 
 fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Document {
-    let plan = Plan {
-        schema: 1,
-        procedure: procedure.into(),
-        target: Some(name.into()),
-        seed: 7,
-        options: toml::from_str("profile = 'default'\npasses = 5").unwrap(),
-    };
+    let plan = Plan::new(
+        procedure,
+        Some(name.into()),
+        7,
+        toml::from_str("profile = 'default'\npasses = 5").unwrap(),
+    );
     let target = Identity {
         name: name.into(),
         kind: Kind::Simulated,

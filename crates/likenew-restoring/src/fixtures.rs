@@ -28,6 +28,6 @@ pub(crate) fn evidence() -> Evidence {
         accounting: None,
     };
     let options = toml::Table::new();
-    let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
+    let plan = Plan::new("check", None, 0, options);
     Evidence::new(plan, identity, geometry)
 }

@@ -176,7 +176,7 @@ pub(crate) fn ask(
     seed: u64,
     options: toml::Table,
 ) -> anyhow::Result<QueryResult> {
-    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed, options };
+    let plan = Plan::new(procedure, None, seed, options);
     let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let findings = match run_procedure(drive, &*asked, &mut evidence, &mut SilentObserver) {

@@ -126,7 +126,7 @@ pub(super) fn measure_streams(
 /// # Errors
 /// The plan does not fit the drive, or the run could not be finished.
 pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -> anyhow::Result<Findings> {
-    let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
+    let plan = Plan::new(procedure, None, 1, options);
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     match run_procedure(drive, &*procedure, &mut evidence, &mut SilentObserver)? {

@@ -136,7 +136,7 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>, Failure> {
         None => 0,
     };
     let (procedure, target) = ("check".to_owned(), Some(typed.clone()));
-    Ok(Some(Plan { schema: 1, procedure, target, seed, options: options(&asked) }))
+    Ok(Some(Plan::new(procedure, target, seed, options(&asked))))
 }
 
 /// The user's files; `None` if the user stopped the scan.

@@ -26,6 +26,6 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
         ..Request::new(vec![typed], Access::Facts { of_all: all }, &run_arguments)
     };
     let options = toml::Table::new();
-    let plan = Plan { schema: 1, procedure: "facts".into(), target, seed: 0, options };
+    let plan = Plan::new("facts", target, 0, options);
     measure(request, |_| Ok(Some(plan.clone())))
 }

@@ -80,7 +80,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
         None => 0,
     };
     let target = Some(command.target_arguments.target.clone());
-    Ok(Some(Plan { schema: 1, procedure: NAME.into(), target, seed, options: options(&asked) }))
+    Ok(Some(Plan::new(NAME, target, seed, options(&asked))))
 }
 
 /// Limits a check to this space: to a whole part of it if that shows enough, so that files of that length

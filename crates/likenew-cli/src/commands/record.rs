@@ -223,13 +223,7 @@ fn document(
     ];
     let settings =
         settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
-    let plan = Plan {
-        schema: 1,
-        procedure: "record".into(),
-        target: Some(drive.identity.name.clone()),
-        seed: 0,
-        options: settings.collect(),
-    };
+    let plan = Plan::new("record", Some(drive.identity.name.clone()), 0, settings.collect());
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let instrument =
         Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };

@@ -70,11 +70,5 @@ fn plan(
     if resolved_target.is_real() && summary.pauses(command.mode) > PAUSES_LONG {
         crate::standard_error::note(wording::long_pauses(summary.pauses(command.mode)));
     }
-    Ok(Plan {
-        schema: 1,
-        procedure: "replay".into(),
-        target: Some(typed.clone()),
-        seed: command.seed,
-        options: settings(&options),
-    })
+    Ok(Plan::new("replay", Some(typed.clone()), command.seed, settings(&options)))
 }

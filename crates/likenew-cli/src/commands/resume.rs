@@ -12,7 +12,7 @@ use crate::arguments::{Resume, RunArguments};
 use crate::commands::recondition;
 use crate::exit::{Exit, Failure};
 use crate::measure::{InterruptedRun, Request, measure};
-use crate::{watch_session, wording};
+use crate::{embedding, watch_session, wording};
 
 pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     let (run, mut record) = Archive::resume(&command.run)?;
@@ -38,6 +38,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
         is_dry_run: false,
     });
     let plan = evidence.plan.clone();
+    embedding::keep_drive(&plan);
     let run_arguments =
         RunArguments { estimate: command.estimate, ..RunArguments::from(command.run_arguments) };
     let request = Request {

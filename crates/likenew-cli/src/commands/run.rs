@@ -8,12 +8,15 @@ use crate::exit::{Exit, Failure};
 use crate::measure::{Request, measure};
 use crate::plan_file::read_plan;
 use crate::recordings;
-use crate::wording;
+use crate::{embedding, wording};
 
 pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let path = command.plan.display();
     let mut plan = read_plan(&command.plan)?;
-    plan.target = command.target.or(plan.target);
+    if command.target.is_some() {
+        (plan.target, plan.drive) = (command.target, None);
+    }
+    embedding::keep_drive(&plan);
     plan.seed = command.seed.unwrap_or(plan.seed);
     if plan.procedure == "replay" && !recordings::complete(&mut plan)? {
         return Ok(Exit::Interrupted);

@@ -107,13 +107,7 @@ pub(super) fn seeds() -> Vec<Input> {
 
 fn seed(procedure: &str, options: &str) -> Option<Input> {
     let options = toml::from_str(options).expect("the settings are TOML");
-    let plan = Plan {
-        schema: 1,
-        procedure: procedure.into(),
-        target: Some("sim:tiny-flash".into()),
-        seed: 1,
-        options,
-    };
+    let plan = Plan::new(procedure, Some("sim:tiny-flash".into()), 1, options);
     let asked = from_plan(&plan).ok()?;
     let nothing = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let mut drive = Spec::parse("sim:tiny-flash?state=used").ok()?.open(nothing).ok()?;

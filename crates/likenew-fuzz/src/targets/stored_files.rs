@@ -84,8 +84,7 @@ fn samples() -> Vec<Input> {
     let instrument =
         Instrument { version: "0".into(), clock: Clock::Virtual, engine: "sim".into(), calibration: None };
     let machine = Machine::new("2026-03-14T15:09:26Z", drive.identity(), drive.geometry(), instrument);
-    let plan =
-        Plan { schema: 1, procedure: "bench".into(), target: None, seed: 1, options: toml::Table::default() };
+    let plan = Plan::new("bench", None, 1, toml::Table::default());
     let run = Archive::new(folder.path()).create(&plan, &machine).expect("a run folder");
     let inputs = [1, 500].map(|count| {
         let writer = run.samples().expect("a file of samples");

@@ -127,13 +127,7 @@ pub(crate) fn everything(history: &mut History) -> String {
 }
 
 fn plan() -> Plan {
-    Plan {
-        schema: 1,
-        procedure: "check".into(),
-        target: Some(TARGET.into()),
-        seed: u64::MAX >> 11,
-        options: toml::Table::new(),
-    }
+    Plan::new("check", Some(TARGET.into()), u64::MAX >> 11, toml::Table::new())
 }
 
 fn machine() -> Machine {

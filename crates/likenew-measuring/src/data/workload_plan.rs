@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn plan(seed: u64) -> Plan {
-        Plan { schema: 1, procedure: "data".into(), target: None, seed, options: toml::Table::new() }
+        Plan::new("data", None, seed, toml::Table::new())
     }
 
     #[test]

@@ -98,13 +98,7 @@ fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings
         "check" => format!("bytes = '1GiB'\n{free}{}", references("")),
         _ => format!("idle = '1s'\npasses = 2\n{free}[check]\nbytes = '1GiB'\n{}", references("check.")),
     };
-    let plan = Plan {
-        schema: 1,
-        procedure: procedure.into(),
-        target: Some(TARGET.into()),
-        seed: 0,
-        options: toml::from_str(&options).unwrap(),
-    };
+    let plan = Plan::new(procedure, Some(TARGET.into()), 0, toml::from_str(&options).unwrap());
     let procedure = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();

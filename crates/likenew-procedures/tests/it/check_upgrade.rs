@@ -56,8 +56,7 @@ fn judged(upgrade: UpgradeOptions) -> Findings {
         caveats: Vec::new(),
         accounting: None,
     };
-    let plan =
-        Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() };
+    let plan = Plan::new("check", None, 0, toml::Table::new());
     let options = CheckOptions { upgrade: Some(upgrade), ..CheckOptions::default() };
     Check::new(options).unwrap().judge(&Evidence::new(plan, identity, geometry))
 }

@@ -279,13 +279,7 @@ fn asked(question: &Question, refusal: Refusal) -> Outcomes {
     let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let asked = Arc::new(AtomicU64::new(0));
     let mut drive = RefusingDrive { drive: spec.open(none).unwrap(), refusal, asked: Arc::clone(&asked) };
-    let plan = Plan {
-        schema: 1,
-        procedure: question.procedure.into(),
-        target: None,
-        seed: 0,
-        options: toml::from_str(question.options).unwrap(),
-    };
+    let plan = Plan::new(question.procedure, None, 0, toml::from_str(question.options).unwrap());
     let procedure = all::from_plan(&plan).unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let ended = run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander);

@@ -64,13 +64,7 @@ fn reconditioned_by(target: &str, but: &str, step: StepName, promised: &str) -> 
     let free =
         if free.is_empty() { String::new() } else { format!("free = '{}..{}'\n", free.start, free.end) };
     let options = format!("step = '{}'\nidle = '1s'\npasses = 2\n{free}{promised}", step.text());
-    let plan = Plan {
-        schema: 1,
-        procedure: "recondition".into(),
-        target: Some(target.into()),
-        seed: 0,
-        options: toml::from_str(&options).unwrap(),
-    };
+    let plan = Plan::new("recondition", Some(target.into()), 0, toml::from_str(&options).unwrap());
     let procedure = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();

@@ -81,13 +81,7 @@ fn recondition_by(drive: &mut SimDrive, target: &str, options: &str, new: &str) 
 
 fn recondition_with(drive: &mut SimDrive, target: &str, options: &str) -> (Evidence, Findings) {
     let options = format!("idle = '5s'\n{options}");
-    let plan = Plan {
-        schema: 1,
-        procedure: "recondition".into(),
-        target: Some(target.into()),
-        seed: 0,
-        options: toml::from_str(&options).unwrap(),
-    };
+    let plan = Plan::new("recondition", Some(target.into()), 0, toml::from_str(&options).unwrap());
     let procedure = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     run_procedure(drive, &*procedure, &mut evidence, &mut Bystander).unwrap();

@@ -43,8 +43,7 @@ fn evidence(capacity: u64, writable: bool) -> Evidence {
         caveats: Vec::new(),
         accounting: None,
     };
-    let plan =
-        Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options: toml::Table::new() };
+    let plan = Plan::new("replay", None, 0, toml::Table::new());
     Evidence::new(plan, identity, geometry)
 }
 

@@ -136,8 +136,7 @@ impl Observer for RecordingObserver {
 }
 
 fn evidence(drive: &Memory) -> Evidence {
-    let plan =
-        Plan { schema: 1, procedure: "five".into(), target: None, seed: 7, options: toml::Table::new() };
+    let plan = Plan::new("five", None, 7, toml::Table::new());
     Evidence::new(plan, drive.identity(), drive.geometry())
 }
 

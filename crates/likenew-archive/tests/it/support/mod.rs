@@ -17,7 +17,7 @@ use likenew_archive::Machine;
 
 pub(crate) fn plan() -> Plan {
     let options = "files = 100\nsizes = ['4k', '1M']\nshare = 0.1".parse().unwrap();
-    Plan { schema: 1, procedure: "fill".into(), target: Some("/mnt/my photos".into()), seed: 7, options }
+    Plan::new("fill", Some("/mnt/my photos".into()), 7, options)
 }
 
 pub(crate) fn machine() -> Machine {

@@ -35,8 +35,7 @@ pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
         caveats: Vec::new(),
         accounting: None,
     };
-    let plan =
-        Plan { schema: 1, procedure: "played".into(), target: None, seed: 0, options: toml::Table::new() };
+    let plan = Plan::new("played", None, 0, toml::Table::new());
     Evidence::new(plan, identity, geometry)
 }
 
