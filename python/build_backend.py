@@ -31,6 +31,7 @@ from os import PathLike
 from typing import Any, ClassVar, Literal
 
 from .drive import target_of
+from .errors import in_family
 from .plan import Command, Plan, Size, Target, Time
 from .workload import Workload
 
@@ -50,10 +51,11 @@ class Workloads:
     workloads: Sequence[Workload]
     seed: int = field(default=0, kw_only=True)
 
+    @in_family()
     def plan(self) -> Plan:
         """The plan."""
-        name, files = target_of(self.target)
-        return Plan("run", name, self.seed, {"workload": [workload.to_dict() for workload in self.workloads]}, files)
+        name, drive = target_of(self.target)
+        return Plan("run", name, self.seed, {"workload": [workload.to_dict() for workload in self.workloads]}, drive)
 
     def on(self, target: Target) -> Workloads:
         """The same workloads on another target."""

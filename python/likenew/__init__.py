@@ -12,9 +12,11 @@ Tables go to pandas, Polars, PyArrow and DuckDB without a copy. Real drives are 
 consent for what it may overwrite; see the documentation of `run`.
 """
 
-from ._native import LikenewError, RefusedError, Table, UnfinishedError, UsageError
+from ._native import VERSION as __version__
+from ._native import Table
 from .calibration import Calibration, calibrate
 from .drive import Parameter, SimulatedDrive, catalog
+from .errors import LikenewError, RefusedError, UnfinishedError, UsageError
 from .plan import Plan
 from .plans import (
     Age,
@@ -37,11 +39,6 @@ from .plans import (
 )
 from .run import Action, Answer, Cause, Estimate, Run, diagnose, fit, load, run, xray
 from .workload import Random, Rate, Sequential, Stream, Strided, Workload, Zipf
-
-LikenewError.__doc__ = "Anything that went wrong; the other exceptions are of this family."
-UsageError.__doc__ = "An argument, a plan or a drive's file makes no sense."
-RefusedError.__doc__ = "A safety check refused."
-UnfinishedError.__doc__ = "A run could not finish, or a file could not be read or written."
 
 __all__ = [
     "Action",
@@ -82,6 +79,7 @@ __all__ = [
     "Workloads",
     "Xray",
     "Zipf",
+    "__version__",
     "calibrate",
     "catalog",
     "diagnose",

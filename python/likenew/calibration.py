@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import _native
-from ._native import UsageError
-from .drive import SimulatedDrive
+from .drive import SimulatedDrive, files_of, target_of
+from .errors import UsageError, in_family
 from .run import Run
 
 RunOrFolder = Run | str | PathLike[str]
@@ -49,6 +49,7 @@ class Calibration:
         raise KeyError(key)
 
 
+@in_family()
 def calibrate(
     runs: Sequence[RunOrFolder],
     *,
@@ -61,17 +62,16 @@ def calibrate(
     `held_out` runs are predicted and not fitted; with three runs or more and none held out, the last is. `like` is the drive to
     begin with, in the state that the runs began in. Raises `UsageError` where the runs tell too little or are of several drives.
     """
+    if not runs:
+        raise UsageError("calibrate takes one run or more")
     with tempfile.TemporaryDirectory(prefix="likenew-") as folder:
         file = Path(folder, "calibrated.toml")
         words = ["sim", "calibrate", *map(_folder, runs), f"--output={file}", "--json=-"]
-        files = {}
-        if isinstance(like, SimulatedDrive):
-            files = like.files
-            like = like.target.removeprefix("sim:")
-        words += [f"--like={like}"] if like is not None else []
+        target, drive = target_of(like or "")
+        words += [f"--like={target.removeprefix('sim:')}"] if like is not None else []
         words += [f"--candidates={candidates}"] if candidates is not None else []
         words += ["--held-out", *map(_folder, held_out)] if held_out else []
-        document = json.loads(_native.run_command(words, files))
+        document = json.loads(_native.run_command(words, files_of(target, drive)))
         text = file.read_text(encoding="utf-8")
     names = {field: None for field in Estimate.__dataclass_fields__}
     estimates = tuple(Estimate(**{name: value for name, value in one.items() if name in names}) for one in document["estimates"])

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any
 
 from . import _native
+from .errors import LikenewError, UsageError, in_family
 
 Value = bool | int | float | str
 """A parameter of a drive, or a setting of its state."""
@@ -50,13 +51,15 @@ class SimulatedDrive:
     text: str | None = field(repr=False)
     """The drive's file, where it differs from the one that `name` names."""
 
+    @in_family()
     def __init__(self, name: str, /, *, text: str | None = None, **settings: Value) -> None:
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "settings", tuple(settings.items()))
+        object.__setattr__(self, "settings", tuple((key, plain(value)) for key, value in settings.items()))
         object.__setattr__(self, "text", text)
-        _native.check_target(self.target, self.files)
+        _native.check_target(self.target, text)
 
     @classmethod
+    @in_family()
     def from_dict(
         cls, sections: Mapping[str, Any], /, *, name: str = "from-dict", source: str = "given", **settings: Value
     ) -> SimulatedDrive:
@@ -64,18 +67,22 @@ class SimulatedDrive:
 
         A value stands alone, and its source is then `source`, or with its own: `{"value": 50_000, "source": "data sheet"}`.
         """
-        return cls(f"{name}.toml", text=_to_toml(sections, source), **settings)
+        sourced = {
+            key: {
+                name: entry if isinstance(entry, Mapping) else {"value": entry, "source": source}
+                for name, entry in section.items()
+            }
+            if isinstance(section, Mapping)
+            else section
+            for key, section in sections.items()
+        }
+        return cls(f"{name}.toml", text=_native.to_toml(to_json(sourced)), **settings)
 
     @property
     def target(self) -> str:
         """The drive as the command line names it."""
         query = "&".join(f"{key}={_setting(value)}" for key, value in self.settings)
         return f"sim:{self.name}" + (f"?{query}" if query else "")
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The drive's file by name, if it is none that the program finds by itself."""
-        return {} if self.text is None else {self.name: self.text}
 
     @property
     def file(self) -> str:
@@ -101,12 +108,13 @@ class SimulatedDrive:
         """The sections of its file, as `from_dict` takes them."""
         return tomllib.loads(self.file)
 
+    @in_family()
     def replace(self, parameters: Mapping[str, Value] | None = None, /, **settings: Value) -> SimulatedDrive:
         """The same drive with other parameters, such as `{"nand.read_ns": 60_000}`, or other settings."""
         name, text = self.name, self.text
         if parameters:
             name = name if name.endswith(".toml") else f"{name}.toml"
-            text = _to_toml(_replace(self.to_dict(), parameters, self.name), "given")
+            text = _native.to_toml(to_json(_replace(self.to_dict(), parameters, self.name)))
         changed: dict[str, Any] = {**dict(self.settings), **settings}
         return SimulatedDrive(name, text=text, **changed)
 
@@ -119,44 +127,41 @@ def _replace(sections: dict[str, Any], parameters: Mapping[str, Value], drive: s
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ": its `parameters` lists them"
-            raise _native.UsageError(f'{drive} has no parameter "{key}"{hint}')
+            raise UsageError(f'{drive} has no parameter "{key}"{hint}')
         sections[section][name] = {"value": value, "source": "given"}
     return sections
 
 
-def target_of(target: SimulatedDrive | str | PathLike[str]) -> tuple[str, dict[str, str]]:
-    """A target as the command line names it, and the drives' files that it needs."""
-    if isinstance(target, SimulatedDrive):
-        return target.target, target.files
-    return str(target), {}
+def target_of(target: SimulatedDrive | str | PathLike[str]) -> tuple[str, str | None]:
+    """A target as the command line names it, and the drive's file, if no folder has it."""
+    return (target.target, target.text) if isinstance(target, SimulatedDrive) else (str(target), None)
+
+
+def files_of(target: str, drive: str | None) -> dict[str, str]:
+    """The file of a drive by the name that its target has for it."""
+    return {} if drive is None else {target.removeprefix("sim:").partition("?")[0]: drive}
 
 
 def _setting(value: Value) -> str:
-    match value:
-        case bool():
-            return "on" if value else "off"
-        case _:
-            return str(value)
+    return str(value) if not isinstance(value, bool) else "on" if value else "off"
 
 
-def _to_toml(sections: Mapping[str, Any], source: str) -> str:
-    lines = []
-    for name, section in sections.items():
-        if not isinstance(section, Mapping):
-            lines.append(f"{name} = {_toml_value(section)}")
-    for name, section in sections.items():
-        if isinstance(section, Mapping):
-            lines.append(f"\n[{name}]")
-            for key, entry in section.items():
-                entry = entry if isinstance(entry, Mapping) else {"value": entry, "source": source}
-                lines.append(f"{key} = {_toml_value(entry)}")
-    return "\n".join(lines) + "\n"
+def plain(value: Any) -> Any:
+    """A value as Python's own, if it is one of NumPy."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _toml_value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml_value(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
-    # Numbers, words and truths are spelled alike in JSON and TOML.
-    return json.dumps(value)
+def to_json(value: Any) -> str:
+    """Numbers, words, lists and tables as JSON."""
+
+    def other(value: Any) -> Any:
+        if plain(value) is value:
+            raise UsageError(f"{value!r} is no number, text, list or table")
+        return plain(value)
+
+    try:
+        return json.dumps(value, default=other, allow_nan=False)
+    except LikenewError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"a plan or a drive has a number that is not finite, or holds itself: {error}") from None

@@ -25,8 +25,9 @@ from distributed import Client, LocalCluster, as_completed
 from scipy import stats
 
 from . import _native
-from ._native import JoinedTables, LikenewError, UsageError
+from ._native import JoinedTables
 from .drive import SimulatedDrive, Value
+from .errors import LikenewError, UsageError
 from .plan import AnyPlan
 from .plans import Check, Workloads
 from .run import run
@@ -225,7 +226,7 @@ class _Batch:
     @property
     def fingerprint(self) -> bytes:
         """Tells a batch from another one that has the same place in another study."""
-        cases = [(case.drive.target, case.drive.files, dict(case.parameters), case.plan) for case in self.cases]
+        cases = [(case.drive.target, case.drive.text, dict(case.parameters), case.plan) for case in self.cases]
         return hashlib.sha256(repr((self.start, cases, self.plan, self.tables)).encode()).hexdigest().encode()
 
     def path(self, table: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import _native
-from ._native import RefusedError, Table, UnfinishedError, UsageError
-from .plan import AnyPlan, Plan, Target
+from ._native import Table
+from .errors import RefusedError, UnfinishedError, UsageError, in_family
+from .plan import AnyPlan, Plan, Target, text_of
 from .plans import Check, Model, Workloads, Xray
 
 Standing = Literal["good", "problem", "unknown", "info"]
@@ -117,8 +119,7 @@ class Run:
     @property
     def plan(self) -> Plan:
         """The plan that was carried out."""
-        plan = self.document["plan"]
-        return Plan(plan["procedure"], plan["target"], plan["seed"], plan["options"])
+        return Plan.from_dict(self.document["plan"])
 
     @functools.cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -202,7 +203,7 @@ def run(
     samples: bool = False,
     archive: str | PathLike[str] | None = None,
     consent: str | None = None,
-    destroy: Sequence[str] = (),
+    destroy: Sequence[str] | str = (),
     progress: Progress | None = None,
 ) -> Run:
     """Carries out a plan.
@@ -217,29 +218,46 @@ def run(
     Raises `UsageError` for a plan that makes no sense, `RefusedError` where a safety check refused, `UnfinishedError` where a
     run could not finish, and `KeyboardInterrupt` on Ctrl-C, with what was measured until then kept in the archive.
     """
-    whole = plan if isinstance(plan, Plan) else plan.plan()
+    with in_family():
+        whole = plan.plan()
     is_simulated = whole.target.startswith("sim:")
     if is_simulated and whole.procedure != "replay":
         if consent is not None:
             raise UsageError(f"{whole.target} is a simulated drive and needs no consent")
-        return Run(_native.simulate(whole.to_json(), whole.files, samples, archive))
-    words = [f"--archive={os.fspath(archive)}"] if archive is not None else []
+        with in_family():
+            return Run(_native.simulate(whole.to_json(), samples, archive))
+    words = [f"--archive={text_of(archive)}"] if archive is not None else []
     words += ["--samples"] if samples else []
     words += [f"--consent={consent}"] if consent is not None else []
-    words += [f"--destroy={','.join(destroy)}"] if destroy else []
+    words += [f"--destroy={text_of(destroy)}"] if destroy else []
     return Run(_native.load(_run_program(whole, words, progress)))
 
 
 def _run_program(plan: Plan, words: list[str], progress: Progress | None) -> str:
     """Runs a plan with the program, and returns the folder of its run."""
     with tempfile.TemporaryDirectory(prefix="likenew-") as folder:
-        for name, text in plan.files.items():
-            Path(folder, name).write_text(text, encoding="utf-8")
         path = Path(folder, "plan.toml")
-        path.write_text(plan.to_toml(), encoding="utf-8")
-        command = [sys.executable, "-m", "likenew", "run", str(path), "--progress=json", "--quiet", *words]
+        with in_family():
+            path.write_text(plan.to_toml(), encoding="utf-8")
+        command = [
+            sys.executable,
+            "-m",
+            "likenew.child",
+            str(os.getpid()),
+            "run",
+            str(path),
+            "--progress=json",
+            "--quiet",
+            *words,
+        ]
+        # In a group of its own, Ctrl-C in a terminal does not reach it, so that it gets one signal, from here.
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
         ) as child:
             kept, message = _follow(child, progress)
     match child.returncode:
@@ -269,13 +287,15 @@ def _follow(child: subprocess.Popen[str], progress: Progress | None) -> tuple[st
             kept = event.get("run", {}).get("folder", kept)
             if progress is not None:
                 progress(event)
-    except KeyboardInterrupt:
-        # The program has the same signal, keeps what it measured and removes its files.
-        child.wait()
+    except BaseException:
+        # The program keeps what it measured and removes its files.
+        child.send_signal(signal.SIGINT)
+        child.communicate()
         raise
     return kept, "".join(said).strip().removeprefix("likenew: ").removeprefix("refused for safety: ")
 
 
+@in_family()
 def load(folder: str | PathLike[str]) -> Run:
     """Reads a kept run. One that was killed is judged by what it had measured."""
     return Run(_native.load(folder))

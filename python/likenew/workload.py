@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -129,4 +130,4 @@ class Workload:
 
 
 def _size(size: Size) -> str:
-    return f"{size}B" if isinstance(size, int) else size
+    return size if isinstance(size, str) else f"{operator.index(size)}B"

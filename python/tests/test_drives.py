@@ -54,6 +54,9 @@ def test_drives_travel_between_processes() -> None:
         (lambda: SimulatedDrive("tiny-flash").replace({"nand.red_ns": 5}), 'did you mean "nand.read_ns"'),
         (lambda: SimulatedDrive("tiny-flash").replace({"nand.read_ns": -5}), "nand.read_ns is -5"),
         (lambda: SimulatedDrive.from_dict({"kind": "flash"}), "identity"),
+        (lambda: SimulatedDrive.from_dict({"kind": object()}), "object"),
+        (lambda: SimulatedDrive("tiny-flash").replace({"nand.read_ns": float("nan")}), "finite"),
+        (lambda: SimulatedDrive("tiny-flash", fill=None), "fill"),  # type: ignore[arg-type]
         (lambda: SimulatedDrive.from_dict({"kind": "flash", "identity": {"model": [1]}}, name="mine"), "mine.toml"),
     ],
 )

@@ -1,7 +1,12 @@
 """Plans as classes and as files."""
 
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import likenew
@@ -22,6 +27,44 @@ def test_a_plan_is_the_same_after_a_file() -> None:
     plan = likenew.Sweep(DRIVE, block="4k..16k", depth=[1, 32], seed=5).plan()
     assert Plan.from_toml(plan.to_toml()) == plan and plan.seed == 5
     assert plan.on(SimulatedDrive("disk-2tb")).target == "sim:disk-2tb"
+
+
+def test_a_drive_from_memory_is_part_of_its_plan(tmp_path: Path) -> None:
+    drive = DRIVE.replace({"nand.read_ns": 300_000})
+    run = likenew.run(Bench(drive, passes=1, time=0.1, op="read"), archive=tmp_path)
+    assert run.folder is not None
+    file = run.folder / "plan.toml"
+    assert Plan.from_toml(file.read_text()) == run.plan == likenew.load(run.folder).plan
+    for plan in (run.plan, likenew.load(run.folder).plan, Plan.from_toml(run.plan.to_toml())):
+        assert likenew.run(plan).document == run.document
+    command = [sys.executable, "-m", "likenew", "run", str(file), "--no-archive", "--json=-"]
+    program = subprocess.run(command, check=True, capture_output=True, text=True, cwd="/")
+    assert program.stdout == run._native.document()
+    assert run.plan.on(DRIVE).drive is None
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    n: Any = np.int64
+    x: Any = np.float64
+    plans = [
+        Bench(DRIVE, passes=kind(2), time=real(1.5), span=kind(1 << 28), seed=kind(3), profile="default").plan()
+        for kind, real in ((int, float), (n, x))
+    ]
+    assert plans[0] == plans[1]
+    assert likenew.Sweep(DRIVE, depth=list(n([1, 2]))).plan() == likenew.Sweep(DRIVE, depth=[1, 2]).plan()
+    drive = SimulatedDrive("tiny-flash", fill=x(0.5), trim=x(1) > 2).replace({"nand.read_ns": n(60_000)})
+    assert drive == SimulatedDrive("tiny-flash", fill=0.5, trim=False).replace({"nand.read_ns": 60_000})
+    streams = [
+        Stream("read", n(4096), Zipf(x(0.5).astype("f4")), depth=n(2)),
+        Stream("read", n(4096), Strided(n(65536)), rate=Rate(x(100), depth_max=n(4))),
+    ]
+    workloads = [
+        Workload("ops", streams, ops=n(5), lanes=n(1)),
+        Workload("time", streams, elapsed=x(0.5).astype("f4")),
+        Workload("bytes", streams, bytes=n(65536)),
+    ]
+    assert likenew.run(Workloads(DRIVE, workloads, seed=n(4))).plan.seed == 4
+    assert likenew.run(Plan("bench", "sim:tiny-flash", n(3), {"passes": n(2)})).plan.options["passes"] == 2
 
 
 def test_workloads_of_every_kind_run() -> None:
@@ -49,10 +92,20 @@ def test_workloads_of_every_kind_run() -> None:
         (lambda: Plan.from_toml("nonsense ="), "not TOML"),
         (lambda: Plan.from_toml('procedure = "bench"'), "target"),
         (lambda: likenew.run(Workloads(DRIVE, [Workload("endless", [Stream("read", "4k")])])), "endless"),
+        (lambda: Bench(DRIVE, passes="many").plan(), 'passes takes a whole number, not "many"'),  # type: ignore[arg-type]
+        (lambda: Bench(DRIVE, time="soon").plan(), "invalid value 'soon' for time: \"soon\" is not a duration"),
+        (lambda: likenew.Data(DRIVE, block="4k,4k,4k").plan(), "block has 3 values"),
+        (lambda: Bench("a\udc00b").plan(), "surrogates"),
+        (lambda: Plan("bench", "sim:tiny-flash", options={"passes": object()}).to_toml(), "object"),
+        (lambda: Workloads(DRIVE, [Workload("half", [Stream("read", 4096)], bytes=4096.5)]).plan(), "float"),  # type: ignore[arg-type]
+        (lambda: Workloads(DRIVE, ["x"]).plan(), "to_dict"),  # type: ignore[list-item]
+        (lambda: likenew.run("bench"), "plan"),  # type: ignore[arg-type]
+        (lambda: likenew.load(5), "int"),  # type: ignore[arg-type]
+        (lambda: likenew.calibrate([]), "one run or more"),
     ],
 )
 def test_what_makes_no_sense_is_named(plan: object, says: str) -> None:
     assert callable(plan)
     with pytest.raises(likenew.UsageError) as error:
         likenew.run(plan()) if isinstance(plan, Plan) else plan() and likenew.run(plan())
-    assert says in str(error.value)
+    assert says in str(error.value) and "--" not in str(error.value)

@@ -1,5 +1,6 @@
 """Runs: what was found and what was measured."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import polars as pl
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -146,6 +148,49 @@ def test_ctrl_c_stops_a_run_and_keeps_what_it_measured(tmp_path: Path) -> None:
     (folder,) = tmp_path.iterdir()
     run = likenew.load(folder)
     assert run.is_interrupted and sum(run.segments["ios"]) > 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_this_process_alone_ends_the_program_too(tmp_path: Path, sent: signal.Signals) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    measure = f"likenew.run(likenew.Bench({str(folder)!r}, span='16MiB', passes=50, time=10), archive={str(tmp_path / 'runs')!r})"
+    ours = f"import likenew, signal; signal.signal(signal.SIGINT, signal.default_int_handler); {measure}"
+    with subprocess.Popen([sys.executable, "-c", ours], stderr=subprocess.PIPE, text=True) as caller:
+        while not list(tmp_path.glob("runs/*/machine.json")):
+            assert caller.poll() is None, "it could not begin"
+            time.sleep(0.01)
+        (program,) = psutil.Process(caller.pid).children()
+        time.sleep(0.3)
+        caller.send_signal(sent)
+        caller.wait(timeout=15)
+        psutil.wait_procs([program], timeout=15)
+        assert not program.is_running() and list(folder.iterdir()) == []
+    (kept,) = (tmp_path / "runs").iterdir()
+    assert likenew.load(kept).is_interrupted
+
+
+def test_progress_that_fails_ends_the_program(tmp_path: Path) -> None:
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        likenew.run(likenew.Bench(tmp_path, span="16MiB", passes=50, time=10), archive=tmp_path / "runs", progress=fail)
+    assert time.monotonic() - started < 30
+
+
+def test_runs_and_tables_travel_between_processes(tmp_path: Path) -> None:
+    kept = likenew.run(likenew.Bench(SimulatedDrive("tiny-flash", state="used"), passes=2, time=0.2), archive=tmp_path)
+    for run in (kept, likenew.run(READS, samples=True), likenew.diagnose(DRIVE)):
+        again = pickle.loads(pickle.dumps(run))
+        assert again.document == run.document and again.folder == run.folder and again.plan == run.plan
+        assert (again.samples is None) == (run.samples is None)
+        for table in (*run.tables.values(), run.segments, run.windows("bytes"), *([run.samples] if run.samples else [])):
+            copy = pickle.loads(pickle.dumps(table))
+            assert copy.to_rows() == table.to_rows() and pa.table(copy).schema == pa.table(table).schema
+    for stream in (b"", b"nonsense"):
+        with pytest.raises(likenew.LikenewError):
+            likenew.Table(stream)
 
 
 def test_other_threads_run_meanwhile() -> None:

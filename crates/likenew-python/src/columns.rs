@@ -10,12 +10,16 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, NullArray, RecordBatch,
     RecordBatchIterator, StringArray,
 };
-use arrow_schema::{DataType, Field, Schema};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use likenew_core::findings::Row;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 use serde_json::Value;
+
+use crate::{errors, wording};
 
 /// Columns of equal length. Every library that takes Arrow's C stream takes it: `pyarrow.table(t)`,
 /// `polars.DataFrame(t)`, `pandas.DataFrame.from_arrow(t)`, a query of DuckDB.
@@ -68,6 +72,23 @@ impl From<RecordBatch> for Table {
 
 #[pymethods]
 impl Table {
+    /// From a stream of Arrow's IPC format, as pickle keeps it.
+    #[new]
+    fn from_stream(stream: &[u8]) -> PyResult<Self> {
+        let batch = StreamReader::try_new(stream, None).and_then(|mut batches| batches.next().transpose());
+        let batch = batch.map_err(errors::unfinished)?;
+        Ok(Self { batch: batch.ok_or_else(|| errors::usage(wording::EMPTY_STREAM))? })
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>,)> {
+        let stream = || -> Result<Vec<u8>, ArrowError> {
+            let mut writer = StreamWriter::try_new(Vec::new(), &self.batch.schema())?;
+            writer.write(&self.batch)?;
+            writer.into_inner()
+        };
+        Ok((PyBytes::new(py, &stream().map_err(errors::unfinished)?),))
+    }
+
     /// Names of the columns, from left to right.
     #[getter]
     fn column_names(&self) -> Vec<String> {

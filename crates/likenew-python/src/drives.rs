@@ -1,8 +1,5 @@
 //! Simulated drives as files: the catalog, values, other values.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
 use likenew_sim::generator::generate;
 use likenew_sim::model::Model;
 use likenew_sim::{Spec, SpecName};
@@ -29,7 +26,7 @@ pub(crate) fn drive_file(name: &str) -> PyResult<String> {
         }
         SpecName::Generated(seed) => Ok(generate(*seed).file),
         SpecName::File(path) => {
-            let bytes = read_file(path, &HashMap::new());
+            let bytes = read_file(path, None);
             let text = bytes.map_err(|error| errors::unfinished(wording::unreadable_drive(name, error)))?;
             String::from_utf8(text).map_err(|error| errors::usage(wording::unreadable_drive(name, error)))
         }
@@ -48,9 +45,10 @@ pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, 
     Ok(model.sources.iter().map(entry).collect())
 }
 
-/// Whether a drive with this target can be opened.
+/// Whether a drive with this target can be opened, with the text of its file if no folder has that.
 #[pyfunction]
-pub(crate) fn check_target(target: &str, drives: HashMap<PathBuf, String>) -> PyResult<()> {
+#[pyo3(signature = (target, text))]
+pub(crate) fn check_target(target: &str, text: Option<&str>) -> PyResult<()> {
     let spec = Spec::parse(target).map_err(errors::usage)?;
-    spec.explain(|path| read_file(path, &drives)).map(drop).map_err(errors::usage)
+    spec.explain(|path| read_file(path, text)).map(drop).map_err(errors::usage)
 }

@@ -1,14 +1,12 @@
-//! The exceptions: one family, by what went wrong. The package says what each of them means.
+//! The exceptions that the package defines, by what went wrong.
 
 use likenew_cli::{CommandFailure, FailureKind};
-use pyo3::PyErr;
-use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::{PyErr, import_exception};
 
-create_exception!(likenew, LikenewError, PyException);
-create_exception!(likenew, UsageError, LikenewError);
-create_exception!(likenew, RefusedError, LikenewError);
-create_exception!(likenew, UnfinishedError, LikenewError);
+import_exception!(likenew.errors, RefusedError);
+import_exception!(likenew.errors, UnfinishedError);
+import_exception!(likenew.errors, UsageError);
 
 /// The exception of a command that failed.
 pub(crate) fn of_command(failure: CommandFailure) -> PyErr {

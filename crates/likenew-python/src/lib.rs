@@ -27,13 +27,15 @@ mod native {
     #[pymodule_export]
     use super::drives::{catalog, check_target, drive_file, drive_parameters};
     #[pymodule_export]
-    use super::errors::{LikenewError, RefusedError, UnfinishedError, UsageError};
-    #[pymodule_export]
     use super::joined_tables::JoinedTables;
     #[pymodule_export]
     use super::program::{command_grammar, main, run_command};
     #[pymodule_export]
     use super::run::{Run, load};
     #[pymodule_export]
-    use super::simulation::{plan_toml, simulate};
+    use super::simulation::{simulate, to_toml};
+    #[pymodule_export]
+    const SCHEMA: u32 = likenew_report::document::SCHEMA;
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

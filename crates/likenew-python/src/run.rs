@@ -13,8 +13,10 @@ use likenew_report::document::Document;
 use likenew_report::html;
 use likenew_report::labeled_document::label_all;
 use likenew_report::run_document::of_run;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde::{Deserialize, Serialize};
 
 use crate::columns::Table;
 use crate::errors;
@@ -22,6 +24,7 @@ use crate::run_columns::{self, WindowAxis};
 use crate::wording;
 
 /// A run that is over. The package's class `Run` wraps it.
+#[derive(Serialize, Deserialize)]
 #[pyclass(frozen, module = "likenew._native")]
 pub(crate) struct Run {
     document: Document,
@@ -54,6 +57,16 @@ impl Run {
 
 #[pymethods]
 impl Run {
+    /// From the JSON that pickle keeps.
+    #[new]
+    fn from_json(text: &[u8]) -> PyResult<Self> {
+        serde_json::from_slice(text).map_err(errors::usage)
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>,)> {
+        Ok((PyBytes::new(py, &serde_json::to_vec(self).map_err(errors::unfinished)?),))
+    }
+
     /// The document that `likenew --json` writes.
     fn document(&self) -> PyResult<String> {
         self.document.to_json().map_err(errors::unfinished)
@@ -97,9 +110,7 @@ impl Run {
         let axis = match along {
             "time" => WindowAxis::Time,
             "bytes" => WindowAxis::Bytes,
-            other => {
-                return Err(PyValueError::new_err(wording::other_axis(other)));
-            }
+            other => return Err(errors::usage(wording::other_axis(other))),
         };
         Ok(run_columns::windows(&self.segments, axis))
     }

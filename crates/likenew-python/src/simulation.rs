@@ -1,6 +1,5 @@
 //! Plans on simulated drives, in this process.
 
-use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -29,17 +28,11 @@ use crate::errors;
 use crate::interruptible::interruptible;
 use crate::run::Run;
 
-/// Runs a plan, as JSON, on the simulated drive that it names. `drives` are files of drives by name, read in place of the
-/// file system's. With `samples` every I/O is kept in memory; with `archive` the run is kept as a folder there, too.
+/// Runs a plan, as JSON, on the simulated drive that it names or holds. With `samples` every I/O is kept in memory; with
+/// `archive` the run is kept as a folder there, too.
 #[pyfunction]
-#[pyo3(signature = (plan, drives=HashMap::new(), samples=false, archive=None))]
-pub(crate) fn simulate(
-    py: Python<'_>,
-    plan: &str,
-    drives: HashMap<PathBuf, String>,
-    samples: bool,
-    archive: Option<PathBuf>,
-) -> PyResult<Run> {
+#[pyo3(signature = (plan, samples=false, archive=None))]
+pub(crate) fn simulate(py: Python<'_>, plan: &str, samples: bool, archive: Option<PathBuf>) -> PyResult<Run> {
     let plan: Plan = serde_json::from_str(plan).map_err(errors::usage)?;
     let stop = Arc::new(AtomicBool::new(false));
     let observer = RunFollower {
@@ -48,26 +41,21 @@ pub(crate) fn simulate(
         archive: None,
         segments: 0,
     };
-    interruptible(py, || stop.store(true, Ordering::Relaxed), move || run(plan, &drives, observer, archive))?
+    interruptible(py, || stop.store(true, Ordering::Relaxed), move || run(plan, observer, archive))?
 }
 
-/// A plan, given as JSON, as the TOML that the program reads.
+/// The TOML of a table that is given as JSON.
 #[pyfunction]
-pub(crate) fn plan_toml(plan: &str) -> PyResult<String> {
-    let plan: Plan = serde_json::from_str(plan).map_err(errors::usage)?;
-    toml::to_string(&plan).map_err(errors::usage)
+pub(crate) fn to_toml(table: &str) -> PyResult<String> {
+    let table: toml::Table = serde_json::from_str(table).map_err(errors::usage)?;
+    toml::to_string(&table).map_err(errors::usage)
 }
 
-fn run(
-    plan: Plan,
-    drives: &HashMap<PathBuf, String>,
-    mut observer: RunFollower,
-    archive: Option<PathBuf>,
-) -> PyResult<Run> {
+fn run(plan: Plan, mut observer: RunFollower, archive: Option<PathBuf>) -> PyResult<Run> {
     let procedure = from_plan(&plan).map_err(errors::usage)?;
     let target = plan.target.as_deref().unwrap_or_default();
     let spec = Spec::parse(target).map_err(errors::usage)?;
-    let mut drive = spec.open(|path| read_file(path, drives)).map_err(errors::usage)?;
+    let mut drive = spec.open(|path| read_file(path, plan.drive.as_deref())).map_err(errors::usage)?;
     let instrument = Instrument {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         clock: Clock::Virtual,
@@ -96,10 +84,10 @@ fn run(
     Ok(Run::new(evidence, findings, instrument, folder, samples))
 }
 
-/// The file of a drive: one from memory, or the file system's.
-pub(crate) fn read_file(path: &Path, drives: &HashMap<PathBuf, String>) -> io::Result<Vec<u8>> {
-    if let Some(text) = drives.get(path) {
-        return Ok(text.clone().into_bytes());
+/// The file of a drive: the text that is given, or the file system's.
+pub(crate) fn read_file(path: &Path, text: Option<&str>) -> io::Result<Vec<u8>> {
+    if let Some(text) = text {
+        return Ok(text.into());
     }
     let is_saved = path.extension().is_some_and(|extension| extension == "snapshot");
     Ok(input::read(path, if is_saved { input::SNAPSHOT } else { input::DRIVE })?)

@@ -16,3 +16,6 @@ pub(crate) fn saved_drive(name: &str) -> String {
 pub(crate) fn other_axis(along: &str) -> String {
     format!("windows lie along \"time\" or \"bytes\", not {along:?}")
 }
+
+pub(crate) const EMPTY_STREAM: &str =
+    "the stream of Arrow's IPC format holds no columns; pickle the table again";
