@@ -6,14 +6,15 @@ interpreter's lock. Results are folders of Parquet files, which DuckDB, Polars a
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -21,13 +22,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from distributed import Client, LocalCluster, as_completed
+from dask import bag
+from distributed import Client, as_completed
 from scipy import stats
 
 from . import _native
-from ._native import JoinedTables
-from .drive import SimulatedDrive, Value
-from .errors import LikenewError, UsageError
+from ._native import SCHEMA, VERSION, JoinedTables
+from .drive import SimulatedDrive, Value, plain
+from .errors import LikenewError, UnfinishedError, UsageError, in_family
 from .plan import AnyPlan
 from .plans import Check, Workloads
 from .run import run
@@ -61,7 +63,11 @@ class Case:
     plan: AnyPlan | Workloads | None = None
     """Its own plan, in place of the study's."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", {key: plain(value) for key, value in self.parameters.items()})
 
+
+@in_family()
 def draw(base: SimulatedDrive, parameters: Mapping[str, Between | Sequence[Value]], count: int, *, seed: int = 0) -> list[Case]:
     """Drives with drawn parameters, spread evenly over their ranges (a Latin hypercube).
 
@@ -102,18 +108,20 @@ class Study:
     @property
     def tables(self) -> list[str]:
         """Names of the tables."""
-        return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+        return sorted({path.parent.name for path in self.folder.glob(f"*/{FILES}")})
 
+    @in_family()
     def table(self, name: str) -> pa.Table:
         """A table of all drives."""
-        parts = [pq.read_table(path) for path in sorted((self.folder / name).glob("*.parquet"))]
+        parts = [pq.read_table(path) for path in sorted((self.folder / name).glob(FILES))]
         return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(None)
 
     def files(self, name: str) -> str:
         """The pattern of a table's files, for DuckDB, Polars and Spark."""
-        return str(self.folder / name / "*.parquet")
+        return str(self.folder / name / FILES)
 
 
+@in_family()
 def study(
     cases: Iterable[Case | SimulatedDrive],
     plan: AnyPlan | Workloads,
@@ -130,161 +138,128 @@ def study(
     `plan` is of any of them. A `Plan` is the same for all; of a class such as `Bench`, each drive gets its own defaults. Without a
     `client`, a cluster of a process for each core is started and ended. With one, all workers have to reach the folder `output`.
 
-    Drives are measured in batches, one task each. A batch whose files are complete is not measured again, so that a study that
-    was interrupted, or lost its cluster, continues when it is called again. A batch whose worker dies is measured by another
-    one. A drive that cannot be measured has its error in the table `drives` and costs none of the others. `tables` limits which
-    tables of the runs are kept; `segments` is what was measured.
+    A drive whose results are complete is not measured again, so that a study that was interrupted, or lost its cluster, continues
+    when it is called again, also on another cluster. `batch` drives are a task; Dask decides, if nothing is said. What a worker
+    that dies was measuring is measured by another one. A drive that cannot be measured has its error in the table `drives` and
+    costs none of the others. `tables` limits which tables of the runs are kept; `segments` is what was measured.
+
+    A folder with the results of another study, or of another version of likenew, is refused, and other files in it are left alone.
     """
-    numbered = [case if isinstance(case, Case) else Case(case) for case in cases]
+    numbered = [(str(number), case if isinstance(case, Case) else Case(case)) for number, case in enumerate(cases)]
+    if not numbered:
+        raise UsageError("a study takes one drive or more")
     folder = Path(output).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    had_results = any(folder.glob(PARTS))
-    with _client(client) as cluster:
-        schema = _drive_schema(numbered)
-        size = batch or _batch_size(len(numbered), sum(cluster.nthreads().values()))
-        batches = [
-            _Batch(
-                start,
-                numbered[start : start + size],
-                plan,
-                str(folder),
-                tuple(tables) if tables is not None else None,
-                schema,
-            )
-            for start in range(0, len(numbered), size)
-        ]
-        futures = cluster.map(_carry_out, batches, retries=retries, pure=False)
-        done = 0
-        for future, count in as_completed(futures, with_results=True):
-            done += count
+    task = _Task(plan, folder, None if tables is None else sorted(tables), _drive_schema([case for _, case in numbered]))
+    wanted = {number: task.fingerprint(case) for number, case in numbered}
+    kept = _kept(folder, wanted)
+    left = bag.from_sequence([one for one in numbered if one[0] not in kept], partition_size=batch)
+    done, failure = len(kept), None
+    report = progress or (lambda *_: None)
+    report(done, len(numbered))
+    own = Client(threads_per_worker=1, dashboard_address="127.0.0.1:0") if client is None else nullcontext(client)
+    with own as cluster:
+        futures = cluster.compute(left.map_partitions(task.measure).to_delayed(), retries=retries) if done < len(numbered) else []
+        for future in as_completed(futures):
+            failure = failure or future.exception()
+            done += len(future.result()) if future.status == "finished" else 0
             future.release()
-            if progress is not None:
-                progress(done, len(numbered))
-    if had_results:
-        _remove_others(folder, batches)
+            report(done, len(numbered))
+    if failure is not None:
+        missing = len(numbered) - len(_kept(folder, wanted))
+        raise UnfinishedError(
+            f"{missing} of {len(numbered)} drives were not measured ({failure}); {folder} keeps the others, "
+            "and the same study measures the rest"
+        ) from failure
     return Study(folder)
 
 
-PARTS = "*/part-*.parquet"
-"""The files of all tables of a study."""
-
-BATCHES_PER_THREAD = 16
-"""So that the last batches end at about the same time. Chosen: 3% of a study is idle time at most."""
-
-BATCH_MAX = 200
-"""Drives of a batch at most. Chosen: a worker that dies costs no more than their time."""
-
-
-def _batch_size(count: int, threads: int) -> int:
-    return max(1, min(BATCH_MAX, count // max(1, threads * BATCHES_PER_THREAD)))
-
-
-@contextmanager
-def _client(client: Client | None) -> Iterator[Client]:
-    if client is not None:
-        yield client
-        return
-    with (
-        LocalCluster(n_workers=os.cpu_count(), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster) as own,
-    ):
-        yield own
-
-
 def _drive_schema(cases: Sequence[Case]) -> pa.Schema:
-    """The columns of the table of drives: the same for all batches, whatever values a batch has."""
-    kinds: dict[str, set[type]] = {}
-    for case in cases:
-        for key, value in case.parameters.items():
-            kinds.setdefault(key, set()).add(type(value))
-    parameters = [(key, _column_type(found)) for key, found in kinds.items()]
+    """The columns of the table of drives: the same for all tasks, whatever values they have."""
+    keys = dict.fromkeys(key for case in cases for key in case.parameters)
+    try:
+        parameters = [(key, pa.array([case.parameters.get(key) for case in cases]).type) for key in keys]
+    except pa.ArrowException:
+        raise UsageError("the values of a parameter are all numbers, all words, or all on and off") from None
     found = [("summary", pa.string()), ("found_problem", pa.bool_()), ("error", pa.string())]
     return pa.schema([("drive", pa.int64()), ("target", pa.string()), *parameters, *found])
 
 
-def _column_type(kinds: set[type]) -> pa.DataType:
-    if kinds == {int}:
-        return pa.int64()
-    if kinds <= {int, float}:
-        return pa.float64()
-    if kinds == {bool}:
-        return pa.bool_()
-    if kinds == {str}:
-        return pa.string()
-    raise UsageError("the values of a parameter are all numbers, all words, or all on and off")
-
-
 @dataclass(frozen=True)
-class _Batch:
-    start: int
-    cases: list[Case]
+class _Task:
+    """Measures drives of a study and writes their tables."""
+
     plan: AnyPlan | Workloads
-    folder: str
-    tables: tuple[str, ...] | None
+    folder: Path
+    tables: list[str] | None
     schema: pa.Schema
 
-    @property
-    def fingerprint(self) -> bytes:
-        """Tells a batch from another one that has the same place in another study."""
-        cases = [(case.drive.target, case.drive.text, dict(case.parameters), case.plan) for case in self.cases]
-        return hashlib.sha256(repr((self.start, cases, self.plan, self.tables)).encode()).hexdigest().encode()
+    def plan_of(self, case: Case) -> AnyPlan | Workloads:
+        return (case.plan or self.plan).on(case.drive)
 
-    def path(self, table: str) -> Path:
-        return Path(self.folder, table, f"part-{self.start:08}.parquet")
+    def fingerprint(self, case: Case) -> str:
+        """Tells the results of a drive from any others."""
+        asked = (VERSION, SCHEMA, self.plan_of(case), case.drive.text, dict(case.parameters), self.tables)
+        return hashlib.sha256(repr(asked).encode()).hexdigest()
 
-
-FINGERPRINT = b"likenew.batch"
-
-
-def _carry_out(batch: _Batch) -> int:
-    """Measures the drives of a batch and writes their tables; that of the drives comes last, which completes the batch."""
-    fingerprint = batch.fingerprint
-    complete = batch.path("drives")
-    if complete.exists() and _fingerprint_of(complete) == fingerprint:
-        return len(batch.cases)
-    drives: list[dict[str, Any]] = []
-    found = JoinedTables()
-    for number, case in enumerate(batch.cases, batch.start):
-        row: dict[str, Any] = {"drive": number, "target": case.drive.target, **case.parameters}
-        try:
-            plan = batch.plan if case.plan is None else case.plan
-            ended = run(plan.on(case.drive))
-        except LikenewError as error:
-            drives.append({**row, "summary": None, "found_problem": None, "error": str(error)})
-            continue
-        drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem, "error": None})
-        found.add(number, ended._native, batch.tables)
-    for name, table in found.tables("drive").items():
-        _write(pa.table(table), batch.path(name), fingerprint)
-    _write(pa.Table.from_pylist(drives, schema=batch.schema), complete, fingerprint)
-    return len(batch.cases)
+    def measure(self, cases: Iterable[tuple[str, Case]]) -> list[str]:
+        whose: dict[str, str] = {}
+        drives: list[dict[str, Any]] = []
+        found = JoinedTables()
+        for number, case in cases:
+            whose[number] = self.fingerprint(case)
+            row: dict[str, Any] = {"drive": int(number), "target": case.drive.target, **case.parameters}
+            try:
+                ended = run(self.plan_of(case))
+            except LikenewError as error:
+                drives.append({**row, "error": str(error)})
+                continue
+            drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem})
+            found.add(int(number), ended._native, self.tables)
+        first = drives[0]["drive"]
+        for name, table in found.tables("drive").items():
+            _write(pa.table(table), self.folder / name, first, whose)
+        # The table of the drives comes last: it completes the others.
+        _write(pa.Table.from_pylist(drives, schema=self.schema), self.folder / "drives", first, whose)
+        return list(whose)
 
 
-def _fingerprint_of(path: Path) -> bytes | None:
-    try:
-        return (pq.read_schema(path).metadata or {}).get(FINGERPRINT)
-    except pa.ArrowInvalid:
-        # It was cut off by something else than this package, which writes whole files.
-        return None
+FILES = "likenew-*.parquet"
+"""The files of a table."""
+
+OWN = b"likenew.results"
+"""In the metadata of a file that this module wrote: which results it has, as JSON."""
 
 
-def _remove_others(folder: Path, batches: Sequence[_Batch]) -> None:
-    """Removes the files of another study that had the same folder."""
-    own = {batch.fingerprint for batch in batches}
-    for path in folder.glob(PARTS):
-        if _fingerprint_of(path) not in own:
+def _kept(folder: Path, wanted: Mapping[str, str]) -> set[str]:
+    """The drives of a study whose results are complete. Files of a task that did not come to its end are removed."""
+    files = {path: _results(path) for path in folder.glob(f"*/{FILES}")}
+    for path, results in files.items():
+        if not results.items() <= wanted.items():
+            raise UsageError(
+                f"{path} is of another study: of other drives, another plan or another version of likenew; "
+                "give this study a folder of its own"
+            )
+    kept = {number for path, results in files.items() if path.parent.name == "drives" for number in results}
+    for path, results in files.items():
+        if not results.keys() <= kept:
             path.unlink()
-    for table in folder.iterdir():
-        if table.is_dir() and not any(table.iterdir()):
-            table.rmdir()
+    return kept
 
 
-def _write(table: pa.Table, path: Path, fingerprint: bytes) -> None:
+def _results(path: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads(pq.read_schema(path).metadata[OWN]))
+    except (pa.ArrowException, LookupError, TypeError, ValueError):
+        raise UsageError(f"{path} is no file of results; move it away, or give another folder") from None
+
+
+def _write(table: pa.Table, folder: Path, number: int, results: Mapping[str, str]) -> None:
     """Writes a file whole or not at all, also where two workers write it at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table = table.replace_schema_metadata({FINGERPRINT: fingerprint})
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILES.replace("*", f"{number:08}")
     part = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
-    pq.write_table(table, part, compression="zstd")
+    pq.write_table(table.replace_schema_metadata({OWN: json.dumps(results)}), part, compression="zstd")
     part.replace(path)
 
 
@@ -310,7 +285,7 @@ def clock_offset(client: Client, worker: str) -> tuple[int, int]:
     best: tuple[int, int] | None = None
     for _ in range(ROUND_TRIPS):
         sent = time.time_ns()
-        there = client.submit(time.time_ns, workers=[worker], allow_other_workers=False, pure=False).result()
+        there = client.run(time.time_ns, workers=[worker])[worker]
         error = (time.time_ns() - sent + 1) // 2
         if best is None or error < best[1]:
             best = (there - sent - error, error)
@@ -329,6 +304,7 @@ def find_hosts(client: Client, *, each_worker: bool = False) -> list[Host]:
     return [Host(name, address, *clock_offset(client, address)) for name, address in chosen.items()]
 
 
+@in_family()
 def measure_hosts(
     output: str | PathLike[str],
     *,
@@ -336,7 +312,6 @@ def measure_hosts(
     command: Callable[[str], AnyPlan | Workloads] = Check,
     targets: Sequence[str] | None = None,
     archive: str | PathLike[str] | None = None,
-    retries: int = 1,
     each_worker: bool = False,
 ) -> Study:
     """Measures the drives of every host of a cluster, each by a worker there.
@@ -345,41 +320,39 @@ def measure_hosts(
     them, a host measures all of its drives. Nothing is overwritten: a plan that has to write to a device is refused. Hosts keep
     their runs in `archive`, or where the command line keeps runs; the folder `output` is on this machine.
 
-    The table `hosts` has the offset of each host's clock, and `drives` a row for each drive with its summary or its error.
+    The table `hosts` has the offset of each host's clock, and `drives` a row for each drive with its summary or its error. A host
+    whose worker ends meanwhile is named by an `UnfinishedError`, after what the other hosts measured was written.
     """
     folder = Path(output).absolute()
+    if any(folder.glob(f"*/{FILES}")):
+        raise UsageError(f"{folder} holds results; give a new folder")
     hosts = find_hosts(client, each_worker=each_worker)
-    key = str(time.time_ns()).encode()
-    futures = {
-        client.submit(
-            _measure_host,
-            command,
-            targets,
-            archive,
-            workers=[host.worker],
-            allow_other_workers=False,
-            retries=retries,
-            pure=False,
-        ): host
-        for host in hosts
-    }
-    for future in as_completed(futures):
-        host = futures[future]
-        try:
-            drives, found = future.result()
-        except Exception as error:  # Whatever a host died of, the others have results.
-            drives, found = [{"target": None, "summary": None, "found_problem": None, "error": str(error)}], {}
-        name = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in host.name)
-        for table, rows in {**found, "drives": pa.Table.from_pylist(drives)}.items():
+    workers = [host.worker for host in hosts]
+    # Not as tasks: one that may run on a single worker waits for ever for a worker that died.
+    ended = client.run(_measure_host, command, targets, archive, workers=workers, on_error="return")
+    failed = []
+    for number, host in enumerate(hosts):
+        found = ended[host.worker]
+        if isinstance(found, Exception):
+            failed.append(f"{host.name}: {found}")
+            found = {"drives": pa.table({"error": [str(found)]})}
+        for table, rows in found.items():
             rows = rows.add_column(0, "host", pa.array([host.name] * len(rows), pa.string()))
-            _write(rows, folder / table / f"host-{name}.parquet", key)
-    _write(pa.Table.from_pylist([vars(host) for host in hosts]), folder / "hosts" / "hosts.parquet", key)
+            _write(rows, folder / table, number, {host.name: VERSION})
+    _write(pa.Table.from_pylist([vars(host) for host in hosts]), folder / "hosts", 0, {host.name: VERSION for host in hosts})
+    if failed:
+        raise UnfinishedError(f"hosts did not finish ({'; '.join(failed)}); {folder} keeps what the others measured")
     return Study(folder)
 
 
-def _measure_host(
+async def _measure_host(*asked: Any) -> dict[str, pa.Table]:
+    """Beside the loop of the worker, which has to answer meanwhile."""
+    return await asyncio.to_thread(_measure_drives, *asked)
+
+
+def _measure_drives(
     command: Callable[[str], AnyPlan | Workloads], targets: Sequence[str] | None, archive: str | PathLike[str] | None
-) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
+) -> dict[str, pa.Table]:
     drives: list[dict[str, Any]] = []
     found = JoinedTables()
     for target in own_drives() if targets is None else targets:
@@ -391,7 +364,8 @@ def _measure_host(
             continue
         drives.append({**row, "summary": ended.summary, "found_problem": ended.found_problem})
         found.add(target, ended._native)
-    return drives, {name: pa.table(table) for name, table in found.tables("target").items()}
+    tables = {name: pa.table(table) for name, table in found.tables("target").items()}
+    return {**tables, "drives": pa.Table.from_pylist(drives)}
 
 
 def own_drives() -> list[str]:
@@ -413,6 +387,7 @@ class Spare:
     latency_ns_p99: float
 
 
+@in_family()
 def spare_space(
     drive: SimulatedDrive,
     workloads: Workloads,

@@ -1,13 +1,19 @@
 """Studies and hosts on a real cluster of processes."""
 
 import os
+import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import dask
 import duckdb
+import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
 
@@ -60,22 +66,69 @@ def test_a_worker_that_dies_loses_nothing(client: Client, tmp_path: Path) -> Non
     assert sorted(result.table("segments")["drive"].to_pylist()) == list(range(60))
 
 
-def test_a_study_continues_where_it_stopped(client: Client, tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_study_continues_where_it_stopped_with_tasks_of_any_size(client: Client, tmp_path: Path) -> None:
     cases = draw(BASE, {"nand.program_ns": Between(4e5, 2e6)}, 20)
     study(cases, WRITES, tmp_path, client=client, batch=5)
-    (tmp_path / "drives/part-00000005.parquet").unlink()
-    kept = (tmp_path / "drives/part-00000000.parquet").stat().st_mtime_ns
-    result = study(cases, WRITES, tmp_path, client=client, batch=5)
-    assert (tmp_path / "drives/part-00000000.parquet").stat().st_mtime_ns == kept
-    assert sorted(result.table("drives")["drive"].to_pylist()) == list(range(20))
-    other = study(cases, Workloads(BASE, WRITES.workloads, seed=1), tmp_path, client=client, batch=5)
-    assert (tmp_path / "drives/part-00000000.parquet").stat().st_mtime_ns > kept, "another plan is another study"
-    assert len(other.table("drives")) == 20
+    (tmp_path / "drives/likenew-00000005.parquet").unlink()
+    kept = {path: time for path, time in contents(tmp_path).items() if "00000005" not in path.name}
+    result = study(cases, WRITES, tmp_path, client=client)
+    assert kept.items() <= contents(tmp_path).items()
+    for table in ("drives", "segments"):
+        assert sorted(result.table(table)["drive"].to_pylist()) == list(range(20))
+    complete = contents(tmp_path)
+    study(cases, WRITES, tmp_path, batch=7)
+    assert contents(tmp_path) == complete, "a cluster of another size measures nothing again"
 
 
-def test_a_smaller_study_leaves_nothing_of_the_larger_one(client: Client, tmp_path: Path) -> None:
-    study(draw(BASE, {}, 20), WRITES, tmp_path, client=client, batch=5)
-    assert len(study(draw(BASE, {}, 5), WRITES, tmp_path, client=client, batch=5).table("drives")) == 5
+def test_files_of_others_stay(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    for name in ("events", "drives"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"x": [1]}), tmp_path / name / "part-00000.parquet")
+    others = contents(tmp_path)
+    cases = draw(BASE, {}, 4)
+    for count in (4, 4):
+        result = study(cases[:count], WRITES, tmp_path, client=client)
+        assert len(result.table("drives")) == 4 and result.tables == ["drives", "segments", "workloads"]
+    assert others.items() <= contents(tmp_path).items() and (tmp_path / "inbox").is_dir()
+    shutil.copy(tmp_path / "events/part-00000.parquet", tmp_path / "events/likenew-00000000.parquet")
+    with pytest.raises(likenew.UsageError, match="no file of results"):
+        study(cases, WRITES, tmp_path, client=client)
+
+
+def test_another_study_is_refused(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = draw(BASE, {}, 3)
+    study(cases, WRITES, tmp_path, client=client)
+    before = contents(tmp_path)
+    others: list[Callable[[], object]] = [
+        lambda: study(cases[:2], WRITES, tmp_path, client=client),
+        lambda: study(cases, Workloads(BASE, WRITES.workloads, seed=1), tmp_path, client=client),
+        lambda: study(cases, WRITES, tmp_path, client=client, tables=["segments"]),
+        lambda: study([BASE.replace({"nand.read_ns": 60_000})] * 3, WRITES, tmp_path, client=client),
+        lambda: fleet.measure_hosts(tmp_path, client=client, targets=[]),
+    ]
+    for other in others:
+        with pytest.raises(likenew.UsageError, match="folder"):
+            other()
+    for name, value in (("VERSION", "0.0.1"), ("SCHEMA", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(fleet, name, value)
+            with pytest.raises(likenew.UsageError, match="another version"):
+                study(cases, WRITES, tmp_path, client=client)
+    assert contents(tmp_path) == before
+
+
+def test_a_study_with_numbers_of_numpy(client: Client, tmp_path: Path) -> None:
+    one: Any = np.int64(1)
+    cases = [Case(BASE.replace(fill=fill), {"fill": fill, "seed": one}) for fill in np.linspace(0.5, 1, 3)]
+    drives = study(cases, WRITES, tmp_path, client=client).table("drives")
+    assert drives["fill"].to_pylist() == [0.5, 0.75, 1] and drives["seed"].to_pylist() == [1, 1, 1]
+    with pytest.raises(likenew.UsageError, match="one drive or more"):
+        study([], WRITES, tmp_path / "none", client=client)
 
 
 def test_a_drive_that_cannot_be_measured_costs_no_other(client: Client, tmp_path: Path) -> None:
@@ -124,6 +177,43 @@ def test_every_host_measures_its_drives(client: Client, tmp_path: Path) -> None:
         tmp_path / "one", client=client, command=command, targets=[str(folder)], archive=tmp_path / "runs"
     )
     assert alone.table("drives")["error"].to_pylist() == [None] and list(folder.iterdir()) == []
+
+
+class Deadly(likenew.Bench):
+    """Ends the worker that makes its plan."""
+
+    def plan(self) -> likenew.Plan:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def test_a_host_whose_worker_dies_is_named(tmp_path: Path) -> None:
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
+        victim = min(client.run(os.getpid).values())
+
+        def command(target: str) -> likenew.Bench:
+            return (Deadly if os.getpid() == victim else likenew.Bench)(target, passes=1, time=0.05)
+
+        with pytest.raises(likenew.UnfinishedError, match=r"(?s):[01]: .*keeps what the others") as error:
+            fleet.measure_hosts(
+                tmp_path, client=client, command=command, targets=["sim:tiny-flash"], archive=tmp_path, each_worker=True
+            )
+    drives = fleet.Study(tmp_path).table("drives").to_pylist()
+    (dead,) = (row["host"] for row in drives if row["error"] is not None)
+    assert dead in str(error.value) and [row["summary"] is None for row in drives].count(False) == 1
+
+
+def test_a_study_that_ends_every_worker_says_what_is_missing(tmp_path: Path) -> None:
+    # Dask gives up what waits on such a worker, too.
+    cases = [Case(BASE)] * 6 + [Case(BASE, plan=Deadly(BASE))]
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        Client(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client,
+        pytest.raises(likenew.UnfinishedError, match="of 7 drives were not measured") as error,
+    ):
+        study(cases, WRITES, tmp_path, client=client)
+    kept = fleet.Study(tmp_path).table("drives")["drive"].to_pylist()
+    assert 6 not in kept and str(error.value).startswith(f"{7 - len(kept)} of 7")
 
 
 def test_a_cluster_is_started_where_there_is_none(tmp_path: Path) -> None:
