@@ -1,9 +1,9 @@
 //! Which runs are comparable. This is the only rule: by it a check finds its baseline, and the history its drives.
 //!
-//! A drive is known by its serial number, which is stored as a hash, and by what was measured of it: a partition, a file, and each
-//! layer over it are as fast as they are. Where a run could not read a number, the drive is known by the path that was measured,
-//! its model and its capacity: if all runs that could read a number there read the same one, it is that drive, and otherwise one
-//! of its own.
+//! A drive is known by its serial number, which is stored as a hash, its capacity, and by what was measured of it: a partition,
+//! a file, and each layer over it are as fast as they are. Where a run could not read a number, the drive is known by the path that
+//! was measured, its USB port, its model and its capacity: if all runs that could read a number there read the same one, it is that
+//! drive, and otherwise one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,6 +62,8 @@ pub struct DriveSignature {
     pub serial: Option<String>,
     /// The target as it was named.
     pub name: String,
+    /// The USB port that it was plugged into.
+    pub port: Option<String>,
     /// Maker and model.
     pub model: Option<String>,
     /// Bytes that the drive reports to hold.
@@ -80,6 +82,7 @@ impl DriveSignature {
             layers: Vec::new(),
             serial: None,
             name: identity.name.clone(),
+            port: None,
             model: identity.model.clone(),
             capacity_bytes: Some(identity.capacity_bytes),
             is_virtual: false,
@@ -96,6 +99,7 @@ impl DriveSignature {
                 .chain(facts.stack.iter().filter_map(|layer| layer_name(layer, facts)))
                 .collect(),
             serial: drive.serial.value().map(|serial| serial.hash.clone()),
+            port: drive.port.value().cloned(),
             model: drive.model.value().cloned(),
             capacity_bytes: drive.capacity_bytes.get(),
             is_virtual: drive.virtual_by.value().is_some_and(Option::is_some),
@@ -122,15 +126,16 @@ impl DriveSignature {
         Ok(Self::new(&machine.identity, facts(&observations)))
     }
 
-    /// Where the drive was seen, for drives without a serial number: equal for equal paths, layers, models and capacities.
+    /// Where the drive was seen, for drives without a serial number: equal for equal paths, ports, layers, models and capacities.
     pub fn place(&self) -> String {
-        digest(&format!("{:?}", (self.access, &self.layers, &self.name, &self.model, self.capacity_bytes)))
+        let drive = (&self.port, &self.model, self.capacity_bytes);
+        digest(&format!("{:?}", (self.access, &self.layers, &self.name, drive)))
     }
 
     /// Equal for runs of the same layers of the drive with this serial number; `None` where none was read.
     pub fn serial_key(&self) -> Option<String> {
         let serial = self.serial.as_ref()?;
-        Some(digest(&format!("{:?}", (self.access, &self.layers, serial))))
+        Some(digest(&format!("{:?}", (self.access, &self.layers, serial, self.capacity_bytes))))
     }
 
     /// Equal for runs of the same drive. `keys` are all by serial numbers that were read at its [`place`](Self::place).
@@ -293,6 +298,23 @@ mod tests {
         assert_eq!(key(&unnamed, &[]), unnamed.place());
         assert_eq!(key(&unnamed, &[&named, &other]), unnamed.place(), "either drive could have been there");
         assert_ne!(unnamed.place(), signature("/dev/sdb", Kind::Device, None).place());
+    }
+
+    #[test]
+    fn drives_of_one_dock_are_two() {
+        let bay = |serial: Option<&str>, port: &str, bytes: u64| {
+            let port = Some(port.to_owned());
+            DriveSignature {
+                port,
+                capacity_bytes: Some(bytes),
+                ..signature("/dev/sda", Kind::Device, serial)
+            }
+        };
+        let first = bay(None, "usb-2-1-lun0", 1 << 40);
+        assert_ne!(first.place(), bay(None, "usb-2-1-lun1", 1 << 40).place());
+        let named = bay(Some("a"), "usb-2-1-lun0", 1 << 40);
+        assert_eq!(named.serial_key(), bay(Some("a"), "usb-3-1-lun0", 1 << 40).serial_key(), "it was moved");
+        assert_ne!(named.serial_key(), bay(Some("a"), "usb-2-1-lun0", 1 << 39).serial_key());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rustix::fs::{SeekFrom, seek};
 
 use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
+use crate::standards::bytes::text;
 use crate::wording::action;
 
 /// A block device's folder in /sys, without symbolic links.
@@ -55,6 +56,30 @@ impl BlockDevice {
             Some(parent) if self.is_partition() => Self { folder: parent.to_owned() },
             _ => self.clone(),
         }
+    }
+
+    /// All other disks of the machine.
+    pub(crate) fn other_disks(&self) -> Vec<Self> {
+        let Some(sys) = self.sys() else { return Vec::new() };
+        let all = fs::read_dir(sys.join("class/block")).into_iter().flatten().flatten();
+        let all = all.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? }));
+        all.filter(|device| !device.is_partition() && device.folder != self.folder).collect()
+    }
+
+    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).
+    pub(crate) fn udev(&self, name: &str) -> Option<String> {
+        let number = self.number()?;
+        let file = format!("../run/udev/data/b{}:{}", number.major, number.minor);
+        let lines = fs::read(self.sys()?.join(file)).ok()?;
+        let lines = String::from_utf8_lossy(&lines);
+        let value =
+            lines.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
+        text(unescape(value).as_bytes())
+    }
+
+    /// Where the system's own files of devices are, `/sys`.
+    fn sys(&self) -> Option<&Path> {
+        self.folder.ancestors().find(|folder| folder.ends_with("sys"))
     }
 
     /// Its partitions.
@@ -173,6 +198,25 @@ impl BlockDevice {
     }
 }
 
+/// Undoes udev's spelling of blanks and others, `\x20`.
+fn unescape(text: &str) -> String {
+    let mut parts = text.split("\\x");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if byte.is_ascii() => {
+                plain.push(byte.into());
+                plain += &part[2..];
+            }
+            _ => {
+                plain += "\\x";
+                plain += part;
+            }
+        }
+    }
+    plain
+}
+
 /// Bytes of an open block device.
 pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
     seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
@@ -204,5 +248,13 @@ mod tests {
         let volume = root.path().join("devices/pci0000:00/virtio2/host7/target7:0:0/7:0:0:0/block/sdc");
         assert_eq!(BlockDevice::at(volume).hypervisor(), Some("virtio"));
         assert_eq!((disk.holders(), disk.slaves().len()), (vec!["dm-0".to_owned()], 0));
+    }
+
+    #[test]
+    fn blanks_of_udev_are_undone() {
+        assert_eq!(unescape(r"Samsung\x20SSD\x20870"), "Samsung SSD 870");
+        for text in [r"a\x", r"a\xzz", r"\x2", "plain", r"\xff"] {
+            assert_eq!(unescape(text), text);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::block::BlockDevice;
+use crate::standards::ata::IdentifyDevice;
 use crate::standards::scsi;
 
 /// The words that distinguish one drive from all others.
@@ -16,16 +17,19 @@ pub struct StableId {
 }
 
 impl StableId {
-    /// Of a block device: its serial number; of one that is made of something else, that; of one that has
-    /// nothing of the kind, its name and exact size. A namespace of an NVMe drive other than the first adds
-    /// its number, as they all have the drive's serial number; a partition adds its number to its disk's, as
-    /// udev does.
+    /// Of a block device: its serial number; of one that is made of something else, that; of a USB drive that
+    /// shows no number of its own, where it is plugged in, and its exact size; of one that has nothing of the
+    /// kind, its name and exact size. A namespace of an NVMe drive other than the first adds its number, as
+    /// they all have the drive's serial number; a partition adds its number to its disk's, as udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
         let namespace = disk.attribute("nsid").filter(|number| number != "1");
         let of_disk = Self::of_disk(&disk).map(|id| match namespace {
             Some(number) => Self { text: format!("{}-ns{number}", id.text), ..id },
             None => id,
+        });
+        let of_disk = of_disk.or_else(|| {
+            Some(Self { kind: "USB port and size", text: format!("{} {bytes}", usb_port(&disk)?) })
         });
         match (of_disk, device.attribute("partition")) {
             (Some(id), Some(number)) => Self { text: format!("{}-part{number}", id.text), ..id },
@@ -47,30 +51,87 @@ impl StableId {
 
     fn of_disk(disk: &BlockDevice) -> Option<Self> {
         let attribute = |kind, name: &str| disk.attribute(name).map(|text| Self { kind, text });
-        attribute("serial number", "device/serial")
-            .or_else(|| attribute("serial number", "serial"))
-            .or_else(|| serial_of_page(disk.folder()))
-            .or_else(|| serial_of_usb(disk.folder()))
-            .or_else(|| attribute("world-wide name", "wwid"))
-            .or_else(|| attribute("world-wide name", "device/wwid"))
+        serials(disk)
+            .find(|serial| is_of_one_drive(disk, serial, |other| serials(other).any(|of| of == *serial)))
+            .map(|text| Self { kind: SERIAL, text })
+            .or_else(|| {
+                let name = disk.world_wide_name()?;
+                let is_own =
+                    is_of_one_drive(disk, &name, |other| other.world_wide_name().as_ref() == Some(&name));
+                is_own.then_some(Self { kind: "world-wide name", text: name })
+            })
             .or_else(|| attribute("identifier", "dm/uuid"))
             .or_else(|| attribute("identifier", "md/uuid"))
             .or_else(|| attribute("backing file", "loop/backing_file"))
     }
 }
 
-/// The unit serial number page of SCSI and ATA disks.
-fn serial_of_page(disk: &Path) -> Option<StableId> {
-    let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
-    Some(StableId { kind: "serial number", text: scsi::unit_serial(&page)? })
+/// The kind of a serial number.
+pub(crate) const SERIAL: &str = "serial number";
+
+/// Serial numbers that a disk shows, what it says itself before what its USB device says, which may be a bridge.
+fn serials(disk: &BlockDevice) -> impl Iterator<Item = String> {
+    let page = |name: &str| disk.binary_attribute(&format!("device/{name}"));
+    let ata = || IdentifyDevice::parse(scsi::ata_identify(&page("vpd_pg89")?)?)?.serial();
+    // udev asks ATA drives behind bridges too.
+    let udev = || disk.udev("ID_ATA").and_then(|_| disk.udev("ID_SERIAL_SHORT"));
+    let found = [
+        disk.attribute("device/serial"),
+        disk.attribute("serial"),
+        ata(),
+        udev(),
+        page("vpd_pg80").and_then(|page| scsi::unit_serial(&page)),
+        usb_device(disk).and_then(|usb| usb.attribute("serial")),
+    ];
+    found.into_iter().flatten()
 }
 
-/// A stick answers no such page, but its USB device has a serial number, some folders up.
-fn serial_of_usb(disk: &Path) -> Option<StableId> {
-    let device = fs::canonicalize(disk.join("device")).ok()?;
+/// Whether a name is one drive's, and not that of a bridge or an array in front of several, or a maker's placeholder.
+fn is_of_one_drive(disk: &BlockDevice, name: &str, has_it: impl Fn(&BlockDevice) -> bool) -> bool {
+    let vendor = usb_device(disk).and_then(|usb| usb.attribute("idVendor"));
+    !is_placeholder(name, vendor.as_deref())
+        && !disk.other_disks().iter().any(|other| has_it(other) && !is_same_drive(disk, other))
+}
+
+/// Namespaces of one NVMe drive, and paths to one disk. All that a bridge of USB says can be its own.
+fn is_same_drive(one: &BlockDevice, other: &BlockDevice) -> bool {
+    let device = |disk: &BlockDevice| fs::canonicalize(disk.folder().join("device")).ok();
+    let name = one.world_wide_name().filter(|_| !one.is_behind("usb"));
+    (device(one).is_some() && device(one) == device(other))
+        || (name.is_some() && name == other.world_wide_name())
+}
+
+/// Whether it is a number that makers of USB bridges give to every one: one that counts up, of hardly anything
+/// but zeros, that begins with the maker's own number (as of JMicron), or known from lists of USB devices.
+pub(crate) fn is_placeholder(serial: &str, vendor: Option<&str>) -> bool {
+    const KNOWN: [&str; 4] = ["DD56419883", "AAAABBBBCCCC", "CCCCBBBBAAAA", "000000123AFF"];
+    /// As short as this, a number may well be one that was counted.
+    const DIGITS_MIN: usize = 6;
+    let serial = serial.trim().trim_start_matches("naa.").trim_start_matches("eui.").to_uppercase();
+    let follows =
+        |pair: &[u8]| pair[1] == pair[0] + 1 || matches!(pair, b"9A" | b"90" | b"F0") || pair == b"99";
+    let digits: Vec<u8> = serial.bytes().filter(u8::is_ascii_alphanumeric).collect();
+    let other_than_zero = digits.iter().filter(|digit| **digit != b'0').count();
+    digits.len() >= DIGITS_MIN
+        && (other_than_zero <= 2
+            || digits.iter().all(|digit| *digit == digits[0])
+            || digits.windows(2).all(follows)
+            || KNOWN.iter().any(|known| serial.starts_with(known))
+            || vendor.is_some_and(|vendor| serial.starts_with(&vendor.to_uppercase())))
+}
+
+/// The USB device of a disk, some folders up.
+pub(crate) fn usb_device(disk: &BlockDevice) -> Option<BlockDevice> {
+    let device = fs::canonicalize(disk.folder().join("device")).ok()?;
     let usb = device.ancestors().find(|folder| folder.join("idVendor").exists())?;
-    let text = fs::read_to_string(usb.join("serial")).ok()?.trim().to_owned();
-    (!text.is_empty()).then_some(StableId { kind: "serial number", text })
+    Some(BlockDevice::at(usb.to_owned()))
+}
+
+/// The USB port that a disk is plugged into, and its number there: `usb-2-1-lun1`.
+pub(crate) fn usb_port(disk: &BlockDevice) -> Option<String> {
+    let address = fs::canonicalize(disk.folder().join("device")).ok()?;
+    let unit = address.file_name()?.to_str()?.rsplit(':').next()?.to_owned();
+    Some(format!("usb-{}-lun{unit}", usb_device(disk)?.name()))
 }
 
 #[cfg(test)]
@@ -119,5 +180,20 @@ mod tests {
         let [partition] = &disk.partitions()[..] else { panic!("one partition") };
         assert_eq!(StableId::of_device(partition, 4096).text, "NVME1-part2");
         assert_eq!(StableId::of_drive(partition).unwrap().text, "NVME1");
+    }
+
+    #[test]
+    fn numbers_that_every_bridge_of_a_kind_has_are_known() {
+        for serial in
+            ["000000000001", "0123456789ABCDEF", "DD564198838A2", "123456789012", "012345678999", "FFFFFFFF"]
+        {
+            assert!(is_placeholder(serial, None), "{serial}");
+        }
+        assert!(is_placeholder("152D00539000", Some("152d")) && is_placeholder("naa.3000000000000000", None));
+        for serial in
+            ["S3Z8NB0K", "WD-WCC1", "50026B7686000001", "disk-1", "1", "4C530001", "naa.5000c500a1b2"]
+        {
+            assert!(!is_placeholder(serial, Some("0781")), "{serial}");
+        }
     }
 }

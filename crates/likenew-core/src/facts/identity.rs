@@ -17,6 +17,9 @@ pub struct Identity {
     /// Its serial number, as a hash wherever it is stored.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
+    /// Where a drive is plugged in that may show no serial number of its own: its USB port and its number there.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub port: Fact<String>,
     /// Bytes that it reports to hold.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,

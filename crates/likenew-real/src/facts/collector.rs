@@ -180,7 +180,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             let reason = wording::usb_needs_smartctl(message.reason());
             drive.health.failing = Fact::unknown(reason, "SMART");
             message.complete(subject, drive);
-            message.identify(drive);
+            message.identify(subject, drive);
         }
         DriveKind::Virtual => {
             let reason = wording::VIRTUAL_MEDIUM;

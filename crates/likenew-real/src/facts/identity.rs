@@ -9,7 +9,7 @@ use super::roots::Roots;
 use super::subject::Subject;
 use crate::block::BlockDevice;
 use crate::identify::virtual_by;
-use crate::stable_id::StableId;
+use crate::stable_id::{SERIAL, StableId, usb_port};
 use crate::standards::ata::IdentifyDevice;
 use crate::standards::nvme::Controller;
 use crate::standards::scsi;
@@ -28,6 +28,12 @@ pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
         model: model(subject, &identify),
         firmware: firmware(subject, &identify),
         serial: serial(subject, &identify),
+        port: match subject.kind {
+            DriveKind::Usb => {
+                Fact::from_option(usb_port(&subject.device), wording::CONNECTION_NOT_LISTED, "/sys")
+            }
+            _ => Fact::NotQueried,
+        },
         capacity_bytes: sectors.and_then(wording::TOO_LARGE, |sectors| sectors.checked_mul(512)),
         rotation_rpm: rotation(subject, &identify),
         virtual_by: virtualization(subject),
@@ -89,9 +95,11 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
     let ata = identify.clone().and_then(wording::NO_SERIAL, |identify| identify.serial());
     let plain = ata.value().cloned().or_else(|| {
         let id = StableId::of_drive(&subject.device)?;
-        (id.kind == "serial number").then_some(id.text)
+        (id.kind == SERIAL).then_some(id.text)
     });
-    hashed_serial(subject.roots, Fact::from_option(plain, wording::NO_READABLE_SERIAL, origin))
+    let reason =
+        if subject.kind == DriveKind::Usb { wording::BRIDGE_SERIAL } else { wording::NO_READABLE_SERIAL };
+    hashed_serial(subject.roots, Fact::from_option(plain, reason, origin))
 }
 
 /// A serial number with its hash.

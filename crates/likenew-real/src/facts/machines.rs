@@ -10,6 +10,7 @@ use super::collector::Collector;
 use super::machine_file::{Machine, files_below};
 use super::roots::Roots;
 use crate::mounts::Mount;
+use crate::stable_id::StableId;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
@@ -192,6 +193,57 @@ fn a_bridge_that_smartctl_knows_tells_of_the_drive_behind_it() {
     assert_eq!(drive.identity.model.origin(), Some("smartctl 7.4 (json)"));
     assert_eq!((drive.health.failing.get(), drive.counts.power_on_hours.get()), (Some(false), Some(77)));
     assert!(!facts_text(&facts).contains("0000000012"), "a serial number stands in no row");
+}
+
+/// The dock with two bays, and what else stands in its file.
+fn dock(lines: &str, bay: &str) -> (likenew_core::facts::Identity, StableId) {
+    let text = fs::read_to_string(folder().join("usb-dock.txt")).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(&format!("{text}\n{lines}\n"), root.path());
+    let [drive] = &facts_of(&machine, root.path(), &format!("/dev/{bay}")).drives[..] else {
+        panic!("a drive")
+    };
+    let device = Roots::at(root.path()).device(bay).unwrap();
+    (drive.identity.clone(), StableId::of_device(&device, 1000))
+}
+
+#[test]
+fn the_serial_number_of_a_dock_is_that_of_neither_drive() {
+    keep("usb-dock", &facts("usb-dock", "/dev/sda"));
+    for serial in ["TERRA7A0093", "152D00539000", "DD564198838A2", "0123456789ABCDEF", "000000000001"] {
+        let lines = format!("$USB/serial = {serial}");
+        let ((one, first), (other, second)) = (dock(&lines, "sda"), dock(&lines, "sdb"));
+        assert_eq!((one.serial.value(), other.serial.value()), (None, None), "{serial}");
+        assert_eq!((first.text.as_str(), second.text.as_str()), ("usb-2-1-lun0 1000", "usb-2-1-lun1 1000"));
+        assert_ne!(one.port.value(), other.port.value());
+    }
+}
+
+#[test]
+fn a_drive_in_a_dock_is_known_by_what_it_says_itself() {
+    let plain = |identity: &likenew_core::facts::Identity| identity.serial.value()?.plain.clone();
+    let smartctl = |bay: &str, serial: &str| {
+        format!(
+            "ask {bay} smartctl =\n  {{\"smartctl\":{{\"version\":[7,4]}},\"model_name\":\"X\",\"serial_number\":\"{serial}\"}}"
+        )
+    };
+    let both = format!("{}\n{}", smartctl("sda", "MSK523"), smartctl("sdb", "S2RB"));
+    assert_eq!(plain(&dock(&both, "sda").0).as_deref(), Some("MSK523"));
+    assert_eq!(plain(&dock(&both, "sdb").0).as_deref(), Some("S2RB"));
+    // A bridge that answers for its drives.
+    let same = format!("{}\n{}", smartctl("sda", "MSK523"), smartctl("sdb", "MSK523"));
+    assert_eq!(plain(&dock(&same, "sda").0), None);
+    assert_eq!(plain(&dock(&smartctl("sda", "TERRA7A0093"), "sda").0), None, "the dock's own");
+    let udev = "/run/udev/data/b8:0 =\n  E:ID_ATA=1\n  E:ID_SERIAL_SHORT=MSK523";
+    let (identity, id) = dock(udev, "sda");
+    assert_eq!((plain(&identity).as_deref(), id.text.as_str()), (Some("MSK523"), "MSK523"));
+    let usb = "/run/udev/data/b8:0 =\n  E:ID_SERIAL_SHORT=TERRA7A0093";
+    assert_eq!(plain(&dock(usb, "sda").0), None, "of USB, not of the drive");
+    let pages = "$LUN/vpd_pg80 : 12\n  0: 00 80 00 08\n  4: \"BAY-ONE1\"\n$LUNB/vpd_pg80 : 12\n  0: 00 80 00 08\n  4: \"BAY-TWO2\"";
+    assert_eq!(
+        (dock(pages, "sda").1.text, dock(pages, "sdb").1.text),
+        ("BAY-ONE1".into(), "BAY-TWO2".into())
+    );
 }
 
 #[test]

@@ -8,10 +8,12 @@ use likenew_core::facts::{Attribute, Counts, Drive, Fact, Health};
 use serde_json::Value;
 
 use super::identity::hashed_serial;
-use super::machine_query::Question;
+use super::machine_query::{Question, fact};
 use super::nvme;
 use super::subject::Subject;
+use crate::block::BlockDevice;
 use crate::drive_facts::clean;
+use crate::stable_id::{is_placeholder, usb_device};
 use crate::wording::facts as wording;
 
 /// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
@@ -99,28 +101,51 @@ impl Smartctl {
         }
         fill!(health to drive.health: failing, warnings, read_only, temperature_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
         fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
-        let text =
-            |pointer| self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
+        let text = |pointer| self.text(pointer);
         fill(&mut drive.identity.model, text("/model_name").or_else(|| text("/scsi_model_name")));
         fill(&mut drive.identity.firmware, text("/firmware_version").or_else(|| text("/scsi_revision")));
-        fill(&mut drive.identity.serial, hashed_serial(subject.roots, text("/serial_number")));
+        fill(&mut drive.identity.serial, hashed_serial(subject.roots, self.serial(subject)));
         fill(
             &mut drive.identity.rotation_rpm,
             self.number("/rotation_rate").and_then(SILENT, |rpm| u32::try_from(rpm).ok()),
         );
     }
 
-    /// The identity of a drive behind a bridge: the bridge reports its own name, or a part of the drive's.
-    pub(crate) fn identify(&self, drive: &mut Drive) {
-        for (own, pointer) in
-            [(&mut drive.identity.model, "/model_name"), (&mut drive.identity.firmware, "/firmware_version")]
-        {
-            let answer_text =
-                self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
-            if answer_text.value().is_some() {
-                *own = answer_text;
+    /// The identity of a drive behind a bridge: the bridge reports its own, or a part of the drive's.
+    pub(crate) fn identify(&self, subject: &Subject<'_>, drive: &mut Drive) {
+        fn replace<T>(own: &mut Fact<T>, answer: Fact<T>) {
+            if answer.value().is_some() {
+                *own = answer;
             }
         }
+        replace(&mut drive.identity.model, self.text("/model_name"));
+        replace(&mut drive.identity.firmware, self.text("/firmware_version"));
+        replace(&mut drive.identity.serial, hashed_serial(subject.roots, self.serial(subject)));
+    }
+
+    fn text(&self, pointer: &str) -> Fact<String> {
+        self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()))
+    }
+
+    /// The drive's own serial number: none that its USB bridge has, or shows for each of its drives.
+    fn serial(&self, subject: &Subject<'_>) -> Fact<String> {
+        self.text("/serial_number").and_then(wording::BRIDGE_SERIAL, |serial| {
+            let is_shared = |other: &BlockDevice| {
+                let answer = fact(subject.queries.query(&other.name(), Question::Smartctl), "");
+                Self::read(answer).text("/serial_number").value() == Some(&serial)
+            };
+            let is_own = !is_placeholder(&serial, None)
+                && usb_device(&subject.device).is_none_or(|usb| {
+                    let is_beside = |other: &BlockDevice| other.folder().starts_with(usb.folder());
+                    usb.attribute("serial").as_ref() != Some(&serial)
+                        && !subject
+                            .device
+                            .other_disks()
+                            .iter()
+                            .any(|other| is_beside(other) && is_shared(other))
+                });
+            is_own.then_some(serial)
+        })
     }
 
     fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {

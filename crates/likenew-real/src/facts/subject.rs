@@ -7,7 +7,6 @@ use super::roots::Roots;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
 use crate::standards::ata::IdentifyDevice;
-use crate::standards::bytes::text;
 use crate::standards::scsi;
 use crate::wording::facts as wording;
 
@@ -62,18 +61,11 @@ impl<'a> Subject<'a> {
             .and_then(wording::SHORT_ANSWER, |answer| IdentifyDevice::parse(&answer))
     }
 
-    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's
-    /// ata_id and usb_id).
+    /// What udev keeps of it.
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
         let Some(number) = self.device.number() else { return Fact::NotQueried };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
-        let find = |lines: String| {
-            let value = lines
-                .lines()
-                .find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
-            text(unescape(value).as_bytes())
-        };
-        self.roots.text(&file).and_then(wording::NOT_IN_UDEV, find)
+        self.roots.text(&file).and_then(wording::NOT_IN_UDEV, |_| self.device.udev(name))
     }
 
     /// Folders from the drive up to the root of /sys, as the machine calls them.
@@ -82,25 +74,6 @@ impl<'a> Subject<'a> {
         let all: Vec<String> = path.ancestors().skip(1).map(|folder| folder.display().to_string()).collect();
         all.into_iter().take_while(|folder| folder.starts_with("/sys/devices/"))
     }
-}
-
-/// Undoes udev's spelling of blanks and others, `\x20`.
-fn unescape(text: &str) -> String {
-    let mut parts = text.split("\\x");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if byte.is_ascii() => {
-                plain.push(byte.into());
-                plain += &part[2..];
-            }
-            _ => {
-                plain += "\\x";
-                plain += part;
-            }
-        }
-    }
-    plain
 }
 
 /// The controller of a namespace; with multipath, the first of those that its subsystem has.
@@ -137,17 +110,4 @@ fn is_ata(device: &BlockDevice, folder: &str) -> bool {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
     });
     on_port || device.attribute("device/vendor").as_deref() == Some("ATA")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blanks_of_udev_are_undone() {
-        assert_eq!(unescape(r"Samsung\x20SSD\x20870"), "Samsung SSD 870");
-        for text in [r"a\x", r"a\xzz", r"\x2", "plain", r"\xff"] {
-            assert_eq!(unescape(text), text);
-        }
-    }
 }

@@ -75,6 +75,7 @@ pub(crate) const NO_MODEL: &str = "it reports no model";
 pub(crate) const NO_FIRMWARE: &str = "it reports no firmware";
 pub(crate) const NO_SERIAL: &str = "it reports no serial number";
 pub(crate) const NO_READABLE_SERIAL: &str = "it has no serial number that this user can read";
+pub(crate) const BRIDGE_SERIAL: &str = "its USB bridge shows none of the drive's own";
 pub(crate) const NO_MACHINE_ID: &str = "this machine has no /etc/machine-id to hash it with";
 pub(crate) const NO_LINK_SPEED: &str = "no part of the link reports its speed";
 pub(crate) const LINK_MAXIMUM_UNKNOWN: &str = "not every part of the link reports its maximum";
