@@ -35,9 +35,16 @@ impl HealthSource {
         let millidegrees = self.temperature.as_ref().and_then(|path| fs::read_to_string(path).ok());
         let temperature_c = millidegrees
             .and_then(|text| text.trim().parse::<f64>().ok())
-            .map(|millidegrees| millidegrees / 1e3);
+            .and_then(|millidegrees| plausible_c(millidegrees / 1e3));
         Health { temperature_c, ..Health::default() }
     }
+}
+
+/// Degrees that a drive can have. Volumes of RAID controllers, bridges and drives without a sensor say 0, -1,
+/// 127, 255 or absolute zero.
+pub(crate) fn plausible_c(degrees: f64) -> Option<f64> {
+    let is_measured = degrees.abs() >= 0.5 && degrees != -1.0 && (-60.0..=125.0).contains(&degrees);
+    is_measured.then_some(degrees)
 }
 
 #[cfg(test)]
@@ -57,5 +64,13 @@ mod tests {
             fs::write(monitor.join("temp1_input"), "nonsense").unwrap();
             assert_eq!(source.read().temperature_c, None);
         }
+    }
+
+    #[test]
+    fn what_stands_for_no_temperature_is_none() {
+        for degrees in [0.0, -1.0, -0.001, 127.0, 128.0, -128.0, 255.0, -273.0, 65_262.0, f64::NAN] {
+            assert_eq!(plausible_c(degrees), None, "{degrees}");
+        }
+        assert_eq!([-20.0, 1.0, 38.85, 125.0].map(plausible_c), [-20.0, 1.0, 38.85, 125.0].map(Some));
     }
 }

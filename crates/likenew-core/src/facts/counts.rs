@@ -27,6 +27,11 @@ macro_rules! counts {
             pub fn each(&self) -> impl Iterator<Item = (&'static str, &Fact<u64>)> {
                 [$((stringify!($name), &self.$name),)*].into_iter()
             }
+
+            /// Every counter, to be changed.
+            pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Fact<u64>> {
+                [$(&mut self.$name,)*].into_iter()
+            }
         }
     };
 }
@@ -60,8 +65,10 @@ counts! {
     pcie_corrected_errors,
     /// Errors of the PCI Express link that were not corrected (AER).
     pcie_uncorrected_errors,
-    /// Entries in its log of errors.
+    /// Entries in its log of errors. That of NVMe also has commands which are only not supported.
     error_log_entries,
+    /// Self-tests in its log that found a failure.
+    self_tests_failed,
     /// Unexpected losses of power.
     unsafe_shutdowns,
     /// Times that it was switched on.

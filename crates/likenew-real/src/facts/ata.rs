@@ -5,14 +5,18 @@ use likenew_core::facts::{Attribute, Counts, Fact, Health};
 
 use super::machine_query::Question;
 use super::subject::Subject;
+use crate::health::plausible_c;
 use crate::standards::ata::{self, Feature};
+use crate::standards::bytes::counted;
 use crate::wording::facts as wording;
 
 const ABSENT: &str = wording::NO_ATTRIBUTE;
 const NO_STATISTIC: &str = wording::NO_STATISTIC;
-/// The log that says which logs there are, and that of device statistics.
+/// The log that says which logs there are, and those of errors, statistics and self-tests.
 const DIRECTORY: u8 = 0x00;
+const ERRORS: u8 = 0x03;
 const STATISTICS: u8 = 0x04;
+const SELF_TESTS: u8 = 0x07;
 
 /// The answer, unless the drive does not take such questions. One whose IDENTIFY DEVICE is not known is asked.
 fn query(subject: &Subject<'_>, feature: Feature, question: Question) -> Fact<Vec<u8>> {
@@ -53,10 +57,7 @@ pub(crate) fn warning(attribute: &Attribute) -> String {
 
 /// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.
 fn temperature(attributes: &Fact<Vec<Attribute>>) -> Fact<f64> {
-    let of = |id: u8| {
-        raw(attributes, id, 8)
-            .and_then(ABSENT, |degrees| (1..=120).contains(&degrees).then_some(degrees as f64))
-    };
+    let of = |id: u8| raw(attributes, id, 8).and_then(ABSENT, |degrees| plausible_c(degrees as f64));
     of(194).or_else(|| of(190))
 }
 
@@ -68,7 +69,15 @@ pub(crate) fn counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>, c
     counts.power_cycles = raw(attributes, 12, 32);
     counts.unaligned_accesses = raw(attributes, 181, 48);
     counts.link_downshifts = raw(attributes, 183, 32);
-    counts.media_errors = raw(attributes, 187, 32);
+    counts.media_errors =
+        raw(attributes, 187, 32).or_else(|| statistic(&statistics(subject, 0x04), 0x04, 8, 4));
+    // Nothing is missing where a drive keeps no such logs.
+    let logged = |number, read: fn(&[u8]) -> Option<u64>| {
+        let count = log(subject, number, 0).and_then(wording::SHORT_ANSWER, |answer| read(&answer));
+        if count.value().is_some() { count } else { Fact::NotQueried }
+    };
+    counts.error_log_entries = logged(ERRORS, ata::logged_errors);
+    counts.self_tests_failed = logged(SELF_TESTS, ata::failed_self_tests);
     counts.uncorrectable_sectors = raw(attributes, 198, 32);
     counts.crc_errors = raw(attributes, 199, 32);
     let sectors = |at| statistic(&general, 0x01, at, 6).map(|sectors| sectors.saturating_mul(512));
@@ -80,15 +89,20 @@ pub(crate) fn counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>, c
 fn raw(attributes: &Fact<Vec<Attribute>>, id: u8, bits: u32) -> Fact<u64> {
     attributes.clone().and_then(ABSENT, |all| {
         let attribute = all.iter().find(|attribute| attribute.id == id)?;
-        Some(attribute.raw & ((1 << bits) - 1))
+        counted(attribute.raw & ((1 << bits) - 1), bits)
     })
 }
 
-/// A page of Device Statistics, where the directory of logs has that log.
+/// A page of Device Statistics.
 fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
-    let question = Question::AtaLog(STATISTICS, page);
+    log(subject, STATISTICS, page)
+}
+
+/// A page of a log that the directory of logs has.
+fn log(subject: &Subject<'_>, log: u8, page: u8) -> Fact<Vec<u8>> {
+    let question = Question::AtaLog(log, page);
     let directory = query(subject, Feature::Logs, Question::AtaLog(DIRECTORY, 0));
-    match directory.map(|directory| ata::log_pages(&directory, STATISTICS)) {
+    match directory.map(|directory| ata::log_pages(&directory, log)) {
         Fact::Value { value: Some(1..), .. } => subject.query(question),
         Fact::Value { .. } => Fact::unknown(NO_STATISTIC, question.origin()),
         Fact::Unknown { reason, help, .. } => Fact::Unknown { reason, help, origin: question.origin() },

@@ -1,4 +1,4 @@
-//! What /sys says of an SD card or an eMMC.
+//! What /sys says of an SD card, an eMMC or UFS.
 
 use likenew_core::facts::{Card, Fact, Health};
 
@@ -48,17 +48,31 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
     })
 }
 
-/// Wear of an eMMC: steps of ten percent for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51,
-/// §7.4.52); and whether its spare blocks run out (`pre_eol_info`, §7.4.51).
+/// What an eMMC says of its wear.
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
-    let lives = subject.line("device/life_time");
+    let (lives, spare) = (subject.line("device/life_time"), subject.line("device/pre_eol_info"));
+    Health { read_only: subject.line("ro").map(|text| text == "1"), ..wear(lives, spare) }
+}
+
+/// What UFS says of it (JESD220, §14.1.4.6), in a folder of its controller.
+pub(crate) fn ufs_health(subject: &Subject<'_>) -> Option<Health> {
+    let folders = subject.ancestors().map(|folder| format!("{folder}/health_descriptor"));
+    let folder = folders.into_iter().find(|folder| subject.roots.exists(folder))?;
+    let line = |name: &str| subject.roots.line(&format!("{folder}/{name}"));
+    let second = line("life_time_estimation_b").value().cloned().unwrap_or_default();
+    Some(wear(line("life_time_estimation_a").map(|first| format!("{first} {second}")), line("eol_info")))
+}
+
+/// Steps of ten percent of its lifetime for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51,
+/// §7.4.52); and whether its spare blocks run out (§7.4.51).
+fn wear(lives: Fact<String>, spare: Fact<String>) -> Health {
     let used_percent = lives.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
         let steps = text.split_whitespace();
         let steps = steps.filter_map(|step| u32::from_str_radix(step.trim_start_matches("0x"), 16).ok());
         let most = steps.filter(|step| (1..=11).contains(step)).max()?;
         Some(f64::from(most) * 10.0)
     });
-    let spare = subject.line("device/pre_eol_info").and_then(wording::NOT_REPORTED_BY_CARD, |text| {
+    let spare = spare.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
         match u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? {
             1 => Some(Vec::new()),
             2 => Some(vec![wording::SPARE_80_USED.to_owned()]),
@@ -69,7 +83,6 @@ pub(crate) fn health(subject: &Subject<'_>) -> Health {
     Health {
         failing: spare.clone().map(|warnings| warnings.iter().any(|warning| warning.starts_with("90"))),
         warnings: spare,
-        read_only: subject.line("ro").map(|text| text == "1"),
         used_percent,
         ..Health::default()
     }

@@ -13,8 +13,9 @@ use super::{
     traffic,
 };
 use crate::block::BlockDevice;
-use crate::health::HealthSource;
+use crate::health::{HealthSource, plausible_c};
 use crate::mounts::Mount;
+use crate::standards::bytes::counted;
 use crate::wording::facts as wording;
 
 /// Collects facts of one machine.
@@ -135,6 +136,7 @@ fn drive(
     drive.log = kernel_log::log(subject, records, &mut drive.counts);
     state(subject, &mut drive);
     drive.health.temperature_c = temperature(subject).or_else(|| drive.health.temperature_c.clone());
+    remove_placeholders(&mut drive);
     drive.cloud = cloud::cloud(subject, &drive.identity.model, &mut drive.counts);
     let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
     if matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) && drive.cloud.is_none() {
@@ -166,11 +168,14 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             drive.health = ata::health(subject, &attributes);
             ata::counts(subject, &attributes, &mut drive.counts);
         }
-        DriveKind::Scsi => {
-            let message = Smartctl::query(subject);
-            drive.health.failing = message.health().failing;
-            message.complete(subject, drive);
-        }
+        DriveKind::Scsi => match card::ufs_health(subject) {
+            Some(health) => drive.health = health,
+            None => {
+                let message = Smartctl::query(subject);
+                drive.health.failing = message.health().failing;
+                message.complete(subject, drive);
+            }
+        },
         DriveKind::Card => {
             drive.health = card::health(subject);
             drive.card = Some(card::card(subject));
@@ -204,7 +209,30 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
         return Fact::NotQueried;
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
-    // Impossible values count as unknown.
-    let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
-    Fact::from_option(degrees, wording::NO_TEMPERATURE, origin)
+    Fact::from_option(source.read().temperature_c, wording::NO_TEMPERATURE, origin)
+}
+
+/// Takes out what stands for no value: RAID volumes, bridges and simple drives fill in zeros or ones.
+fn remove_placeholders(drive: &mut Drive) {
+    fn keep<T: Copy>(fact: &mut Fact<T>, is_value: impl Fn(T) -> bool) {
+        let kept = std::mem::take(fact);
+        *fact = kept.and_then(wording::NOT_REPORTED, |value| is_value(value).then_some(value));
+    }
+    let (health, counts) = (&mut drive.health, &mut drive.counts);
+    for degrees in
+        [&mut health.temperature_c, &mut health.temperature_warning_c, &mut health.temperature_critical_c]
+    {
+        keep(degrees, |degrees| plausible_c(degrees).is_some());
+    }
+    keep(&mut health.used_percent, |percent| percent < 255.0);
+    keep(&mut health.spare_percent, |percent| percent <= 100.0);
+    keep(&mut health.spare_threshold_percent, |percent| percent <= 100.0);
+    counts.each_mut().chain([&mut health.pending_sectors]).for_each(|count| {
+        keep(count, |number| [32, 48, 64].iter().all(|bits| counted(number, *bits).is_some()));
+    });
+    // Whoever reads this has switched it on.
+    if counts.power_on_hours.get() == Some(0) && counts.power_cycles.get() == Some(0) {
+        keep(&mut counts.power_on_hours, |_| false);
+        keep(&mut counts.power_cycles, |_| false);
+    }
 }

@@ -33,7 +33,8 @@ pub(crate) enum Question {
 }
 
 /// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
-pub(crate) const SMARTCTL_ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
+pub(crate) const SMARTCTL_ARGUMENTS: [&str; 10] =
+    ["--json=c", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
 
 impl Question {
     /// The text for the origin of a fact.

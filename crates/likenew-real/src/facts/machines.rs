@@ -307,6 +307,38 @@ fn an_emmc_tells_how_worn_it_is() {
 }
 
 #[test]
+fn ufs_tells_how_worn_it_is() {
+    let ufs = "let UFS = /sys/devices/platform/soc/1d84000.ufshc\n$UFS/health_descriptor/eol_info = 0x03\n\
+        $UFS/health_descriptor/life_time_estimation_a = 0x02\n$UFS/health_descriptor/life_time_estimation_b = 0x0b\n\
+        let LUN = $UFS/host0/target0:0:0/0:0:0:0\nlet SDA = $LUN/block/sda\n$LUN/model = KLUDG4UHDB-B2D1\n\
+        $LUN/vendor = SAMSUNG\n$SDA/device -> ../../../0:0:0:0\n$SDA/dev = 8:0\n$SDA/size = 468862128\n";
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(ufs, root.path());
+    let health = facts_of(&machine, root.path(), "/dev/sda").drives[0].health.clone();
+    assert_eq!((health.used_percent.get(), health.failing.get()), (Some(110.0), Some(true)));
+    assert_eq!(health.warnings.value().unwrap(), &["90% of its spare blocks are used"]);
+}
+
+#[test]
+fn numbers_that_stand_for_none_are_not_facts() {
+    let text = fs::read_to_string(folder().join("sata-bad-cable.txt")).unwrap();
+    let answer = "ask sda smartctl =\n  {\"smart_status\":{\"passed\":true},\"temperature\":{\"current\":0},\"power_on_time\":{\"hours\":0},\
+        \"power_cycle_count\":0,\"nvme_smart_health_information_log\":{\"percentage_used\":255,\"available_spare\":255,\"media_errors\":4294967295}}";
+    let root = tempfile::tempdir().unwrap();
+    let text: Vec<&str> = text.lines().take_while(|line| !line.starts_with("ask sda")).collect();
+    let machine = Machine::unpack(&format!("{}\n{answer}\n", text.join("\n")), root.path());
+    let drive = facts_of(&machine, root.path(), "/dev/sda").drives[0].clone();
+    let (health, counts) = (drive.health, drive.counts);
+    assert_eq!(health.failing.get(), Some(false));
+    assert_eq!(
+        (health.temperature_c.get(), health.used_percent.get(), health.spare_percent.get()),
+        (None, None, None)
+    );
+    let counts = [counts.media_errors, counts.power_on_hours, counts.power_cycles];
+    assert!(counts.iter().all(|count| count.value().is_none()), "{counts:?}");
+}
+
+#[test]
 fn a_container_knows_little_and_says_so() {
     let facts = facts("container", "/");
     keep("container", &facts);

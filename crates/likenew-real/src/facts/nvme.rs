@@ -5,7 +5,9 @@ use likenew_core::facts::{Counts, Fact, Health, HostMemory, Space};
 
 use super::machine_query::Question;
 use super::subject::Subject;
-use crate::standards::nvme::{Controller, HealthLog, Namespace, granted_memory_bytes};
+use crate::standards::nvme::{
+    Controller, ERROR_ENTRY_BYTES, HealthLog, Namespace, granted_memory_bytes, media_errors,
+};
 use crate::wording::facts as wording;
 
 /// The log of health, in bytes.
@@ -63,7 +65,8 @@ pub(crate) fn counts(subject: &Subject<'_>, counts: &mut Counts) {
     counts.power_cycles = number(&log, |log| log.power_cycles());
     counts.power_on_hours = number(&log, |log| log.power_on_hours());
     counts.unsafe_shutdowns = number(&log, |log| log.unsafe_shutdowns());
-    counts.media_errors = number(&log, |log| log.media_errors());
+    let errors = number(&log, |log| log.media_errors());
+    counts.media_errors = errors.map(|errors| errors.max(logged_media_errors(subject).unwrap_or(0)));
     counts.error_log_entries = number(&log, |log| log.error_log_entries());
     counts.warm_s = number(&log, |log| log.warm_s());
     counts.hot_s = number(&log, |log| log.hot_s());
@@ -71,6 +74,14 @@ pub(crate) fn counts(subject: &Subject<'_>, counts: &mut Counts) {
     counts.throttled_heavy_times = number(&log, |log| log.throttled_times().1);
     counts.throttled_light_s = number(&log, |log| log.throttled_s().0);
     counts.throttled_heavy_s = number(&log, |log| log.throttled_s().1);
+}
+
+/// Errors of the medium in its error log, which has as many entries as Identify Controller says.
+fn logged_media_errors(subject: &Subject<'_>) -> Option<u64> {
+    let controller = subject.query(Question::NvmeController);
+    let entries = Controller::parse(controller.value()?)?.error_log_entries();
+    let log = subject.query(Question::NvmeLog(0x01, entries * ERROR_ENTRY_BYTES as u32));
+    Some(media_errors(log.value()?))
 }
 
 /// What it asked for (HMPRE, HMMIN) and what it was given (feature 0Dh), or what the log of the kernel says of that.

@@ -13,7 +13,9 @@ use super::nvme;
 use super::subject::Subject;
 use crate::block::BlockDevice;
 use crate::drive_facts::clean;
+use crate::health::plausible_c;
 use crate::stable_id::{is_placeholder, usb_device};
+use crate::standards::bytes::counted;
 use crate::wording::facts as wording;
 
 /// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
@@ -53,9 +55,7 @@ impl Smartctl {
             failing: self.get("/smart_status/passed", Value::as_bool).map(|passed| !passed),
             warnings,
             read_only: critical.map(|flags| flags >> 3 & 1 == 1),
-            // Volumes of RAID controllers and some bridges have none and say 0.
-            temperature_c: self
-                .get("/temperature/current", |value| value.as_f64().filter(|degrees| *degrees != 0.0)),
+            temperature_c: self.get("/temperature/current", |value| plausible_c(value.as_f64()?)),
             used_percent: self
                 .float("/nvme_smart_health_information_log/percentage_used")
                 .or_else(|| self.float("/endurance_used/current_percent"))
@@ -66,7 +66,7 @@ impl Smartctl {
             spare_threshold_percent: self
                 .float("/nvme_smart_health_information_log/available_spare_threshold")
                 .or_else(|| self.float("/spare_available/threshold_percent")),
-            pending_sectors: self.raw(197, 32),
+            pending_sectors: self.number("/scsi_pending_defects/count").or_else(|| self.raw(197, 32)),
             attributes: self.attributes(),
             ..Health::default()
         }
@@ -83,6 +83,10 @@ impl Smartctl {
             reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
             uncorrectable_sectors: self.raw(198, 32),
             crc_errors: self.raw(199, 32),
+            error_log_entries: self
+                .number("/ata_smart_error_log/extended/count")
+                .or_else(|| self.number("/ata_smart_error_log/summary/count")),
+            self_tests_failed: self.failed_self_tests(),
             power_on_hours: self.number("/power_on_time/hours"),
             power_cycles: self.number("/power_cycle_count"),
             unsafe_shutdowns: self.number("/nvme_smart_health_information_log/unsafe_shutdowns"),
@@ -100,14 +104,15 @@ impl Smartctl {
             ($from:ident to $to:ident.$part:ident: $($name:ident),*) => { $(fill(&mut $to.$part.$name, $from.$name);)* };
         }
         fill!(health to drive.health: failing, warnings, read_only, temperature_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
-        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
+        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
         let text = |pointer| self.text(pointer);
         fill(&mut drive.identity.model, text("/model_name").or_else(|| text("/scsi_model_name")));
         fill(&mut drive.identity.firmware, text("/firmware_version").or_else(|| text("/scsi_revision")));
         fill(&mut drive.identity.serial, hashed_serial(subject.roots, self.serial(subject)));
         fill(
             &mut drive.identity.rotation_rpm,
-            self.number("/rotation_rate").and_then(SILENT, |rpm| u32::try_from(rpm).ok()),
+            self.number("/rotation_rate")
+                .and_then(SILENT, |rpm| u32::try_from(rpm).ok().filter(|rpm| *rpm < 0xFFFF)),
         );
     }
 
@@ -124,7 +129,10 @@ impl Smartctl {
     }
 
     fn text(&self, pointer: &str) -> Fact<String> {
-        self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()))
+        let is_text = |text: &String| {
+            !matches!(&*text.to_lowercase(), "" | "n/a" | "none" | "unknown" | "[no information found]")
+        };
+        self.get(pointer, |value| Some(clean(value.as_str()?)).filter(is_text))
     }
 
     /// The drive's own serial number: none that its USB bridge has, or shows for each of its drives.
@@ -161,6 +169,31 @@ impl Smartctl {
         })
     }
 
+    /// In the logs of ATA, NVMe and SCSI, each of which says it in its own way.
+    fn failed_self_tests(&self) -> Fact<u64> {
+        self.get("", |answer| {
+            let table = |pointer| answer.pointer(pointer).and_then(Value::as_array);
+            let ata = table("/ata_smart_self_test_log/extended/table")
+                .or_else(|| table("/ata_smart_self_test_log/standard/table"));
+            let code = |test: &Value, name: &str| test.get(name)?.get("value")?.as_u64();
+            let scsi: Vec<&Value> =
+                (0..20).map_while(|number| answer.get(format!("scsi_self_test_{number}"))).collect();
+            let failed = if let Some(tests) = ata {
+                tests
+                    .iter()
+                    .filter(|test| test.pointer("/status/passed") == Some(&Value::Bool(false)))
+                    .count()
+            } else if let Some(tests) = table("/nvme_self_test_log/table") {
+                tests.iter().filter(|test| matches!(code(test, "self_test_result"), Some(5..=7))).count()
+            } else if !scsi.is_empty() {
+                scsi.iter().filter(|test| matches!(code(test, "result"), Some(3..=7))).count()
+            } else {
+                return None;
+            };
+            Some(failed as u64)
+        })
+    }
+
     fn number(&self, pointer: &str) -> Fact<u64> {
         self.get(pointer, Value::as_u64)
     }
@@ -173,7 +206,7 @@ impl Smartctl {
     fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
         self.attributes().and_then(wording::NO_ATTRIBUTE, |all| {
             let attribute = all.iter().find(|attribute| attribute.id == id)?;
-            Some(attribute.raw & ((1 << bits) - 1))
+            counted(attribute.raw & ((1 << bits) - 1), bits)
         })
     }
 
@@ -293,6 +326,30 @@ mod tests {
             counts(r#"{"write":{"total_uncorrected_errors":7},"read":{"total_errors_corrected":5}}"#);
         assert_eq!(writes.media_errors.get(), Some(7));
         assert_eq!(counts("{}").media_errors.get(), None);
+    }
+
+    #[test]
+    fn self_tests_that_failed_are_counted_in_each_log() {
+        let failed = |text: &str| parse_smartctl(text).counts().self_tests_failed.get();
+        let ata = r#"{"ata_smart_self_test_log":{"standard":{"table":[{"status":{"value":121,"passed":false}},{"status":{"value":0,"passed":true}},
+            {"status":{"value":25}}],"count":3}},"ata_smart_error_log":{"summary":{"count":12}}}"#;
+        assert_eq!((failed(ata), parse_smartctl(ata).counts().error_log_entries.get()), (Some(1), Some(12)));
+        let nvme = r#"{"nvme_self_test_log":{"table":[{"self_test_result":{"value":7}},{"self_test_result":{"value":15}}]}}"#;
+        assert_eq!(failed(nvme), Some(1));
+        let sas = r#"{"scsi_self_test_0":{"result":{"value":0}},"scsi_self_test_1":{"result":{"value":7}},"scsi_self_test_2":{"result":{"value":2}}}"#;
+        assert_eq!((failed(sas), failed("{}")), (Some(1), None));
+    }
+
+    #[test]
+    fn what_stands_for_no_value_is_none() {
+        let answer = parse_smartctl(
+            r#"{"temperature":{"current":255},"rotation_rate":65535,"serial_number":"N/A","scsi_pending_defects":{"count":-1},
+            "ata_smart_attributes":{"table":[{"id":5,"value":1,"raw":{"value":65535}},{"id":187,"value":1,"raw":{"value":4294967295}}]}}"#,
+        );
+        let (health, counts) = (answer.health(), answer.counts());
+        assert_eq!((health.temperature_c.get(), health.pending_sectors.get()), (None, None));
+        assert_eq!((counts.reallocated_sectors.get(), counts.media_errors.get()), (None, None));
+        assert_eq!(answer.text("/serial_number").value(), None);
     }
 
     #[test]

@@ -208,6 +208,19 @@ pub(crate) fn statistic(answer: &[u8], page: u8, at: usize, length: usize) -> Op
     if is_page && is_valid { little(answer, at, length) } else { None }
 }
 
+/// How many errors the drive has logged, by the first page of the Extended Comprehensive SMART Error Log
+/// (ACS-3, A.7).
+pub(crate) fn logged_errors(answer: &[u8]) -> Option<u64> {
+    little(answer, 500, 2)
+}
+
+/// Self-tests that found a failure, by the first page of the Extended SMART Self-Test Log (ACS-3, A.8): from
+/// byte 4 on 19 entries of 26 bytes, with the result in the upper half of the second; 3 to 8 are failures.
+pub(crate) fn failed_self_tests(answer: &[u8]) -> Option<u64> {
+    let entries = answer.get(4..4 + 19 * 26)?.chunks_exact(26);
+    Some(entries.filter(|entry| (3..=8).contains(&(entry[1] >> 4))).count() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,5 +299,17 @@ mod tests {
         assert_eq!((statistic(&page, 7, 24, 6), statistic(&page, 1, 16, 4)), (None, None));
         assert_eq!((statistic(&page, 1, 510, 6), statistic(&[], 1, usize::MAX, 6)), (None, None));
         assert_eq!((log_pages(&page, 12), log_pages(&page[..8], 4)), (Some(0x2010), None));
+    }
+
+    #[test]
+    fn logs_tell_what_failed() {
+        let mut errors = [0; 512];
+        errors[500..502].copy_from_slice(&[0x34, 0x12]);
+        assert_eq!((logged_errors(&errors), logged_errors(&errors[..500])), (Some(0x1234), None));
+        let mut tests = [0; 512];
+        for (entry, result) in [0x00, 0x10, 0x79, 0x40, 0xF5].into_iter().enumerate() {
+            tests[4 + 26 * entry + 1] = result;
+        }
+        assert_eq!(failed_self_tests(&tests), Some(2), "done, aborted, unreadable, failed, going on");
     }
 }

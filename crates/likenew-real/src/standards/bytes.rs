@@ -12,6 +12,11 @@ pub(crate) fn little_16(bytes: &[u8], at: usize) -> Option<u64> {
     Some(if high > 0 { u64::MAX } else { little(bytes, at, 8)? })
 }
 
+/// A counter of so many bits, all of which are set where a drive does not count.
+pub(crate) fn counted(number: u64, bits: u32) -> Option<u64> {
+    (number != u64::MAX >> (64 - bits)).then_some(number)
+}
+
 /// Text that blanks or zeros fill up, without what a terminal would act on.
 pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     let text = crate::drive_facts::clean(String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']));

@@ -46,6 +46,11 @@ impl<'a> Controller<'a> {
         self.number(520, 2) >> 2 & 1 == 1
     }
 
+    /// Entries of its error log (ELPE), 64 at most.
+    pub(crate) fn error_log_entries(&self) -> u32 {
+        (self.number(262, 1) as u32 + 1).min(64)
+    }
+
     /// Degrees from which it warns, and at which it is critical (WCTEMP, CCTEMP); none where it names none.
     pub(crate) fn temperature_limits_c(&self) -> (Option<f64>, Option<f64>) {
         let celsius =
@@ -248,6 +253,19 @@ impl HealthLog<'_> {
     }
 }
 
+/// Bytes of an entry of the Error Information log (figure 206).
+pub(crate) const ERROR_ENTRY_BYTES: usize = 64;
+
+/// Entries of the Error Information log that are of the medium: with a number, and status code type 2, Media and Data
+/// Integrity Errors, in bits 11 to 9 of the status field.
+pub(crate) fn media_errors(log: &[u8]) -> u64 {
+    let is_of_medium = |entry: &&[u8]| {
+        little(entry, 0, 8).is_some_and(|number| number > 0)
+            && little(entry, 12, 2).is_some_and(|status| status >> 9 & 0b111 == 2)
+    };
+    log.chunks_exact(ERROR_ENTRY_BYTES).filter(is_of_medium).count() as u64
+}
+
 /// Host Memory Buffer (feature 0Dh, figure 335): memory of the host that the drive was given, zero where it is off. Bit 0 of
 /// the feature says whether it is on; its data begins with the size in pages of memory.
 pub(crate) fn granted_memory_bytes(answer: &[u8]) -> Option<u64> {
@@ -299,6 +317,19 @@ mod tests {
             (answer[at + 2], answer[at + 3]) = (*exponent, *performance);
         }
         answer
+    }
+
+    #[test]
+    fn errors_of_the_medium_are_told_from_commands_that_are_not_supported() {
+        let entry = |number: u8, status: u16| {
+            let mut entry = [0; ERROR_ENTRY_BYTES];
+            entry[0] = number;
+            entry[12..14].copy_from_slice(&(status << 1).to_le_bytes());
+            entry
+        };
+        // Unrecovered Read Error, Invalid Field in Command, and an entry that was never used.
+        let log = [entry(7, 0x281), entry(6, 0x002), entry(0, 0x281), entry(0, 0)].concat();
+        assert_eq!(media_errors(&log), 1);
     }
 
     #[test]

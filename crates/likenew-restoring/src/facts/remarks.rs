@@ -1,6 +1,6 @@
 //! Unusual facts. No cause is concluded from them.
 
-use likenew_core::facts::{Counts, Drive, DriveKind, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
@@ -170,9 +170,12 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         media_errors,
         reallocated_sectors,
         uncorrectable_sectors,
+        self_tests_failed,
         ..
     } = &drive.counts;
-    let counts: [(_, Sentence<u64>); 7] = [
+    let logged =
+        if drive.kind == DriveKind::Nvme { &Fact::NotQueried } else { &drive.counts.error_log_entries };
+    let counts: [(_, Sentence<u64>); 9] = [
         (crc_errors, wording::crc_errors),
         (link_downshifts, wording::link_downshifts),
         (pcie_corrected_errors, wording::corrected_link_errors),
@@ -180,6 +183,8 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         (media_errors, wording::media_errors),
         (reallocated_sectors, wording::reallocated_sectors),
         (uncorrectable_sectors, wording::uncorrectable_sectors),
+        (self_tests_failed, wording::self_tests_failed),
+        (logged, wording::logged_errors),
     ];
     for (fact, words) in counts {
         all.extend(fact.get().filter(|count| *count > 0).map(|count| remark(&drive.name, words(count))));
@@ -244,7 +249,7 @@ fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Fact, Hop};
+    use likenew_core::facts::Hop;
 
     use super::*;
 
@@ -284,6 +289,26 @@ mod tests {
         drive.health.temperature_warning_c = fact(50.0);
         drive.counts.crc_errors = fact(7);
         assert_eq!(words(drive).len(), 2);
+    }
+
+    #[test]
+    fn recorded_errors_are_never_nothing_unusual() {
+        let set: [fn(&mut Drive); 6] = [
+            |drive| drive.counts.media_errors = fact(536),
+            |drive| drive.counts.uncorrectable_sectors = fact(8),
+            |drive| drive.counts.reallocated_sectors = fact(260),
+            |drive| drive.counts.self_tests_failed = fact(1),
+            |drive| drive.counts.error_log_entries = fact(3),
+            |drive| drive.health.pending_sectors = fact(1),
+        ];
+        for (number, set) in set.iter().enumerate() {
+            let mut drive = Drive { kind: DriveKind::Scsi, ..Drive::default() };
+            set(&mut drive);
+            assert_eq!(words(drive).len(), 1, "{number}");
+        }
+        let mut nvme = Drive { kind: DriveKind::Nvme, ..Drive::default() };
+        nvme.counts.error_log_entries = fact(1700);
+        assert_eq!(words(nvme), [""; 0], "commands that NVMe does not support");
     }
 
     #[test]

@@ -266,6 +266,14 @@ pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
     count(sectors, "unreadable sector")
 }
 
+pub(super) fn self_tests_failed(tests: u64) -> String {
+    format!("{} in its log found a failure", count(tests, "self-test"))
+}
+
+pub(super) fn logged_errors(errors: u64) -> String {
+    format!("{} in its own error log", count(errors, "error"))
+}
+
 pub(super) fn throttled_light(total: Nanos) -> String {
     format!("thermal throttling level 1: {total} in total")
 }
