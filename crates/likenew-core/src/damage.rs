@@ -22,8 +22,11 @@ pub struct Damage {
     /// The first damaged ranges in order of address, adjacent ones of one kind joined; at most
     /// [`Damage::RANGES_MAX`].
     pub ranges: Vec<DamagedRange>,
-    /// Damaged bytes outside of these ranges.
+    /// Damaged or unreadable bytes outside of these ranges.
     pub unlisted_bytes: u64,
+    /// Bytes that could not be read, and so were not checked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable_bytes: u64,
 }
 
 /// How a sector differs from what was written.
@@ -38,6 +41,8 @@ pub enum Kind {
     Wrapped,
     /// It is all zeros, or all ones: nothing was ever written there, or it was dropped.
     Missing,
+    /// The drive did not give it.
+    Unreadable,
 }
 
 /// Adjacent sectors that are damaged in the same way.
@@ -77,16 +82,17 @@ fn is_zero(bits: &u64) -> bool {
 }
 
 impl Kind {
-    /// Every kind, the worst surprise first.
+    /// Every kind of what was read, the worst surprise first.
     pub const ALL: [Self; 4] = [Self::Wrapped, Self::Missing, Self::Stale, Self::Wrong];
 
-    /// `wrong`, `stale`, `wrapped` or `missing`.
+    /// `wrong`, `stale`, `wrapped`, `missing` or `unreadable`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
             Self::Stale => "stale",
             Self::Wrapped => "wrapped",
             Self::Missing => "missing",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -104,6 +110,14 @@ impl Damage {
         if !stamp.is_intact(address, whole) {
             self.inspect_closely(stamp, address, sectors);
         }
+    }
+
+    /// Notes bytes that the drive did not give.
+    #[cold]
+    pub fn add_unreadable(&mut self, address: u64, bytes: u64) {
+        let content = SectorContent { address: None, key: None, pass: None, bytes: [0; 16] };
+        let (from, to) = (address, address + bytes);
+        self.add(DamagedRange { from, to, kind: Kind::Unreadable, bits: 0, content });
     }
 
     #[cold]
@@ -127,6 +141,7 @@ impl Damage {
             Kind::Stale => self.stale_bytes,
             Kind::Wrapped => self.wrapped_bytes,
             Kind::Missing => self.missing_bytes,
+            Kind::Unreadable => self.unreadable_bytes,
         }
     }
 
@@ -138,6 +153,7 @@ impl Damage {
         self.wrapped_bytes += other.wrapped_bytes;
         self.missing_bytes += other.missing_bytes;
         self.wrong_bits += other.wrong_bits;
+        self.unreadable_bytes += other.unreadable_bytes;
         self.unlisted_bytes += other.unlisted_bytes;
         other.ranges.into_iter().for_each(|range| self.list(range));
     }
@@ -152,6 +168,7 @@ impl Damage {
             Kind::Stale => self.stale_bytes += bytes,
             Kind::Wrapped => self.wrapped_bytes += bytes,
             Kind::Missing => self.missing_bytes += bytes,
+            Kind::Unreadable => self.unreadable_bytes += bytes,
         }
         self.list(range);
     }
@@ -186,7 +203,7 @@ impl DamagedRange {
     fn continues(&self, next: &Self) -> bool {
         let (here, there) = (&self.content, &next.content);
         let same = match self.kind {
-            Kind::Wrong => true,
+            Kind::Wrong | Kind::Unreadable => true,
             Kind::Missing => here.bytes == there.bytes,
             Kind::Stale | Kind::Wrapped => {
                 let moved = |of: &Self| of.content.address.map(|address| address.wrapping_sub(of.from));

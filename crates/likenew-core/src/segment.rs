@@ -139,7 +139,7 @@ pub struct SegmentRecorder {
     bytes: u64,
 }
 
-/// Refused I/Os that count as results before a workload is stopped.
+/// I/Os that the medium refuses which count as results before a workload is stopped, unless it is to find out which are.
 const ERRORS_MAX: u64 = 100;
 /// Width of the windows along time and along bytes.
 const WINDOW_NS: u64 = 1_000_000_000;
@@ -172,6 +172,9 @@ impl Recorder for SegmentRecorder {
         }
         self.samples_max = workload.samples as usize;
         self.samples.reserve_exact(self.samples_max);
+        if workload.is_stamped() {
+            self.errors_allowed = u64::MAX;
+        }
         (self.started_at, self.ended_at) = (at, at);
     }
 

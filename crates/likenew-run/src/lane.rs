@@ -338,6 +338,10 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             {
                 let read = &self.target.buffer(completion.slot)[..sample.bytes() as usize];
                 damage.inspect(stamp, sample.offset, read);
+                if sample.outcome.is_about_the_medium() {
+                    let read = sample.bytes();
+                    damage.add_unreadable(sample.offset + read, u64::from(sample.length) - read);
+                }
             }
             self.free.push(completion.slot);
         }

@@ -43,6 +43,37 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
 }
 
 #[test]
+fn what_cannot_be_read_is_counted_and_the_rest_is_verified() {
+    let sandbox = Sandbox::new();
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
+    let fault = |key: &str, value: &str| format!("{key} = {{ value = {value}, source = \"this test\" }}\n");
+    let faults =
+        [("unreadable", "\"300MiB..301MiB, 512MiB..520MiB\""), ("retry_ns", "1000000"), ("retries_max", "2")];
+    let faults: String = faults.iter().map(|(key, value)| fault(key, value)).collect();
+    let text = format!("{}\n[faults]\n{faults}", fs::read_to_string(tiny).unwrap());
+    fs::write(sandbox.work().join("bad.toml"), text).unwrap();
+    // More reads fail than end any other workload.
+    let ran = sandbox.run(&["verify", "sim:bad.toml", "--full", "--block", "64KiB", "--json", "-"]);
+    ran.code(10);
+    let report = ran.json();
+    assert_eq!(capacity(&report, "intact_bytes"), (1 << 30) - (9 << 20));
+    let rows = report["tables"]["damage"].as_array().unwrap();
+    let ranges: Vec<_> = rows
+        .iter()
+        .map(|row| (row["kind"].clone(), row["from_byte"].clone(), row["to_byte"].clone()))
+        .collect();
+    let range = |from: u64, to: u64| ("unreadable".into(), (from << 20).into(), (to << 20).into());
+    assert_eq!(ranges, [range(300, 301), range(512, 520)]);
+    let summary = report["summary"].as_str().unwrap();
+    assert!(
+        summary.contains("9 MiB in 2 places could not be read; 1,015 MiB read back as written"),
+        "{summary}"
+    );
+    let run = sandbox.runs().remove(0);
+    sandbox.run(&["report", run.to_str().unwrap()]).says("could not be read").says("536,870,912");
+}
+
+#[test]
 fn a_simulated_run_repeats_itself_and_goes_on_to_the_byte() {
     let sandbox = Sandbox::new();
     let verify =

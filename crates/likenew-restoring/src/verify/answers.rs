@@ -9,7 +9,7 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 
 use super::capacity::Capacity;
-use super::damage_summary::DamageSummary;
+use super::damage_summary::{DamageSummary, Unreadable};
 use super::task::Task;
 use super::wording::{self, Doubt, Subject};
 use super::workload_plan::WorkloadPlan;
@@ -30,6 +30,7 @@ struct Case<'a> {
     capacity: &'a Capacity,
     total: Damage,
     first: Option<&'a DamagedRange>,
+    unreadable: Unreadable,
     subject: Subject,
     /// The capacity that the subject reports.
     claimed: u64,
@@ -62,6 +63,7 @@ pub(super) fn conclude(
         capacity,
         total,
         first: damage.first(),
+        unreadable: damage.unreadable(),
         subject,
         claimed,
         has_failed,
@@ -83,6 +85,7 @@ impl Case<'_> {
             None => {
                 let capacity = wording::capacity_unexplained(self.subject);
                 let integrity = self.advise_repair(integrity);
+                let integrity = wording::with_unreadable(integrity, &self.unreadable, self.block());
                 (damage_summary, vec![self.ended_early(integrity), capacity])
             }
         }
@@ -93,7 +96,7 @@ impl Case<'_> {
         let (summary, capacity) = match self.capacity_doubt() {
             Some(doubt) => {
                 let (summary, answer) = if self.has_failed {
-                    wording::capacity_beside_failures(self.claimed, compared)
+                    wording::capacity_beside_failures(self.claimed, self.intact(), &self.unreadable)
                 } else {
                     wording::capacity_unproven(doubt, self.claimed, compared)
                 };
@@ -104,10 +107,13 @@ impl Case<'_> {
                 wording::holds_all(self.subject, self.claimed, compared, read_only)
             }
         };
-        if compared == 0 {
+        if compared == 0 && self.unreadable.bytes == 0 {
             return (wording::nothing_read_back(), vec![capacity, wording::integrity_unread()]);
         }
         let integrity = match self.integrity_doubt() {
+            _ if self.unreadable.bytes > 0 => {
+                wording::unreadable(self.intact(), &self.unreadable, self.block())
+            }
             Some(doubt) => wording::intact_with_doubt(compared, doubt),
             None => wording::intact(compared),
         };
@@ -130,6 +136,17 @@ impl Case<'_> {
         let ios =
             plan.history.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
         wording::ended_early(answer, ios)
+    }
+
+    /// Bytes that read back as written, each once; of probes as often as they were read.
+    fn intact(&self) -> u64 {
+        let has_passed = self.workload_plan.reads().next().is_some();
+        if has_passed { self.capacity.intact_bytes } else { self.total.checked_bytes - self.total.bytes() }
+    }
+
+    /// Bytes of a read.
+    fn block(&self) -> u64 {
+        self.workload_plan.layout.options.block
     }
 
     /// A simulated drive has no cable.

@@ -1,6 +1,8 @@
 //! What a verification found wrong, and where.
 
-use likenew_core::damage::{Damage, DamagedRange};
+use std::ops::Range;
+
+use likenew_core::damage::{Damage, DamagedRange, Kind};
 use serde::Serialize;
 
 use super::task::{NarrowStep, Task};
@@ -18,6 +20,26 @@ pub(super) struct DamageRow {
     written_in_pass: Option<u32>,
     written_with_key: Option<u64>,
     first_bytes: String,
+}
+
+/// Bytes that could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unreadable {
+    pub(super) bytes: u64,
+    /// Where they are, in order; of very many ranges the first.
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+/// Ranges in order, those that touch or overlap joined.
+fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.into_iter().fold(Vec::new(), |mut joined: Vec<Range<u64>>, range| {
+        match joined.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => joined.push(range),
+        }
+        joined
+    })
 }
 
 /// Damage found by the probes and by each pass.
@@ -69,9 +91,20 @@ impl DamageSummary {
         probe_damage.chain(passes)
     }
 
-    /// The first range in the list.
+    /// The first range in the list of what was read.
     pub(super) fn first(&self) -> Option<&DamagedRange> {
-        self.listed_ranges().next().map(|(_, range)| range).or(self.probe_damage.ranges.first())
+        let all = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
+        all.into_iter().find(|range| range.kind != Kind::Unreadable)
+    }
+
+    /// What could not be read, in any pass or probe.
+    pub(super) fn unreadable(&self) -> Unreadable {
+        let found = || self.passes.iter().map(|(_, damage)| damage).chain([&self.probe_damage]);
+        let ranges = found().flat_map(|damage| &damage.ranges).filter(|range| range.kind == Kind::Unreadable);
+        let listed = disjoint(ranges.map(|range| range.from..range.to).collect());
+        let listed_bytes: u64 = listed.iter().map(|range| range.end - range.start).sum();
+        let most = found().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
+        Unreadable { bytes: listed_bytes.max(most), ranges: listed }
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = DamageRow> {
@@ -84,7 +117,10 @@ impl DamageSummary {
             written_for_byte: range.content.address,
             written_in_pass: range.content.pass,
             written_with_key: range.content.key,
-            first_bytes: range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            first_bytes: match range.kind {
+                Kind::Unreadable => String::new(),
+                _ => range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            },
         })
     }
 }

@@ -31,10 +31,11 @@ pub(super) fn findings(
     let has_failed = has_failed(evidence);
     let Conclusion { summary, answers, total } =
         conclude(workload_plan, evidence, &capacity, &found, has_failed);
+    let unreadable = found.unreadable();
     let rows = parts::rows(workload_plan);
     let speeds = parts::speeds(workload_plan, &rows);
     let listed = |answer: &&Answer| match has_failed && total.bytes() == 0 {
-        // The summary is about failed I/Os.
+        // The summary is about failed I/Os and what of them could not be read.
         true => answer.id == wording::CAPACITY,
         false => answer.id == wording::INTEGRITY && answer.standing != Standing::Good,
     };
@@ -48,6 +49,7 @@ pub(super) fn findings(
             .map(|answer| answer.id.clone())
             .collect(),
         table: match total.bytes() {
+            0 if unreadable.bytes > 0 => Some(wording::unreadable_table(&unreadable)),
             0 => (!speeds.is_empty()).then(|| wording::speed_table(&speeds)),
             _ => Some(wording::damage_table(&total)),
         },

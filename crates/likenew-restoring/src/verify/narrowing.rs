@@ -73,7 +73,8 @@ pub(super) fn wraps_at<'a>(segments: impl Iterator<Item = &'a Segment>) -> Optio
 }
 
 fn ranges(segment: &Segment) -> impl Iterator<Item = &DamagedRange> {
-    segment.damage.iter().flat_map(|damage| &damage.ranges)
+    let all = segment.damage.iter().flat_map(|damage| &damage.ranges);
+    all.filter(|range| range.kind != Kind::Unreadable)
 }
 
 /// Distance of a sector from the address it was written for.

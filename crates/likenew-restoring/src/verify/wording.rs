@@ -1,5 +1,7 @@
 //! Every sentence of a verification.
 
+use std::ops::Range;
+
 use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::io::Op;
@@ -7,9 +9,10 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
 
-use likenew_procedure_support::wording::use_nearest_multiple;
+use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
 
 use super::capacity::Capacity;
+use super::damage_summary::Unreadable;
 use super::device_wrap::DeviceWrap;
 
 // What it is for, and what it writes
@@ -172,13 +175,23 @@ pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (S
     (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
 }
 
-/// Beside failed I/Os, which are said first.
-pub(super) fn capacity_beside_failures(claimed: u64, compared: u64) -> (String, Answer) {
-    let (claimed, compared) = (Size(claimed), Size(compared));
-    (
-        format!("The other {compared} read back as written."),
-        Answer::unknown(CAPACITY, "Capacity", format!("{claimed} claimed, not proven")),
-    )
+/// Beside failed I/Os, which are said first. `intact` are bytes that read back as written.
+pub(super) fn capacity_beside_failures(
+    claimed: u64,
+    intact: u64,
+    unreadable: &Unreadable,
+) -> (String, Answer) {
+    let (claimed, intact) = (Size(claimed), Size(intact));
+    let summary = match unreadable.bytes {
+        0 => format!("The other {intact} read back as written."),
+        _ => format!("{} could not be read; {intact} read back as written.", places(unreadable)),
+    };
+    (summary, Answer::unknown(CAPACITY, "Capacity", format!("{claimed} claimed, not proven")))
+}
+
+/// `161 MiB in 2 places`.
+fn places(unreadable: &Unreadable) -> String {
+    format!("{} in {}", Size(unreadable.bytes), count(unreadable.ranges.len() as u64, "place"))
 }
 
 /// The summary before anything was read back.
@@ -227,6 +240,36 @@ pub(super) fn intact_with_doubt(compared: u64, doubt: Doubt) -> Answer {
     };
     explain(Answer::unknown(INTEGRITY, "Data integrity", answer), doubt)
 }
+
+/// `intact` are bytes that read back as written, `block` those of a read.
+pub(super) fn unreadable(intact: u64, unreadable: &Unreadable, block: u64) -> Answer {
+    let answer = format!("{} could not be read; {} read back as written", places(unreadable), Size(intact));
+    with_unreadable(Answer::problem(INTEGRITY, "Data integrity", answer), unreadable, block)
+}
+
+/// Adds where the first ranges are.
+pub(super) fn with_unreadable(answer: Answer, unreadable: &Unreadable, block: u64) -> Answer {
+    if unreadable.bytes == 0 {
+        return answer;
+    }
+    let place = |range: &Range<u64>| {
+        let bytes = Size(range.end - range.start);
+        format!("{} to {} ({bytes})", Number(range.start as f64), Number(range.end as f64))
+    };
+    let mut shown: Vec<String> = unreadable.ranges.iter().take(PLACES_SHOWN).map(place).collect();
+    let more = unreadable.ranges.len() - shown.len();
+    if more > 0 {
+        shown.push(format!("{} more, which --json lists", Number(more as f64)));
+    }
+    answer.with_evidence(format!(
+        "Reads of {} failed at bytes {}; less of each may be unreadable.",
+        Size(block),
+        list(&shown)
+    ))
+}
+
+/// Unreadable ranges that are named.
+const PLACES_SHOWN: usize = 8;
 
 pub(super) fn integrity_unread() -> Answer {
     Answer::unknown(INTEGRITY, "Data integrity", "nothing was read back yet")
@@ -278,6 +321,7 @@ fn kind_evidence(kind: Kind, total: &Damage) -> String {
         Kind::Wrong => {
             format!("{bytes} holds something else; {} of its bits differ.", Share(wrong_bit_share(total)))
         }
+        Kind::Unreadable => format!("{bytes} could not be read."),
     }
 }
 
@@ -341,14 +385,35 @@ fn with_cost(action: Action, bytes: u64, time: Option<Nanos>, loses: Loss) -> Ac
 
 pub(super) fn damage_table(total: &Damage) -> OverviewTable {
     let mut table = OverviewTable::new(["damage", "amount", "what it means"]);
-    for kind in Kind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
+    let kinds = Kind::ALL.into_iter().chain([Kind::Unreadable]);
+    for kind in kinds.filter(|kind| total.bytes_of(*kind) > 0) {
         let meaning = match kind {
             Kind::Wrapped => "two addresses share one location".into(),
             Kind::Missing => "reads back as zeros or ones".into(),
             Kind::Stale => "reads back older data: an acknowledged write was lost".into(),
             Kind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
+            Kind::Unreadable => "the drive does not return it".into(),
         };
         table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
+    }
+    table
+}
+
+/// The first ranges that could not be read.
+pub(super) fn unreadable_table(unreadable: &Unreadable) -> OverviewTable {
+    let mut table = OverviewTable::new(["could not be read", "from byte", "to byte"]);
+    for range in unreadable.ranges.iter().take(PLACES_SHOWN) {
+        let [from, to] = [range.start, range.end].map(|byte| Number(byte as f64).to_string());
+        table.push([Size(range.end - range.start).to_string(), from, to]);
+    }
+    let rest = unreadable.ranges.iter().skip(PLACES_SHOWN);
+    let rest = rest.fold((0, 0), |(ranges, bytes), range| (ranges + 1, bytes + range.end - range.start));
+    if let (1.., bytes) = rest {
+        table.push([
+            Size(bytes).to_string(),
+            format!("{} more places", Number(rest.0 as f64)),
+            String::new(),
+        ]);
     }
     table
 }
@@ -502,7 +567,7 @@ mod tests {
             "All 412 MiB probed read back as written; only writing everything proves the 64 GiB it claims."
         );
         assert_eq!(answer.answer, "64 GiB claimed, not proven; all 412 MiB probed read back as written");
-        let (summary, answer) = capacity_beside_failures(64 << 30, 412 << 20);
+        let (summary, answer) = capacity_beside_failures(64 << 30, 412 << 20, &Unreadable::default());
         assert_eq!(summary, "The other 412 MiB read back as written.");
         assert_eq!(answer.answer, "64 GiB claimed, not proven");
         let doubt = Doubt::PartOnly { span: 256 << 20, capacity: 1 << 30 };
@@ -511,6 +576,21 @@ mod tests {
             summary,
             "The first 256 MiB read back as written; the rest of the 1 GiB it claims is untested."
         );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted_and_placed() {
+        let ranges: Vec<Range<u64>> = (1..=10).map(|at: u64| at << 30..(at << 30) + (1 << 20)).collect();
+        let bad = Unreadable { bytes: 10 << 20, ranges };
+        let (summary, _) = capacity_beside_failures(64 << 30, 63 << 30, &bad);
+        assert_eq!(summary, "10 MiB in 10 places could not be read; 63 GiB read back as written.");
+        let answer = unreadable(63 << 30, &bad, 1 << 20);
+        assert!(answer.evidence[0].contains("bytes 1,073,741,824 to 1,074,790,400 (1 MiB), "), "{answer:?}");
+        assert!(
+            answer.evidence[0].ends_with("and 2 more, which --json lists; less of each may be unreadable.")
+        );
+        let table = unreadable_table(&bad);
+        assert_eq!((table.rows.len(), &*table.rows[8].cells[1]), (9, "2 more places"));
     }
 
     #[test]
