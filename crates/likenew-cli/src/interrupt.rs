@@ -1,6 +1,7 @@
 //! Ctrl-C: the first stops the run and keeps its results, the second ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
 
@@ -8,7 +9,8 @@ use crate::exit::Exit;
 
 static STOP_REQUESTED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
-static QUIET: AtomicBool = AtomicBool::new(false);
+/// What the first Ctrl-C says.
+static MESSAGE: Mutex<Option<&str>> = Mutex::new(Some(crate::wording::STOPPING));
 
 /// Listens for SIGINT, SIGTERM and SIGHUP from now on; may be called repeatedly.
 pub(crate) fn listen() -> anyhow::Result<()> {
@@ -24,18 +26,17 @@ pub(crate) fn listen() -> anyhow::Result<()> {
             crate::screen::restore();
             std::process::exit(Exit::Interrupted as i32);
         }
-        if QUIET.load(Ordering::Relaxed) {
-            return;
+        if let Some(message) = *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) {
+            eprintln!("{message}");
         }
-        eprintln!("{}", crate::wording::STOPPING);
     })
     .context(crate::wording::COULD_NOT_LISTEN)
 }
 
-/// Like [`listen`], without a message when it is stopped: for commands that are meant to be stopped, and end
-/// at once.
-pub(crate) fn listen_quietly() -> anyhow::Result<()> {
-    QUIET.store(true, Ordering::Relaxed);
+/// Like [`listen`], with another message when it is stopped, as where nothing is kept; or none, for commands that
+/// are meant to be stopped, and end at once.
+pub(crate) fn listen_saying(message: Option<&'static str>) -> anyhow::Result<()> {
+    *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) = message;
     listen()
 }
 

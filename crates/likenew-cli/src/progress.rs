@@ -45,6 +45,11 @@ const LINE_INTERVAL: Nanos = Nanos::from_millis(100);
 const LINE_INTERVAL_LEAST: Nanos = Nanos::from_millis(5);
 const LINE_DRIVE_TIME: Nanos = Nanos::from_secs(1);
 
+/// Time until a line says how far steps of unknown length are, where no bar is drawn, and between two of them. Chosen: a log
+/// of an hour is read easily.
+const LOG_FIRST: Nanos = Nanos::from_secs(1);
+const LOG_INTERVAL: Nanos = Nanos::from_secs(10);
+
 /// Parts of a whole run on the bar.
 const PARTS: u64 = 10_000;
 /// Time between updates of the bar, on the drive's clock or in I/Os, whichever comes first. Chosen: a few
@@ -96,6 +101,15 @@ pub(crate) struct Progress {
     state: Arc<SharedProgress>,
     /// Time of planning the rest again, in all and the last time.
     planning: Planning,
+    step: Mutex<CurrentStep>,
+}
+
+/// The step that is under way, and when a line last said how far it is.
+#[derive(Debug, Default)]
+struct CurrentStep {
+    name: String,
+    started_at: Nanos,
+    said_at: Option<Nanos>,
 }
 
 /// Time spent on planning the rest of a run again. A procedure that fits models does so at each step, and can
@@ -225,7 +239,8 @@ impl SharedProgress {
 impl Progress {
     /// For a run whose steps are unknown.
     pub(crate) fn new() -> Self {
-        Self::with(ProgressBar::new(PARTS), None, wall_time())
+        let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
+        Self::with(bar, None, wall_time())
     }
 
     /// For these steps, on this drive.
@@ -260,7 +275,7 @@ impl Progress {
                 }
             });
         bar.set_style(style);
-        Self { bar, state, planning: Planning::default() }
+        Self { bar, state, planning: Planning::default(), step: Mutex::default() }
     }
 
     /// The next step is known; the rest is planned again if it differs from the plan.
@@ -291,6 +306,9 @@ impl Progress {
         self.state.work.store(0, Ordering::Relaxed);
         self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
         let done = self.state.bytes_done.load(Ordering::Relaxed);
+        let started_at = (self.state.elapsed_fn)();
+        *self.step.lock().unwrap_or_else(PoisonError::into_inner) =
+            CurrentStep { name: name.to_owned(), started_at, said_at: None };
         report(&ProgressEvent::Step { name });
         self.bar.set_message(wording::progress(done, None, name));
         self.bar.tick();
@@ -303,9 +321,39 @@ impl Progress {
         forecast.lock().unwrap_or_else(PoisonError::into_inner).on_end(work, (self.state.elapsed_fn)());
     }
 
-    /// Sets the share done, if the steps are unknown.
+    /// Sets the share done, if the steps are unknown. Where no bar is drawn, a line says it now and then.
     pub(crate) fn set_share(&self, done: usize, all: usize) {
         self.bar.set_position(PARTS * done as u64 / all.max(1) as u64);
+        let now = (self.state.elapsed_fn)();
+        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = (done > 0).then(|| {
+            let each = now.since(step.started_at).0 as f64 / done as f64;
+            Nanos((each * all.saturating_sub(done) as f64) as u64)
+        });
+        let share = done as f64 / all.max(1) as f64;
+        let text = wording::share_done(&step.name, share, left);
+        self.bar.set_message(text.clone());
+        let is_due = match step.said_at {
+            _ if shows_lines() => step.said_at.is_none_or(|at| now.since(at) >= LINE_INTERVAL),
+            None => now.since(step.started_at) >= LOG_FIRST,
+            Some(at) => now.since(at) >= LOG_INTERVAL,
+        };
+        if !is_due || (!self.bar.is_hidden() && !shows_lines()) {
+            return;
+        }
+        step.said_at = Some(now);
+        if shows_lines() {
+            emit(&ProgressEvent::Progress {
+                step: &step.name,
+                share: Some(share),
+                left_ns: left.map(|left| left.0),
+                bytes_done: 0,
+                bytes_per_s: None,
+                drive_time_ns: 0,
+            });
+        } else {
+            crate::standard_error::note(text);
+        }
     }
 
     /// Adds bytes written that no recorder saw.

@@ -455,6 +455,7 @@ pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed; check t
 
 // ---- how a run ends ----
 
+pub(crate) const STOPPING_WITHOUT_RESULTS: &str = "Stopping. Press Ctrl-C again to leave at once.";
 pub(crate) const STOPPING: &str = "Stopping; what was measured is kept. Press Ctrl-C again to leave at once.";
 pub(crate) const STOPPED_EARLY: &str =
     "Stopped before the end; the report covers what was measured until then.";
@@ -904,6 +905,11 @@ pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
         Some(rate) => format!("{}  {}  {name}", Size(done), Rate(rate)),
         None => format!("{}  {name}", Size(done)),
     }
+}
+
+/// Of a step of which only the share that is done is known.
+pub(crate) fn share_done(name: &str, share: f64, left: Option<Nanos>) -> String {
+    format!("{name}: {}{}", Share(share), left.map(remaining).unwrap_or_default())
 }
 
 pub(crate) fn remaining(left: Nanos) -> String {

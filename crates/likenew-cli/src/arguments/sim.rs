@@ -45,7 +45,7 @@ pub(crate) struct SimCalibrate {
     /// Replace that file if it exists
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Candidates to try before the local search
+    /// Candidates to try before the local search, which tries some 20 to 40 in each of 8 rounds whatever this is
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) candidates: u32,
     /// Write everything as JSON to FILE, or to standard output with -

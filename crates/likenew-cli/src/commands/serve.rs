@@ -49,7 +49,7 @@ pub(crate) fn run(command: &Serve) -> Result<Exit, Failure> {
         grammar: grammar(&arguments::command()),
     };
     let server = Server::bind(settings).map_err(refused)?;
-    interrupt::listen_quietly()?;
+    interrupt::listen_saying(None)?;
     output::print(&wording::serving(&server.url()))?;
     let stop = async {
         while !interrupt::is_requested() {

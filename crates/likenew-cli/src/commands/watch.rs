@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
     }
     let sampler = Sampler::new(!command.no_temperature);
     let scope = scope(command, &sampler)?;
-    interrupt::listen_quietly()?;
+    interrupt::listen_saying(None)?;
     let env = Theme::from_env(|name| std::env::var(name).ok());
     let theme = Theme { ascii: env.ascii || command.ascii, ..env };
     let mut watched = WatchSession::begin(sampler, scope.clone(), command)?;

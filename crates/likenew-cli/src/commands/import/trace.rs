@@ -22,11 +22,11 @@ use crate::{interrupt, output, wording};
 const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
 
 pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
-    interrupt::listen()?;
+    interrupt::listen_saying(Some(wording::STOPPING_WITHOUT_RESULTS))?;
     let bar = ProgressBar::hidden();
     let mut trace = open(command, &bar)?;
     let out = command.to.as_deref().map(|path| TraceOutput::create(path, &trace)).transpose()?;
-    let survey = match read_to_end(&mut trace, out) {
+    let survey = match read_to_end(&mut trace, &display_name(&command.file), out) {
         Ok(Some(survey)) => survey,
         stopped => {
             bar.finish_and_clear();

@@ -34,7 +34,7 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
         check(path, command.replace)?;
     }
     command.json.as_deref().map_or(Ok(()), output::check_file)?;
-    interrupt::listen()?;
+    interrupt::listen_saying(Some(crate::wording::STOPPING_WITHOUT_RESULTS))?;
     let options = Options {
         candidates: command.candidates as usize,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),

@@ -66,7 +66,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
         speed: command.speed,
         compresses: model.mechanism.compresses(),
     };
-    interrupt::listen_quietly()?;
+    interrupt::listen_saying(None)?;
     print(command, &invitation(&listener, command, &service.export))?;
     let clock = Monotonic::start();
     let mut server = Server::new(server::lane(&mut drive)?, service, WallClock(clock));
