@@ -828,7 +828,17 @@ pub(crate) const FIO_PLAN: &str = "The plan:";
 
 // ---- traces ----
 
-pub(crate) const TRACE_EMPTY: &str = "the trace holds no I/O";
+/// `events` are names of what it holds.
+pub(crate) fn no_io_in_trace(file: &str, events: &[String]) -> String {
+    let holds = match events {
+        [] => String::new(),
+        events => format!(", but events {}", events.join(" and ")),
+    };
+    format!(
+        "{file} holds no I/O of a drive{holds}; record it with: likenew record /dev/DRIVE --out day.csv.zst; or with: \
+         trace-cmd record -e block:block_rq_issue -e block:block_rq_complete; then: trace-cmd report > day.txt"
+    )
+}
 
 pub(crate) fn unknown_trace_ending(path: &Path) -> String {
     format!(

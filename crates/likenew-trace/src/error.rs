@@ -56,6 +56,12 @@ pub enum TraceError {
         /// Its name.
         file: String,
     },
+    /// perf wrote it.
+    #[error("{file} is perf's binary output: \"perf script -i FILE\" makes text of it")]
+    PerfBinary {
+        /// Its name.
+        file: String,
+    },
     /// It is compressed in a way that is not read here.
     #[error("{file} is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
     Packed {

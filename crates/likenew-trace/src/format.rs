@@ -117,6 +117,7 @@ fn by_first_bytes(file: &str, ahead: &[u8]) -> Option<Result<Format, TraceError>
             Some(Err(TraceError::BlktraceBinary { file }))
         }
         [0x17, 0x08, 0x44, ..] => Some(Err(TraceError::TraceCmdBinary { file })),
+        _ if ahead.starts_with(b"PERFILE2") => Some(Err(TraceError::PerfBinary { file })),
         [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {
             Some(Err(TraceError::Packed { file }))
         }

@@ -42,6 +42,8 @@ pub(crate) enum Counted {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     counts: Vec<(Counted, u64)>,
+    /// The first names of events of other kinds.
+    events: Vec<String>,
     notes: Vec<Note>,
 }
 
@@ -52,6 +54,22 @@ impl Notes {
             Some((_, count)) => *count += 1,
             None => self.counts.push((counted, 1)),
         }
+    }
+
+    /// Counts an event of another kind.
+    pub(crate) fn other_event(&mut self, name: &[u8]) {
+        /// More names than this say no more of what was recorded.
+        const NAMES_MAX: usize = 4;
+        self.count(Counted::OtherEvents);
+        let is_known = self.events.iter().any(|known| known.as_bytes() == name);
+        if !is_known && self.events.len() < NAMES_MAX {
+            self.events.push(String::from_utf8_lossy(name).into_owned());
+        }
+    }
+
+    /// The first names of events of other kinds.
+    pub(crate) fn events(&self) -> &[String] {
+        &self.events
     }
 
     pub(crate) fn add(&mut self, note: Note) {

@@ -146,6 +146,11 @@ impl Trace {
         self.reader.notes()
     }
 
+    /// Events that are no I/O of a drive, by their first names; complete only at the end.
+    pub fn other_events(&self) -> &[String] {
+        self.reader.other_events()
+    }
+
     /// The volume that is read, where the format names volumes.
     pub fn volume(&self) -> Option<String> {
         self.reader.volume()

@@ -51,6 +51,9 @@ pub(crate) trait TraceReader: TraceSource {
 
     /// The volume that is read.
     fn volume(&self) -> Option<String>;
+
+    /// Events that are no I/O, by their first names.
+    fn other_events(&self) -> &[String];
 }
 
 impl<P: Parse> Reader<P> {
@@ -207,5 +210,9 @@ impl<P: Parse> TraceReader for Reader<P> {
 
     fn volume(&self) -> Option<String> {
         self.intake.volumes.selection()
+    }
+
+    fn other_events(&self) -> &[String] {
+        self.intake.notes.events()
     }
 }

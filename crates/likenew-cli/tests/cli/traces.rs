@@ -74,7 +74,19 @@ fn what_is_no_trace_is_named_as_what_it_is() {
     for (name, text, code, message) in [
         ("empty", "", 2, "empty is empty"),
         ("page", "<html>", 2, "page has an unknown trace format"),
-        ("header", "Timestamp,Offset,Size,IOType,VolumeID\n", 1, "the trace holds no I/O"),
+        (
+            "header",
+            "Timestamp,Offset,Size,IOType,VolumeID\n",
+            1,
+            "header holds no I/O of a drive; record it with: likenew record",
+        ),
+        (
+            "bio",
+            "# tracer: nop\n dmcrypt-1 [003] ..... 100.000100: block_bio_queue: 253,3 WS 578805392 + 8 [dmcrypt]\n \
+             kworker-77 [003] ..... 100.023500: block_bio_complete: 253,3 WS 578805392 + 8 [0]\n",
+            1,
+            "bio holds no I/O of a drive, but events block_bio_queue and block_bio_complete; record it with",
+        ),
         (
             "two",
             &format!("{MSR}{}", MSR.replace(",0,", ",1,")),
@@ -85,6 +97,10 @@ fn what_is_no_trace_is_named_as_what_it_is() {
         std::fs::write(sandbox.work().join(name), text).unwrap();
         sandbox.run(&["import", "trace", name]).code(code).says(message);
     }
+    let perf = "  dd 25337 [001] 543348.165046:   block:block_rq_issue: 259,0 R 131072 () 3190760 + 256 [dd]\n  \
+                kworker/u17:0 23867 [005] 543348.165960:   block:block_rq_complete: 259,0 R () 3190760 + 256 [0]\n";
+    std::fs::write(sandbox.work().join("perf"), perf).unwrap();
+    sandbox.run(&["import", "trace", "perf"]).code(0).says("128 KiB");
     sandbox.run(&["import", "trace", "two", "--volume", "web_1"]).code(0).says("volume web_1");
     sandbox
         .run(&["import", "trace", "two", "--volume", "web_7"])

@@ -39,7 +39,12 @@ impl Parse for Tracefs {
             return blk_tracer(cursor, at, columns, intake);
         }
         let line_error = cursor.line_error(expected::EVENT);
-        let name = cursor.until(b':');
+        let mut name = cursor.until(b':');
+        // perf script puts the system of an event before its name.
+        if name == b"block" && cursor.rest().get(1).is_some_and(u8::is_ascii_alphabetic) {
+            cursor.skip(1);
+            name = cursor.until(b':');
+        }
         if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         {
             return Err(line_error);
@@ -50,7 +55,7 @@ impl Parse for Tracefs {
             b"block_rq_complete" => EventKind::Complete,
             b"block_rq_requeue" => EventKind::Requeued,
             _ => {
-                intake.notes.count(Counted::OtherEvents);
+                intake.notes.other_event(name);
                 return Ok(());
             }
         };

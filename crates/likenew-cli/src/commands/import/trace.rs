@@ -73,7 +73,11 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
 }
 
 /// Reads the trace to its end; `None` if the user stopped it.
-fn read_to_end(trace: &mut Trace, mut out: Option<TraceOutput>) -> Result<Option<Survey>, Failure> {
+fn read_to_end(
+    trace: &mut Trace,
+    file: &str,
+    mut out: Option<TraceOutput>,
+) -> Result<Option<Survey>, Failure> {
     let mut surveyor = Surveyor::default();
     let mut records = 0u64;
     while let Some(io) = trace.next_io().map_err(Failure::Usage)? {
@@ -87,7 +91,7 @@ fn read_to_end(trace: &mut Trace, mut out: Option<TraceOutput>) -> Result<Option
         }
     }
     if records == 0 {
-        return Err(anyhow!(wording::TRACE_EMPTY).into());
+        return Err(anyhow!(wording::no_io_in_trace(file, trace.other_events())).into());
     }
     if let Some(out) = out {
         out.finish(trace.head())?;
