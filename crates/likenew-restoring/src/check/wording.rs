@@ -759,6 +759,16 @@ fn upgrade_to(drive: &str) -> String {
     format!("Upgrade to {drive}")
 }
 
+pub(super) fn nothing_waited_for() -> &'static str {
+    "the recording has neither reads nor flushes, which programs wait for"
+}
+
+/// `now_ns` and `with_ns` are the time with writes in flight on this drive and on the other one.
+pub(super) fn writes_took(drive: &str, now_ns: f64, with_ns: f64) -> String {
+    let [now, with] = [now_ns, with_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
+    format!("Its writes, for which programs rarely wait, took {now} here and {with} on {drive}.")
+}
+
 /// `reason` is a clause.
 pub(super) fn upgrade_unknown(drive: &str, reason: &str) -> Answer {
     Answer::unknown(UPGRADE, upgrade_to(drive), format!("unknown, because {reason}"))

@@ -38,6 +38,11 @@ impl UpgradeInput<'_> {
             let answer = wording::upgrade_unknown(name, reason).with_evidence(with_drive);
             return self.with_caveats(answer, drive);
         };
+        if now.blocking_ns <= 0.0 && waits.blocking_ns <= 0.0 {
+            let answer = wording::upgrade_unknown(name, wording::nothing_waited_for())
+                .with_evidence(wording::writes_took(name, now.busy_ns, waits.busy_ns));
+            return self.with_caveats(answer, drive);
+        }
         let saving = Saving::from_waits(now, waits);
         let by_fix = self.by_fix(now, waits);
         let worth = self.worth(now, waits);
@@ -117,6 +122,10 @@ impl UpgradeInput<'_> {
     /// The candidate with the shortest waiting, and whether it is worth a difference in price.
     fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
         let [(best, least), (next, more), ..] = candidates else { return None };
+        // Waiting that the work has none of ranks nothing.
+        if more.blocking_ns <= 0.0 {
+            return None;
+        }
         let now = self.options.waits_of(Role::Now);
         let is_worth_it = now.map_or(Worth::Undecided, |now| self.worth(now, least));
         let saving = Saving::from_waits(more, least);
