@@ -33,6 +33,8 @@ pub const APPLICATION: Kind = Kind { name: "an application's file", bytes_max: 1
 pub const FIO_RESULT: Kind = Kind { name: "a result of fio", bytes_max: 64 << 20 };
 /// What a server writes beside an image: three lines.
 pub const LABEL: Kind = Kind { name: "an image's label", bytes_max: 64 << 10 };
+/// A secret of a server: one line, of which no more is read.
+pub const SECRET: Kind = Kind { name: "a file with a secret", bytes_max: 4 << 10 };
 /// What was measured, and on what machine: some kilobytes.
 pub const MACHINE: Kind = Kind { name: "a machine's record", bytes_max: 4 << 20 };
 /// What was concluded: tables and curves.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
 
+use likenew_core::input;
 use subtle::ConstantTimeEq as _;
 
 use crate::error::ServeError;
@@ -40,7 +41,7 @@ impl Secret {
         use std::os::unix::fs::PermissionsExt as _;
 
         let failed = |error| ServeError::SecretUnreadable { path: path.to_owned(), error };
-        let file = std::fs::File::open(path).map_err(failed)?;
+        let file = input::open(path, input::SECRET).map_err(|error| failed(error.into()))?;
         let mode = file.metadata().map_err(failed)?.permissions().mode();
         if mode & 0o077 != 0 {
             return Err(ServeError::SecretOpenToOthers { path: path.to_owned() });
@@ -80,6 +81,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn a_pipe_with_no_writer_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = Secret::from_file(&pipe).unwrap_err().to_string();
+        assert!(error.contains("it is a pipe"), "{error}");
+    }
 
     #[test]
     fn a_new_one_is_long_and_another_each_time() {
