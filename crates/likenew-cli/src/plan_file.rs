@@ -47,7 +47,7 @@ fn plan_of_jobs(name: &str, text: &str) -> Result<Plan, Failure> {
         let file = jobs.bytes.next_multiple_of(FILE_UNIT);
         options.insert("file_size".to_owned(), Value::String(file.to_string()));
     }
-    let plan = Plan { schema: 1, procedure: "run".into(), target: jobs.target, seed: 0, options };
+    let plan = Plan::new("run", jobs.target, 0, options);
     from_plan(&plan).map_err(|reason| refused(None, None, &reason))?;
     Ok(plan)
 }

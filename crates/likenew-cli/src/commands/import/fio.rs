@@ -114,9 +114,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence, Failure> {
     let likenew_fio::Import { identity, geometry, segments, .. } = imported;
     let target = Some(identity.name.clone());
-    let own = || {
-        Plan::new("run", None, 0, workload_options(segments.iter().map(|segment| &segment.workload)))
-    };
+    let own =
+        || Plan::new("run", None, 0, workload_options(segments.iter().map(|segment| &segment.workload)));
     let follows = plan.is_some();
     let plan = Plan { target, ..plan.unwrap_or_else(own) };
     let mut evidence = Evidence::new(plan, identity, geometry);
