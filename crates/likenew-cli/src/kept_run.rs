@@ -33,5 +33,5 @@ pub(crate) fn report(mut record: Record) -> Result<RunReport, Failure> {
     let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(record.path.display())))?;
     let evidence = record.take_evidence();
     let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
-    Ok(RunReport { evidence, findings, instrument, folder })
+    Ok(RunReport::new(evidence, findings, instrument, folder))
 }

@@ -7,6 +7,7 @@ use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
+use likenew_core::shell::without_sudo;
 use likenew_report::document::Document;
 use likenew_report::run_document::of_run;
 
@@ -26,6 +27,22 @@ pub(crate) struct RunReport {
 }
 
 impl RunReport {
+    /// Of a run; to root without sudo.
+    pub(crate) fn new(
+        evidence: Evidence,
+        mut findings: Findings,
+        instrument: Instrument,
+        folder: Option<PathBuf>,
+    ) -> Self {
+        if rustix::process::geteuid().is_root() {
+            let actions = findings.answers.iter_mut().flat_map(|answer| &mut answer.actions);
+            for command in actions.flat_map(|action| [&mut action.command, &mut action.undo]).flatten() {
+                *command = without_sudo(command);
+            }
+        }
+        Self { evidence, findings, instrument, folder }
+    }
+
     /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
     /// sheet, with their `origins` if asked to. Of a `list` of targets JSON is a list, with those that failed.
     pub(crate) fn show(

@@ -39,7 +39,7 @@ pub use files::Files;
 pub use health::{Attribute, Health};
 pub use host_memory::HostMemory;
 pub use identity::{Identity, Serial};
-pub use layer::{Layer, LayerKind};
+pub use layer::{Layer, LayerKind, UNMAP_RULES};
 pub use link::{Hop, Link};
 pub use log::{Log, LogKind, LogLine};
 pub use machine::Machine;

@@ -2,8 +2,8 @@
 
 use likenew_core::answer::Action;
 use likenew_core::drive;
+use likenew_core::shell::with_sudo;
 
-use super::causes::with_sudo;
 use super::steps::blocked_steps;
 use super::{
     ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
@@ -140,6 +140,7 @@ impl ScoredCause {
 /// for another kind of target, or names something unknown; commands that need root say so to other users.
 pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
     let mut actions = cause.actions(case);
+    actions.retain(|action| case.virtual_by().is_none() || !HARDWARE.contains(&&*action.id));
     let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
     let belongs = |command: &str| {
         let is_own = command.starts_with("likenew ");
@@ -161,6 +162,10 @@ pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
 pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<MissingEvidence> {
     cause.score(case).missing_evidence(case.site.as_ref())
 }
+
+/// Actions on a slot, a cable and a power supply, of which a disk that a hypervisor provides has none here.
+const HARDWARE: [&str; 5] =
+    ["change_slot", "change_cable", "change_usb_port", "change_enclosure", "turn_off_power_saving"];
 
 /// Placeholders for unknown names.
 const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];

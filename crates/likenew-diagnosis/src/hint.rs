@@ -20,6 +20,8 @@ pub(crate) enum Needs {
     Nothing,
     /// A machine whose system can be queried.
     Machine,
+    /// The same, and nobody has asked it yet: what it did not say then, it does not say now.
+    Facts,
     /// The same, and the user is not root yet.
     Root,
     /// Writes.
@@ -59,7 +61,7 @@ impl Hint {
 
     /// A fact from the machine.
     pub(crate) const fn facts(why: &'static str) -> Self {
-        Self { id: "facts", command: Some("likenew facts {}"), ..Self::machine(why) }
+        Self { id: "facts", why, command: Some("likenew facts {}"), needs: Needs::Facts }
     }
 
     /// A fact that the machine shows only to root.

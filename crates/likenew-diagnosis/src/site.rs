@@ -116,6 +116,7 @@ impl Site<'_> {
         match needs {
             Needs::Nothing => true,
             Needs::Machine => is_real,
+            Needs::Facts => is_real && self.facts.is_none(),
             Needs::Root => is_real && self.facts.and_then(|facts| facts.machine.root.get()) != Some(true),
             Needs::Writing => self.writable,
             Needs::Trim => self.trims && self.possibility(ActionKind::Fstrim) == Possibility::Yes,

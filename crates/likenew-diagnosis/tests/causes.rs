@@ -10,7 +10,7 @@ use likenew_core::facts::{
 };
 use likenew_diagnosis::{
     ALL, Case, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site, Symptom,
-    WriteCliff, actions, by_name, cost, diagnose,
+    WriteCliff, actions, by_name, cost, diagnose, hints,
 };
 
 /// A target with its measurements.
@@ -592,6 +592,26 @@ fn every_cause_has_a_manual_a_fix_and_a_way_to_check_it() {
     }
 }
 
+#[test]
+fn what_the_machine_did_not_say_is_not_asked_again_and_a_virtual_disk_has_no_slot() {
+    let mut target = healthy();
+    target.facts.drives[0].power = Power::default();
+    target.facts.drives[0].identity.virtual_by = fact(Some("virtio".to_owned()));
+    let Target { measurements, facts, delta, references } = &target;
+    let case = |site, facts| Case { measurements, facts, delta: Some(delta), references, normal: &[], site };
+    let asks = |case: &Case<'_>| {
+        let all = ALL.iter().flat_map(|cause| hints(case, *cause));
+        all.filter(|hint| hint.action.id == "facts").count()
+    };
+    let unasked = Site { facts: None, ..folder(facts) };
+    assert_eq!(asks(&case(Some(folder(facts)), Some(facts))), 0);
+    assert!(asks(&case(Some(unasked), None)) > 0);
+    for cause in ["narrow_link", "link_errors", "power_saving"] {
+        let here = case(Some(folder(facts)), Some(facts));
+        assert_eq!(actions(&here, by_name(cause).unwrap()), [], "{cause}");
+    }
+}
+
 /// A folder at the root of the file system.
 fn folder(facts: &Facts) -> Site<'_> {
     Site {
@@ -725,9 +745,23 @@ fn trim_is_let_through_by_what_blocks_it() {
     let bridge = through(&|layer| {
         (layer.kind, layer.name) = (LayerKind::UsbDisk, "sdb".into());
         layer.provisioning_mode = fact("full".to_owned());
+        layer.unmap_rule = fact("ATTRS{idVendor}==\"152d\"".to_owned());
     });
-    let file = "/sys/block/sdb/device/scsi_disk/*/provisioning_mode";
-    assert_eq!(bridge, with_undo(&format!("echo unmap | tee {file}"), &format!("echo full | tee {file}")));
+    let folder = "/sys/block/sdb/device/scsi_disk/*";
+    assert_eq!(
+        bridge,
+        with_undo(
+            &format!(
+                "echo 'ATTRS{{idVendor}}==\"152d\"' | tee -a /etc/udev/rules.d/60-unmap.rules && udevadm trigger --action=change {folder}"
+            ),
+            &format!("rm /etc/udev/rules.d/60-unmap.rules && echo full | tee {folder}/provisioning_mode")
+        )
+    );
+    let silent = through(&|layer| {
+        (layer.kind, layer.name) = (LayerKind::UsbDisk, "sdb".into());
+        layer.provisioning_mode = fact("full".to_owned());
+    });
+    assert!(!silent.0.contains("unmap"), "it does not say that it knows UNMAP: {silent:?}");
     let parity = through(&|layer| {
         (layer.kind, layer.level) = (LayerKind::Array, fact("raid5".to_owned()));
     });

@@ -30,7 +30,7 @@ use crate::wording::trim as wording;
 pub(crate) use claims::disk_claims;
 pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
 pub(crate) use free_space::fuzzed_free_space;
-pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
+pub(crate) use layers::{SENDERS, device_path, mount_path, stack, unmap_rule};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
 pub(crate) use trim_free_space::trim_free_space;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
-use remarks::remarks;
+use remarks::{Remark, remarks};
 pub(crate) use wording::HEALTH;
 use wording::{DriveLine, Health, Unusual};
 
@@ -84,13 +84,18 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let mut remarkable = if remarks.is_empty() {
         vec![wording::unremarkable(unavailable, rows.len())]
     } else {
-        remarks.iter().map(|remark| wording::remark_answer(&remark.subject, &remark.words)).collect()
+        let answer = |remark: &Remark| {
+            let answer = wording::remark_answer(&remark.subject, &remark.words);
+            remark.action.clone().into_iter().fold(answer, Answer::action)
+        };
+        remarks.iter().map(answer).collect()
     };
     if unavailable > 0 {
         remarkable[0].caveats.push(wording::some_unavailable(unavailable, rows.len()));
     }
     let (state, health) = health_answer(facts);
-    let health = with_root_action(health, &rows, target);
+    let is_root = facts.machine.root.get() == Some(true);
+    let health = with_root_action(health, &rows, target, is_root);
     let unusual = match remarks.as_slice() {
         [] => Unusual::Nothing,
         [only] => Unusual::One(&only.sentence),
@@ -170,11 +175,13 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
 }
 
 /// What root could find out, if another user asked.
-fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>) -> Answer {
+fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>, is_root: bool) -> Answer {
     let takes_root =
         |row: &&FactRow| row.unknown.is_some() && row.help.as_ref().is_some_and(|help| help.contains("root"));
     match rows.iter().filter(takes_root).count() {
         0 => health,
+        // Root is refused by something else.
+        _ if is_root => health,
         facts => {
             let target = target.map_or_else(|| "--all".to_owned(), shell_quote);
             health.action(wording::ask_as_root(&target, facts))

@@ -20,7 +20,7 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
-    let report = RunReport { evidence, findings, instrument, folder };
+    let report = RunReport::new(evidence, findings, instrument, folder);
     RunReport::show(vec![report], None, &command.output, &output::same_command(), false)?;
     Ok(exit)
 }

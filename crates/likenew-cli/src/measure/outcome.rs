@@ -79,7 +79,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let exit = unkept.as_ref().map_or(ended, |failure| ended.worse(failure.exit()));
     let is_shown = !evidence.is_empty() || is_complete;
     let folder = archive.as_ref().map(|run| run.path().to_owned());
-    let report = is_shown.then_some(RunReport { evidence, findings, instrument, folder });
+    let report = is_shown.then(|| RunReport::new(evidence, findings, instrument, folder));
     Outcome { typed, report, exit, end, unkept, hung }
 }
 

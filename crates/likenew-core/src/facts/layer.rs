@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
+use crate::shell::shell_quote;
 
 /// The kind of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +123,10 @@ pub struct Layer {
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub provisioning_mode: Fact<String>,
+    /// The rule for udev with which the kernel sends TRIM to a disk that supports it (LBPU) and does not announce it, as
+    /// behind many USB bridges. Known of no other disk.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub unmap_rule: Fact<String>,
     /// The I/O scheduler in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub scheduler: Fact<String>,
@@ -157,7 +162,24 @@ pub struct Layer {
     pub busy_with: Fact<String>,
 }
 
+/// Where a rule for udev goes that lets the kernel send TRIM.
+pub const UNMAP_RULES: &str = "/etc/udev/rules.d/60-unmap.rules";
+
 impl Layer {
+    /// What lets the kernel send TRIM to a disk that supports it, at once and after each start, and what undoes that; both for
+    /// root.
+    pub fn unmap_commands(&self) -> Option<(String, String)> {
+        let (rule, name) = (shell_quote(self.unmap_rule.value()?), shell_quote(&self.name));
+        Some((
+            format!(
+                "echo {rule} | tee -a {UNMAP_RULES} && udevadm trigger --action=change /sys/block/{name}/device/scsi_disk/*"
+            ),
+            format!(
+                "rm {UNMAP_RULES} && echo full | tee /sys/block/{name}/device/scsi_disk/*/provisioning_mode"
+            ),
+        ))
+    }
+
     /// Bytes from the last multiple of `unit` to the start of a partition, if known.
     pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
         self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)

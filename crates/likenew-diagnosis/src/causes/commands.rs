@@ -94,38 +94,12 @@ pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, b
             };
             Some((Command::new(edit("unmap"), edit("ignore")), false))
         }
-        // A bridge may announce no support and have it, and the reverse.
+        // A bridge may announce no support and have it; one that does not know UNMAP could take it for something else.
         LayerKind::Disk | LayerKind::UsbDisk => {
-            let mode = layer.provisioning_mode.value()?;
-            let file =
-                format!("/sys/block/{}/device/scsi_disk/*/provisioning_mode", shell_quote(&layer.name));
-            Some((
-                Command::new(
-                    format!("echo unmap | tee {file}"),
-                    format!("echo {} | tee {file}", shell_quote(mode)),
-                ),
-                true,
-            ))
+            let (does, undoes) = layer.unmap_commands()?;
+            Some((Command::new(does, undoes), true))
         }
         _ => None,
-    }
-}
-
-/// System commands that any user may run, by their beginning.
-const WITHOUT_ROOT: [&str; 4] = ["likenew ", "cat ", "cryptsetup benchmark", "fwupdmgr get-updates"];
-
-/// A command as somebody types it who is not root.
-pub(crate) fn with_sudo(command: &str) -> String {
-    if WITHOUT_ROOT.iter().any(|start| command.starts_with(start)) || command.starts_with("sudo ") {
-        return command.to_owned();
-    }
-    // A redirection is opened by the shell of the user, not by sudo.
-    if let Some((text, file)) = command.split_once(" > ") {
-        return format!("{text} | sudo tee {file}");
-    }
-    match command.split_once(" | tee ") {
-        Some((text, file)) => format!("{text} | sudo tee {file}"),
-        None => format!("sudo {command}"),
     }
 }
 
@@ -225,20 +199,6 @@ pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sudo_opens_the_file_that_a_command_writes_to() {
-        for (command, typed) in [
-            ("echo on > /sys/a/control", "echo on | sudo tee /sys/a/control"),
-            ("echo unmap | tee /sys/*/mode", "echo unmap | sudo tee /sys/*/mode"),
-            ("hdparm -W1 /dev/sda", "sudo hdparm -W1 /dev/sda"),
-            ("likenew verify /dev/sda", "likenew verify /dev/sda"),
-            ("sudo likenew record /data", "sudo likenew record /data"),
-            ("cat /proc/mdstat", "cat /proc/mdstat"),
-        ] {
-            assert_eq!(with_sudo(command), typed);
-        }
-    }
 
     #[test]
     fn a_name_of_the_kernel_is_a_path_in_dev() {

@@ -3,7 +3,6 @@
 use super::case::BACKGROUND_SHARE_MAX;
 use super::{Case, Cause, Hint, LogOdds, Measured, Metric, Origin, wording};
 use commands::shell_quote;
-pub(crate) use commands::with_sudo;
 
 mod background_io;
 mod commands;

@@ -9,7 +9,7 @@ use crate::block::BlockDevice;
 use crate::drive_facts::clean;
 use crate::layer_kind::layer_kind;
 use crate::mounts::Mount;
-use crate::trim::{SENDERS, stack};
+use crate::trim::{SENDERS, stack, unmap_rule};
 use crate::wording::facts as wording;
 
 /// The layers below some devices, from the top down; what several of them have in common stands once.
@@ -82,6 +82,10 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         discard_bytes_max: discards,
         discard_granularity_bytes: number("queue/discard_granularity"),
         provisioning_mode: provisioning(device),
+        unmap_rule: match unmap_rule(device) {
+            Some(rule) => Fact::new(rule, Roots::place(device, "device/vpd_pgb2")),
+            None => Fact::NotQueried,
+        },
         scheduler: roots.attribute(device, "queue/scheduler").map(|all| selected_option(&all)),
         queue_requests_max: number("queue/nr_requests"),
         request_bytes_max: number("queue/max_sectors_kb").and_then(wording::TOO_LARGE, kibibytes),

@@ -7,6 +7,8 @@ use likenew_core::trim::{Layer, TrimPath};
 use super::MountedDevice;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
+use crate::stable_id::usb_device;
+use crate::standards::scsi;
 use crate::wording::trim as wording;
 
 /// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted
@@ -114,6 +116,31 @@ fn words(kind: LayerKind, device: &BlockDevice) -> String {
     }
 }
 
+/// The rule for udev with which the kernel sends TRIM to a disk that supports UNMAP although it does not announce that it
+/// provisions thinly: by the numbers of its USB bridge, or else by its names.
+pub(crate) fn unmap_rule(device: &BlockDevice) -> Option<String> {
+    let page = device.binary_attribute("device/vpd_pgb2")?;
+    let is_unsent =
+        device.provisioning_mode().as_deref() == Some("full") && scsi::provisioning(&page)?.unmaps;
+    let is_word = |text: &String| !text.contains(['"', '\\', '*', '?', '[', '|']);
+    let by = |device: &BlockDevice, names: [&str; 2]| {
+        let [first, second] = names.map(|name| {
+            let value = device.attribute(name).filter(is_word)?;
+            Some(format!("ATTRS{{{name}}}==\"{value}\""))
+        });
+        Some(format!("{}, {}", first?, second?))
+    };
+    let device = usb_device(device).map_or_else(
+        || by(&BlockDevice::at(device.folder().join("device")), ["vendor", "model"]),
+        |usb| by(&usb, ["idVendor", "idProduct"]),
+    )?;
+    is_unsent.then(|| {
+        format!(
+            "ACTION==\"add|change\", SUBSYSTEM==\"scsi_disk\", {device}, ATTR{{provisioning_mode}}=\"unmap\""
+        )
+    })
+}
+
 /// What would let TRIM pass.
 fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
     let level = device.attribute("md/level").unwrap_or_default();
@@ -126,7 +153,11 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
             wording::PARITY_ARRAY.to_owned()
         }
         LayerKind::Loop => wording::LOOP_FILE.to_owned(),
-        LayerKind::UsbDisk => wording::USB_BRIDGE.to_owned(),
+        LayerKind::UsbDisk | LayerKind::Disk => match unmap_rule(device) {
+            Some(rule) => wording::unmap_by_rule(&rule),
+            None if kind == LayerKind::UsbDisk => wording::USB_BRIDGE.to_owned(),
+            None => return None,
+        },
         LayerKind::VirtualDisk => wording::VIRTUAL_DISK.to_owned(),
         LayerKind::LogicalVolume
         | LayerKind::Thin
@@ -221,7 +252,31 @@ mod tests {
         let blocked = path.blocked_by().unwrap();
         assert_eq!((&*blocked.name, &*blocked.kind), ("sdb", "disk behind USB"));
         assert!(blocked.evidence.contains("provisioning_mode = full"), "{}", blocked.evidence);
-        assert!(blocked.remedy.as_ref().unwrap().contains("only if sg_vpd"));
+        assert!(blocked.remedy.as_ref().unwrap().contains("connect the drive directly"));
+    }
+
+    #[test]
+    fn a_disk_that_supports_unmap_has_a_rule_for_it() {
+        let sys = Sys::new();
+        let rule = |mode: &str, page: &[u8]| {
+            let usb = [("idVendor", "152d"), ("idProduct", "0578")];
+            sys.device("usb2/2-1", &usb);
+            let disk = sys.device(
+                "usb2/2-1/host6/sdb",
+                &[BLOCKS, ("device/scsi_disk/6:0:0:0/provisioning_mode", mode)],
+            );
+            fs::write(disk.folder().join("device/vpd_pgb2"), page).unwrap();
+            unmap_rule(&disk)
+        };
+        let (unmaps, silent) = ([0, 0xB2, 0, 4, 0, 0x84, 2, 0], [0, 0xB2, 0, 4, 0, 0x04, 2, 0]);
+        assert_eq!(
+            rule("full", &unmaps).unwrap(),
+            r#"ACTION=="add|change", SUBSYSTEM=="scsi_disk", ATTRS{idVendor}=="152d", ATTRS{idProduct}=="0578", ATTR{provisioning_mode}="unmap""#
+        );
+        for (mode, page) in [("full", &silent[..]), ("unmap", &unmaps), ("disabled", &unmaps), ("full", &[])]
+        {
+            assert_eq!(rule(mode, page), None, "{mode}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use likenew_core::facts::UNMAP_RULES;
+
 use rustix::io::Errno;
 
 // ## Clauses: why TRIM, or where files are, cannot be examined
@@ -165,7 +167,14 @@ pub(crate) const PARITY_ARRAY: &str = "arrays with parity pass TRIM on only if a
     of the kernel)";
 pub(crate) const LOOP_FILE: &str =
     "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs";
-pub(crate) const USB_BRIDGE: &str = "its bridge does not announce TRIM: connect the drive directly; or, \
-    only if sg_vpd -p lbpv says LBPU=1, set its provisioning_mode to unmap with a udev rule";
+pub(crate) const USB_BRIDGE: &str = "its bridge does not support TRIM: connect the drive directly";
+
+/// Of a disk that supports UNMAP and does not announce it.
+pub(crate) fn unmap_by_rule(rule: &str) -> String {
+    format!(
+        "it supports UNMAP, which the kernel does not send unasked: add this line to {UNMAP_RULES}: {rule}"
+    )
+}
+
 pub(crate) const VIRTUAL_DISK: &str = "have the host pass discards for this disk (discard=unmap)";
 pub(crate) const CHECK_LAYERS: &str = "check what it is built on and how it was set up";

@@ -1,13 +1,15 @@
 //! Unusual facts. No cause is concluded from them.
 
+use likenew_core::answer::Action;
 use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
 use super::wording::{self, Limit};
 
 /// Something unusual.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Remark {
     /// The layer, drive or mount point.
     pub(super) subject: String,
@@ -17,6 +19,9 @@ pub(super) struct Remark {
     /// The same as a sentence of its own, without its full stop.
     #[serde(skip)]
     pub(super) sentence: String,
+    /// What mends it.
+    #[serde(skip)]
+    pub(super) action: Option<Action>,
 }
 
 /// Speed of a link over what both ends support, as a ratio, below which it gets a remark. Chosen: encodings
@@ -52,7 +57,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
 
 fn remark(subject: &str, words: String) -> Remark {
     let sentence = wording::remark_sentence(subject, &words);
-    Remark { subject: subject.to_owned(), words, sentence }
+    Remark { subject: subject.to_owned(), words, sentence, action: None }
 }
 
 fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
@@ -103,7 +108,10 @@ fn layer_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
     if let Some(task) = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen")) {
         all.push(remark(name, wording::array_busy(task)));
     }
-    if is_unprovisioned(layer) {
+    if let Some((command, undo)) = layer.unmap_commands() {
+        let action = wording::send_unmap().command(with_sudo(&command)).undo(with_sudo(&undo));
+        all.push(Remark { action: Some(action), ..remark(name, wording::trim_is_unsent()) });
+    } else if is_unprovisioned(layer) {
         all.push(remark(name, wording::bridge_hides_trim()));
     }
 }
@@ -323,6 +331,18 @@ mod tests {
         assert!(of(LayerKind::Crypt, None).contains("blocks TRIM, so the drive below"));
         assert!(of(LayerKind::Disk, None).contains("does not support TRIM"));
         assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
+        let layer = Layer {
+            kind: LayerKind::UsbDisk,
+            takes_trim: fact(false),
+            provisioning_mode: fact("full".into()),
+            unmap_rule: fact("RULE".into()),
+            ..Layer::default()
+        };
+        let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
+        let [remark] = &remarks[..] else { panic!("{remarks:?}") };
+        assert!(remark.words.starts_with("supports TRIM (UNMAP)"), "{}", remark.words);
+        let command = remark.action.as_ref().and_then(|action| action.command.clone()).unwrap();
+        assert!(command.starts_with("echo RULE | sudo tee -a /etc/udev/rules.d/"), "{command}");
     }
 
     #[test]

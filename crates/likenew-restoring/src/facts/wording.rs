@@ -174,6 +174,15 @@ pub(super) fn bridge_hides_trim() -> String {
     "receives no TRIM, because its bridge or controller does not announce support for it".into()
 }
 
+pub(super) fn trim_is_unsent() -> String {
+    "supports TRIM (UNMAP), and the kernel sends none, because its bridge or controller does not announce it"
+        .into()
+}
+
+pub(super) fn send_unmap() -> Action {
+    Action::new("send_unmap", "Have the kernel send TRIM to this drive, from now on and after each start")
+}
+
 pub(super) fn alignment_offset(bytes: i64) -> String {
     format!("starts {} B off the drive's physical blocks (alignment_offset)", Number(bytes as f64))
 }

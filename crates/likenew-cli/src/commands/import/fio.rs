@@ -85,7 +85,7 @@ pub(in crate::commands) fn report(
     let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = judge(&*procedure, &evidence);
-    Ok(RunReport { evidence, findings, instrument, folder: None })
+    Ok(RunReport::new(evidence, findings, instrument, None))
 }
 
 /// The file as text, which PowerShell writes in units of 16 bits.
