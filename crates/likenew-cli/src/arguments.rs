@@ -656,7 +656,7 @@ mod tests {
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
         // each time.
-        const TYPED_AGAIN: [&str; 10] = [
+        const TYPED_AGAIN: [&str; 11] = [
             "consent",
             "destroy",
             "yes",
@@ -667,6 +667,7 @@ mod tests {
             "color",
             "progress",
             "wait-for-drive",
+            "estimate",
         ];
         const KEPT: [(&str, &str, &str); 3] =
             [("engine", "posix", "uring"), ("reserve", "7MiB", "9MiB"), ("samples", "", "")];

@@ -7,15 +7,13 @@ use likenew_core::answer::Answer;
 use likenew_core::quantity::Size;
 use likenew_history::{Change, Check, DriveHistory, MetricHistory, MetricValue};
 
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, device};
 use crate::wording::{self, MetricNoun};
 
 /// Names of metrics begin with it.
 const PREFIX: &str = "likenew";
 /// Digits of a drive's key in its label: as many as `likenew history` shows.
 const KEY_CHARS: usize = 12;
-/// Paths below it hold serial numbers.
-const BY_ID: &str = "/dev/disk/by-id";
 
 /// A label with its value.
 pub(crate) type Label = (&'static str, String);
@@ -137,11 +135,6 @@ fn each_drive(
 fn drive_labels(host: &str, key: &str, drive: &DriveHistory) -> Vec<Label> {
     let key = key.get(..KEY_CHARS).unwrap_or(key).to_owned();
     vec![("drive", key), ("device", device(&drive.drive.target)), ("host", host.to_owned())]
-}
-
-/// The target as it was named, without a serial number.
-pub(crate) fn device(target: &str) -> String {
-    if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
 }
 
 fn of_drives(fleet: &Fleet) -> Vec<Family> {

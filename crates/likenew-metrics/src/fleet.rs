@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use likenew_history::{DriveHistory, History, HistoryError, Page};
 
-use crate::families::device;
+/// Paths below it hold serial numbers.
+const BY_ID: &str = "/dev/disk/by-id";
 
 /// The drives of a history, as they were at their latest checks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,4 +82,9 @@ impl Fleet {
         fleet.damaged_runs.extend(damaged_runs);
         fleet
     }
+}
+
+/// The target as it was named, without a serial number.
+pub(crate) fn device(target: &str) -> String {
+    if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
 }

@@ -145,7 +145,9 @@ fn a_link_in_place_of_a_history_is_not_followed() {
     let (link, file) = (runs.root().join("../history.sqlite"), runs.root().join("../elsewhere"));
     std::os::unix::fs::symlink("elsewhere", &link).unwrap();
     for content in [None, Some("precious")] {
-        content.map_or((), |content| fs::write(&file, content).unwrap());
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
         let opened =
             likenew_history::History::open(&Location::beside(&runs.root()), runs.archive(), "machine");
         assert!(matches!(opened, Err(HistoryError::NotAFile(_))), "{:?}", opened.err());
