@@ -240,7 +240,7 @@ pub(crate) struct ExecutionArguments {
     /// I/O engine for real drives
     #[arg(long, value_enum, default_value_t = EngineName::Auto, value_name = "NAME", help_heading = RUN, hide_short_help = true)]
     pub(crate) engine: EngineName,
-    /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB or half of what is free]
+    /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB or half of the free space]
     #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) reserve: Option<u64>,
     /// Also keep every I/O, as samples.parquet in the run folder; a page shows them

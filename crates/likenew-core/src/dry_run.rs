@@ -62,16 +62,14 @@ impl DryRun {
     /// The procedure's, when the plan does not fit the drive.
     pub fn plan(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
         let mut dry_run = Self::with_rates(procedure, evidence, &|_| 1.0)?;
-        dry_run.bytes_written_max = match procedure.bytes_written_max(evidence) {
+        if dry_run.is_finite {
             // Passes are repeated up to their limit where each is slower than the one before.
-            None if dry_run.is_finite => {
-                let count = Cell::new(0);
-                let slower = |_: &Workload| 1.02f64.powi(count.replace(count.get() + 1).min(500));
-                let other = Self::with_rates(procedure, evidence, &slower)?;
-                dry_run.bytes_written_max.zip(other.bytes_written_max).map(|(one, other)| one.max(other))
-            }
-            own => own,
-        };
+            let count = Cell::new(0);
+            let slower = |_: &Workload| 1.02f64.powi(count.replace(count.get() + 1).min(500));
+            let other = Self::with_rates(procedure, evidence, &slower)?.bytes_written_max;
+            dry_run.bytes_written_max =
+                dry_run.bytes_written_max.zip(other).map(|(one, other)| one.max(other));
+        }
         Ok(dry_run)
     }
 
@@ -84,6 +82,7 @@ impl DryRun {
         evidence: &Evidence,
         times_as_long: &dyn Fn(&Workload) -> f64,
     ) -> Result<Self, String> {
+        let begun = evidence;
         let mut evidence = evidence.clone();
         let (first, first_sight, before) =
             (evidence.segments.len(), evidence.observations.len(), evidence.steps());
@@ -121,8 +120,7 @@ impl DryRun {
             elapsed: Nanos::ZERO,
             is_finite,
         };
-        let mut planned = dry_run.planned_steps.iter().map(Step::bytes_written_max);
-        dry_run.bytes_written_max = planned.try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
+        dry_run.bytes_written_max = procedure.bytes_written_max(begun, &dry_run.planned_steps);
         for Observation { probe, .. } in evidence.observations.drain(first_sight..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());

@@ -138,9 +138,10 @@ pub trait Procedure {
         false
     }
 
-    /// Most bytes that it writes from this evidence on, where what it finds may make it write more than a dry run does.
-    fn bytes_written_max(&self, _evidence: &Evidence) -> Option<u64> {
-        None
+    /// Most bytes that it writes from this evidence on, whatever it finds, where a dry run plans these steps; none where only time
+    /// ends one of them.
+    fn bytes_written_max(&self, _evidence: &Evidence, planned: &[Step]) -> Option<u64> {
+        planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(step.bytes_written_max()?)))
     }
 
     /// What to run next; [`crate::dry_run`] estimates it beforehand.

@@ -96,7 +96,7 @@ impl Procedure for Model {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_OF_FOLDER) }
     }
 
-    fn bytes_written_max(&self, evidence: &Evidence) -> Option<u64> {
+    fn bytes_written_max(&self, evidence: &Evidence, _planned: &[Step]) -> Option<u64> {
         let writes = self.options.includes(Op::Write, evidence.geometry.writable);
         Some(if writes {
             self.options.bytes_on(evidence).saturating_sub(bytes_moved(evidence, Op::Write))

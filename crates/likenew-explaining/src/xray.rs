@@ -164,7 +164,7 @@ impl Procedure for Xray {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(XrayOptions::SPAN_OF_FOLDER) }
     }
 
-    fn bytes_written_max(&self, evidence: &Evidence) -> Option<u64> {
+    fn bytes_written_max(&self, evidence: &Evidence, _planned: &[Step]) -> Option<u64> {
         let span = self.options.span_on(&evidence.geometry).ok()?;
         Some(if evidence.geometry.writable { self.context(evidence, span).remaining } else { 0 })
     }

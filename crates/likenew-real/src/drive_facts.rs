@@ -9,6 +9,7 @@ use crate::block::BlockDevice;
 use crate::device_number::DeviceNumber;
 use crate::loop_device::Store;
 use crate::mounts::Mount;
+use crate::standards::bytes::clean;
 use crate::swaps::swaps;
 use crate::wording::record as wording;
 
@@ -192,11 +193,6 @@ fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
         caveats.push(wording::COUNTED_BELOW.to_owned());
     }
     caveats
-}
-
-/// Names come from drives and file systems: control characters are removed.
-pub(crate) fn clean(text: &str) -> String {
-    text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 #[cfg(test)]

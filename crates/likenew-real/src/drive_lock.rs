@@ -40,10 +40,10 @@ use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
 use crate::device_number::DeviceNumber;
-use crate::drive_facts::clean;
 use crate::in_use::below_loop;
 use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{Mount, all};
+use crate::standards::bytes::clean;
 use crate::wording::action;
 use crate::wording::lock as wording;
 

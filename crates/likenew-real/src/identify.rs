@@ -166,7 +166,7 @@ const VIRTUAL_MODELS: [&str; 8] =
 /// What presents a virtual disk: the bus of the hypervisor, or the words of its model.
 pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let of_model = || model.filter(|model| VIRTUAL_MODELS.iter().any(|word| model.contains(word)));
-    hypervisor.or_else(of_model).map(crate::drive_facts::clean)
+    hypervisor.or_else(of_model).map(crate::standards::bytes::clean)
 }
 
 fn device_caveat(name: &str, model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {

@@ -124,7 +124,7 @@ pub(crate) fn parent_of(text: &str) -> Option<u32> {
 fn program(folder: PathBuf) -> Program {
     let process = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or_default();
     let name = fs::read(folder.join("comm")).unwrap_or_default();
-    Program { process, name: crate::drive_facts::clean(String::from_utf8_lossy(&name).trim()) }
+    Program { process, name: crate::standards::bytes::clean(String::from_utf8_lossy(&name).trim()) }
 }
 
 /// Folders in /proc of one thread for each table of descriptors in a process. Usually all threads have one; a thread may have its own

@@ -28,9 +28,8 @@ impl StableId {
             Some(number) => Self { text: format!("{}-ns{number}", id.text), ..id },
             None => id,
         });
-        let of_disk = of_disk.or_else(|| {
-            Some(Self { kind: "USB port and size", text: format!("{} {bytes}", usb_port(&disk)?) })
-        });
+        let of_disk = of_disk
+            .or_else(|| Some(Self { kind: "port and size", text: format!("{} {bytes}", usb_port(&disk)?) }));
         match (of_disk, device.attribute("partition")) {
             (Some(id), Some(number)) => Self { text: format!("{}-part{number}", id.text), ..id },
             (Some(id), None) => id,

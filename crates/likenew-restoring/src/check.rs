@@ -29,6 +29,7 @@ use crate::failed_ios::{add_failed_ios, has_failed};
 use crate::site::site;
 use answers::Answers;
 use results::CheckResults;
+use wording::workload_names::WRITES;
 use workload_plan::WorkloadPlan;
 
 pub(crate) use answers::harmful_causes;
@@ -113,6 +114,12 @@ impl Procedure for Check {
         Layout { files: 1, file_bytes: self.options.area(u64::MAX).max(CheckOptions::AREA_STEP) }
     }
 
+    fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
+        let step =
+            |step: &Step| Some(step.bytes_written_max()?.saturating_add(self.beyond_dry_run(evidence, step)));
+        planned.iter().try_fold(0u64, |sum, of| Some(sum.saturating_add(step(of)?)))
+    }
+
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let step = WorkloadPlan::new(&self.options, evidence).next();
         Ok(match step {
@@ -138,6 +145,16 @@ const REWRITTEN_FASTER: f64 = 1.15;
 const SURE: f64 = 0.95;
 
 impl Check {
+    /// Most bytes that are written because of what a step finds, beyond a dry run.
+    pub(crate) fn beyond_dry_run(&self, evidence: &Evidence, step: &Step) -> u64 {
+        match step {
+            Step::Run(workload) if workload.name == WRITES => {
+                WorkloadPlan::new(&self.options, evidence).bytes_beyond_dry_run()
+            }
+            _ => 0,
+        }
+    }
+
     /// The site that fixes are applied to.
     fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
         let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {

@@ -246,6 +246,10 @@ impl Procedure for Recondition {
         self.options.dry_run
     }
 
+    fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
+        self.check.bytes_written_max(evidence, planned)
+    }
+
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         // Runs of earlier versions have no such probe.
         if evidence.is_empty() {

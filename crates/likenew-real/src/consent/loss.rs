@@ -17,13 +17,13 @@ use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
 use crate::block::capacity;
 use crate::device_number::DeviceNumber;
-use crate::drive_facts::clean;
 use crate::facts::program::output;
 use crate::identify::resolve;
 use crate::in_use::{Target, use_of};
 use crate::lab_error::not_possible;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
+use crate::standards::bytes::clean;
 use crate::wording::action;
 use crate::wording::consent as wording;
 

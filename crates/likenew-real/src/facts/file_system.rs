@@ -5,9 +5,9 @@ use likenew_core::facts::{Fact, FileSystem};
 use super::machine_query::{MachineQuery, SpaceUsage, fact};
 use super::roots::Roots;
 use super::trimming::trimming;
-use crate::drive_facts::clean;
 use crate::identify::compresses;
 use crate::mounts::Mount;
+use crate::standards::bytes::clean;
 use crate::wording::facts as wording;
 
 /// What the mount says of it, and how full it is.

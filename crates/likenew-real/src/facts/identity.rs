@@ -52,7 +52,7 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
     };
     let system = || match subject.device.model() {
         Some(model) => {
-            Fact::new(crate::drive_facts::clean(&model), Roots::place(&subject.device, "device/model"))
+            Fact::new(crate::standards::bytes::clean(&model), Roots::place(&subject.device, "device/model"))
         }
         None => subject.line("device/model"),
     };

@@ -5,7 +5,7 @@ use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
 use super::link::is_pci_address;
 use super::machine_query::Question;
 use super::subject::Subject;
-use crate::drive_facts::clean;
+use crate::standards::bytes::clean;
 
 /// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for
 /// what belongs to it (Documentation/ABI/testing/dev-kmsg).

@@ -10,7 +10,7 @@ use likenew_core::facts::Fact;
 
 use crate::block::BlockDevice;
 use crate::device_number::DeviceNumber;
-use crate::drive_facts::clean;
+use crate::standards::bytes::clean;
 use crate::wording::facts as wording;
 
 /// What would help where the system lets only root read.

@@ -12,9 +12,9 @@ use super::machine_query::{Question, fact};
 use super::nvme;
 use super::subject::Subject;
 use crate::block::BlockDevice;
-use crate::drive_facts::clean;
 use crate::health::plausible_c;
 use crate::stable_id::{is_placeholder, usb_device};
+use crate::standards::bytes::clean;
 use crate::standards::bytes::counted;
 use crate::wording::facts as wording;
 

@@ -6,9 +6,9 @@ use super::identity::scsi_rotation;
 use super::machine_query::{MachineQuery, Question, answer};
 use super::roots::Roots;
 use crate::block::BlockDevice;
-use crate::drive_facts::clean;
 use crate::layer_kind::layer_kind;
 use crate::mounts::Mount;
+use crate::standards::bytes::clean;
 use crate::trim::{SENDERS, stack, unmap_rule};
 use crate::wording::facts as wording;
 

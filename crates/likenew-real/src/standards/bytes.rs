@@ -17,9 +17,14 @@ pub(crate) fn counted(number: u64, bits: u32) -> Option<u64> {
     (number != u64::MAX >> (64 - bits)).then_some(number)
 }
 
+/// Names come from drives and file systems: control characters are removed.
+pub(crate) fn clean(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 /// Text that blanks or zeros fill up, without what a terminal would act on.
 pub(crate) fn text(bytes: &[u8]) -> Option<String> {
-    let text = crate::drive_facts::clean(String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']));
+    let text = clean(String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']));
     (!text.is_empty()).then_some(text)
 }
 

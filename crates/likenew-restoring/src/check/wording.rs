@@ -31,7 +31,7 @@ impl Subject {
     fn words(self) -> &'static str {
         match self {
             Self::VirtualDisk => "this virtual disk",
-            Self::Memory => "this memory, which is no drive",
+            Self::Memory => "this memory",
             Self::Drive => "this drive",
         }
     }

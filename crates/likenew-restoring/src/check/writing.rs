@@ -185,8 +185,7 @@ impl WorkloadPlan<'_> {
     /// Small writes at aligned addresses, and shifted by every number of sectors, because one of the shifts
     /// fits the drive's blocks.
     fn shifted_writes(&self, part: &Range<u64>) -> Option<Workload> {
-        let is_dry_run = || self.segment(WRITES).is_some_and(Segment::is_dry_run);
-        let count = if self.is_disk() && !is_dry_run() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT };
+        let count = if self.is_disk() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT };
         // The aligned ones twice, before and after all others, because a drive may wake up or slow down in
         // between.
         let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
@@ -206,11 +205,16 @@ impl WorkloadPlan<'_> {
         Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
     }
 
-    /// Bytes written until writes became slower for good. A dry run assumes that they do, as more is written then.
+    /// Most bytes that are written beyond a dry run, which knows neither of a drop nor of a drive that does not seek: as much as
+    /// until the drop once more, all of it at half the rate, and more shifted writes.
+    pub(super) fn bytes_beyond_dry_run(&self) -> u64 {
+        let area = self.area.as_ref().map_or(0, |area| area.end - area.start);
+        let shifted = (SHIFTED_WRITES_COUNT - SHIFTED_OF_ARM) * u64::from(SMALL);
+        2 * area + shifts(self.evidence.geometry.block).count() as u64 * shifted
+    }
+
+    /// Bytes written until writes became slower for good.
     fn drop_at(&self) -> Option<u64> {
-        if let Some(first) = self.segment(WRITES).filter(|first| first.is_dry_run()) {
-            return Some(first.bytes(Op::Write));
-        }
         CheckResults::new(self.evidence).cliff_in(WRITES).map(|(at, _)| at.value as u64)
     }
 
