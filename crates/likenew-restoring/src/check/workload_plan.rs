@@ -35,11 +35,11 @@ pub(super) const SMALLS: u64 = 1024;
 /// Their time limit. Chosen: slow drives finish some hundreds of them.
 pub(super) const SMALL_TIME: Nanos = Nanos::from_millis(1500);
 const SMALL_SAMPLES: u32 = 4096;
-/// Time after which no step starts, unless the check is thorough. Chosen: a minute and the last step, which
+/// Time after which no step starts, unless the check is thorough. Chosen: a minute with the last step, which
 /// may take some seconds; the most important steps come first.
-const TIME: Nanos = Nanos::from_secs(60);
+const TIME: Nanos = Nanos::from_secs(46);
 /// The same for what decides where no reference does. Chosen: half a minute more, for drives that are slow.
-const TIME_DECIDING: Nanos = Nanos::from_secs(90);
+const TIME_DECIDING: Nanos = Nanos::from_secs(75);
 /// Idle time before everything else, in which I/O of other programs is counted. Chosen: two seconds show
 /// regular I/O.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);

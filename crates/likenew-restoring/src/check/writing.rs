@@ -41,8 +41,6 @@ const WINDOWS: u64 = 128;
 const PART: u64 = 4;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
-/// The same for the first of them. Chosen: a used drive that writes 25 MB/s writes the whole area, on which sustained writes depend.
-const FIRST_WRITE_TIME: Nanos = Nanos::from_secs(21);
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
 /// Distance of the reads that search for written data elsewhere, as a share of its length; and the most
@@ -117,11 +115,7 @@ impl WorkloadPlan<'_> {
     /// Writes the whole area once, sequentially.
     pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
         let region = area.start..self.new_places(area).map_or(area.end, |new| new.start);
-        self.unless_run(WRITES, || {
-            let mut workload = self.write(&region, area.end - area.start, self.stamp_class());
-            workload.until.elapsed = Some(self.write_time().max(FIRST_WRITE_TIME));
-            workload
-        })
+        self.unless_run(WRITES, || self.write(&region, area.end - area.start, self.stamp_class()))
     }
 
     /// The last part of the area of a real drive, which is left alone at first: after a rest its first writes show whether it was the
@@ -205,12 +199,12 @@ impl WorkloadPlan<'_> {
         Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
     }
 
-    /// Most bytes that are written beyond a dry run, which knows neither of a drop nor of a drive that does not seek: as much as
-    /// until the drop once more, all of it at half the rate, and more shifted writes.
+    /// Most bytes that are written beyond a dry run, which knows neither of a drop nor of a drive that does not seek: three
+    /// more quarters of the area again, all of it at half the rate, and more shifted writes.
     pub(super) fn bytes_beyond_dry_run(&self) -> u64 {
         let area = self.area.as_ref().map_or(0, |area| area.end - area.start);
         let shifted = (SHIFTED_WRITES_COUNT - SHIFTED_OF_ARM) * u64::from(SMALL);
-        2 * area + shifts(self.evidence.geometry.block).count() as u64 * shifted
+        area / PART * 7 + shifts(self.evidence.geometry.block).count() as u64 * shifted
     }
 
     /// Bytes written until writes became slower for good.
