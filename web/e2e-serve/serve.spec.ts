@@ -272,11 +272,11 @@ test("what wears flash asks what the terminal asks, and another choice asks agai
   const begin = page.getByRole("button", { name: "Start" });
   await expect(begin).toHaveCount(0);
   await page.getByText("Options").click();
-  await page.getByRole("textbox", { name: /^bytes/ }).fill("1TiB");
+  await page.getByRole("textbox", { name: /^bytes/ }).fill("100GiB");
   await page.getByRole("button", { name: "What does it cost?" }).click();
   await expect(page.getByText(/This writes .* to the drive, which wears flash\. Go on\?$/)).toBeVisible();
   await isOpenToAll(page);
-  await page.getByRole("textbox", { name: /^bytes/ }).fill("2TiB");
+  await page.getByRole("textbox", { name: /^bytes/ }).fill("200GiB");
   await expect(begin).toHaveCount(0);
   await start(page);
   await page.getByRole("button", { name: "Cancel" }).click();

@@ -169,7 +169,7 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         std::os::unix::fs::symlink("/dev/zero", run_folder.join(file)).unwrap();
         let (code, message, _) = run(&sandbox, &["judge".into(), file.into()]);
         assert!(
-            code == Some(1) && message.contains(file) && message.contains("it is a device"),
+            code == Some(1) && message.contains(file) && message.contains("it is a link"),
             "{file}: {message}"
         );
     }

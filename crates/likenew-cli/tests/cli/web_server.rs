@@ -246,9 +246,9 @@ fn what_wears_flash_is_started_once_and_only_after_the_question_that_the_termina
     let server = WebServer::start(&sandbox);
     let folder = sandbox.work().join("folder");
     std::fs::create_dir(&folder).unwrap();
-    let order = json!({"command": "endure", "target": folder, "options": {"bytes": "1TiB"}});
+    let order = json!({"command": "endure", "target": folder, "options": {"bytes": "100GiB"}});
     assert_eq!(server.post("/api/jobs", &order).status, 422, "nothing is started before its cost was shown");
-    let asked = sandbox.run(&["endure", "folder", "--bytes=1TiB"]);
+    let asked = sandbox.run(&["endure", "folder", "--bytes=100GiB"]);
     asked.code(3);
     let estimate = server.post("/api/estimate", &order);
     let question = estimate.json()["question"].as_str().unwrap().to_owned();
