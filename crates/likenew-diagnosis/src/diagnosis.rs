@@ -210,9 +210,9 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     Diagnosis { overall: overall(case, &causes, &open), causes, latent, design, open }
 }
 
-/// The possible causes of a symptom, with the probability that each is the one, most probable first. What could bring it about, and
-/// not by what is known here, is part of what is unknown.
-fn rank(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
+/// The possible causes of a symptom, with the probability that each is the one, most probable first, with those that nothing
+/// known here makes possible.
+fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = all.iter().enumerate().filter(|(_, one)| one.cause.descriptor().explains.contains(&symptom));
     let odds = able.map(|(index, one)| {
         let chance = one.chance(one.is_typical(symptom));
@@ -220,14 +220,13 @@ fn rank(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f
     });
     let odds: Vec<(usize, f64)> = odds.collect();
     let sum = 1.0 + odds.iter().map(|(_, odds)| odds).sum::<f64>();
-    let named = odds.into_iter().filter(|(index, _)| all[*index].can_explain(case, symptom));
-    let mut chances: Vec<(usize, f64)> = named.map(|(index, odds)| (index, odds / sum)).collect();
+    let mut chances: Vec<(usize, f64)> = odds.into_iter().map(|(index, odds)| (index, odds / sum)).collect();
     chances.sort_by(|one, other| other.1.total_cmp(&one.1));
     chances
 }
 
 fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> OpenSymptom {
-    let mut rivals = rank(case, all, symptom);
+    let mut rivals = rank(all, symptom);
     rivals.retain(|(_, chance)| *chance >= POSSIBLE);
     rivals.truncate(RIVALS_MAX);
     let mut missing_evidence: Vec<MissingEvidence> = rivals
@@ -245,6 +244,8 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
         }
     });
     missing_evidence.truncate(RIVALS_MAX);
+    // What nothing makes possible is part of what is unknown, and what would show it is worth asking for.
+    rivals.retain(|(index, _)| all[*index].can_explain(case, symptom));
     let rivals = rivals.into_iter().map(|(index, chance)| (all[index].cause.descriptor(), chance)).collect();
     OpenSymptom { symptom, rivals, missing_evidence }
 }
