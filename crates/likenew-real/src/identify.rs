@@ -205,7 +205,6 @@ mod tests {
             ("sda", Some("QEMU HARDDISK"), None, "virtual disk"),
             ("nvme0n1", Some("Amazon Elastic Block Store"), None, "virtual disk"),
             ("loop3", None, None, "file on another drive"),
-            ("zram0", None, None, "memory"),
             ("nbd0", None, None, "network"),
         ] {
             let caveat = device_caveat(name, model, hypervisor).unwrap();
