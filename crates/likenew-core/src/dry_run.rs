@@ -62,7 +62,7 @@ impl DryRun {
     /// The procedure's, when the plan does not fit the drive.
     pub fn plan(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
         let mut dry_run = Self::with_rates(procedure, evidence, &|_| 1.0)?;
-        if dry_run.is_finite {
+        if dry_run.is_finite && dry_run.bytes_written_max.is_some_and(|bytes| bytes > 0) {
             // Passes are repeated up to their limit where each is slower than the one before.
             let count = Cell::new(0);
             let slower = |_: &Workload| 1.02f64.powi(count.replace(count.get() + 1).min(500));
@@ -109,18 +109,18 @@ impl DryRun {
                 }
             }
         }
+        let planned_steps: Vec<Step> =
+            history(&evidence.segments[first..], &evidence.observations[first_sight..], first).collect();
         let mut dry_run = Self {
             workloads: Vec::new(),
             probes: Vec::new(),
-            planned_steps: history(&evidence.segments[first..], &evidence.observations[first_sight..], first)
-                .collect(),
             bytes_written: 0,
-            bytes_written_max: None,
+            bytes_written_max: procedure.bytes_written_max(begun, &planned_steps),
+            planned_steps,
             bytes_moved: 0,
             elapsed: Nanos::ZERO,
             is_finite,
         };
-        dry_run.bytes_written_max = procedure.bytes_written_max(begun, &dry_run.planned_steps);
         for Observation { probe, .. } in evidence.observations.drain(first_sight..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());

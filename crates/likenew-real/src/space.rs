@@ -17,7 +17,7 @@ const RESERVE_PART: u64 = 20;
 const RESERVE_BYTES_MIN: u64 = 64 << 20;
 /// … at most this …
 const RESERVE_BYTES_MAX: u64 = 8 << 30;
-/// … and, on a file system that is nearly full, no more than one part in so many of what is free, so that it can be measured.
+/// … and at most one part in so many of the free space, so that a file system that is nearly full can be measured.
 const RESERVE_FREE_PART: u64 = 2;
 
 /// The space of a file system, in bytes.
@@ -27,8 +27,8 @@ pub struct Space {
     pub total_bytes: u64,
     /// Bytes that an ordinary user may still write.
     pub free_bytes: u64,
-    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB or half of what is free, unless given
-    /// explicitly.
+    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB or half of the free space, unless
+    /// given explicitly.
     pub reserve_bytes: u64,
     /// Bytes that may be filled: free space without the reserve.
     pub usable_bytes: u64,
