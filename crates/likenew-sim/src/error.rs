@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use likenew_core::quantity::Size;
 use likenew_core::system_error::reason;
 
 /// A failure to describe or make a simulated drive. Each says what to do next.
@@ -24,6 +25,16 @@ pub enum SimError {
         source: std::io::Error,
         /// The drives that need no file.
         available: String,
+    },
+    /// The process gets no memory for it.
+    #[error("{text} needs {} of memory: {}; raise the limit (ulimit -v), or take a smaller drive (`likenew drives`)", Size(*.bytes), reason(source))]
+    Memory {
+        /// The text.
+        text: String,
+        /// What it needs.
+        bytes: u64,
+        /// The system's error.
+        source: std::io::Error,
     },
     /// A snapshot could not be read back.
     #[error("could not load the saved drive {}: {reason}", .path.display())]

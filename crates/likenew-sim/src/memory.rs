@@ -55,6 +55,16 @@ impl<T: Pod> Table<T> {
     }
 }
 
+/// Whether the system gives this process room for pieces of so many bytes.
+///
+/// # Errors
+/// The system's, for example because of a limit.
+pub(crate) fn reserve(pieces: &[u64]) -> io::Result<()> {
+    let map =
+        |bytes: &u64| MmapMut::map_anon(usize::try_from(*bytes).map_err(|_| io::ErrorKind::OutOfMemory)?);
+    pieces.iter().map(map).collect::<io::Result<Vec<_>>>().map(drop)
+}
+
 impl<T: Pod> Deref for Table<T> {
     type Target = [T];
 
