@@ -4,6 +4,7 @@ mod batch;
 mod interrupted_run;
 mod open_run;
 mod outcome;
+mod pace;
 mod target;
 mod writes;
 

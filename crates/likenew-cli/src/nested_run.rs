@@ -22,7 +22,7 @@ pub(crate) fn run_nested(
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let dry_run = DryRun::plan(procedure, &evidence).map_err(anyhow::Error::msg)?;
     let mut follow = RunObserver {
-        progress: Progress::for_steps(&dry_run.planned_steps, &drive),
+        progress: Progress::for_steps(&dry_run.planned_steps, &drive, &[]),
         archive: None,
         samples: None,
         recordings: Recordings::default(),

@@ -11,6 +11,7 @@ use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_real::clock::Monotonic;
@@ -243,10 +244,14 @@ impl Progress {
         Self::with(bar, None, wall_time())
     }
 
-    /// For these steps, on this drive.
-    pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive) -> Self {
+    /// For these steps, on this drive, which did this before.
+    pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive, earlier: &[Segment]) -> Self {
         let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
-        let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
+        let forecast = || {
+            let mut forecast = Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
+            forecast.learn(earlier);
+            forecast
+        };
         let forecast = (!bar.is_hidden() || shows_lines()).then(forecast);
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self::with(bar, forecast, wall_time())
@@ -716,6 +721,32 @@ mod tests {
         ("sim:tiny-flash", "apps", "span = \"256MiB\""),
         ("sim:tiny-flash", "model", "time = \"2min\""),
     ];
+
+    #[test]
+    fn the_time_of_a_run_follows_from_an_earlier_one_on_the_same_drive() {
+        for (target, procedure, options) in [RUNS[1], RUNS[4], RUNS[5], RUNS[14]] {
+            let plan = Plan::new(procedure, Some(target.into()), 1, toml::from_str(options).unwrap());
+            let procedure = from_plan(&plan).unwrap();
+            let mut drive = Spec::parse(target).unwrap().open(read_file).unwrap();
+            let new = Evidence::new(plan, drive.identity(), drive.geometry());
+            let mut evidence = new.clone();
+            let mut follow = RunObserver {
+                progress: Progress::with(ProgressBar::hidden(), None, Box::new(|| Nanos::ZERO)),
+                archive: None,
+                samples: None,
+                recordings: Recordings::default(),
+                segments: 0,
+                writes_left: None,
+            };
+            run_procedure(&mut drive, &*procedure, &mut evidence, &mut follow).unwrap();
+            let whole = evidence.segments.last().unwrap().ended_at.since(evidence.segments[0].started_at);
+            let mut forecast = Forecast::new(&[], Clock::Wall, false);
+            forecast.learn(&evidence.segments);
+            let rated = DryRun::with_rates(&*procedure, &new, &|of| forecast.slowdown(of)).unwrap();
+            let ratio = rated.elapsed.0 as f64 / whole.0 as f64;
+            assert!((0.75..1.33).contains(&ratio), "{target}: {ratio}");
+        }
+    }
 
     /// Every fourth of them.
     fn what_is_left_is_told_within_a_quarter(first: usize) {

@@ -377,8 +377,12 @@ impl ResolvedTarget {
         }
     }
 
-    /// Opens it.
-    fn open(&self, layout: Layout, run_arguments: &ExecutionArguments) -> Result<Box<dyn Drive>, Failure> {
+    /// Opens it, a folder with these files.
+    pub(crate) fn open(
+        &self,
+        layout: Layout,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<Box<dyn Drive>, Failure> {
         match self {
             Self::Simulated(spec) => open_simulated(spec),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),

@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use likenew_core::access_pattern::AccessPattern;
-use likenew_core::dry_run::{Expectation, expected, probe_elapsed};
+use likenew_core::dry_run::{Expectation, assumed_elapsed_ns, expected, probe_elapsed};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Step;
+use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -215,6 +216,21 @@ impl Forecast {
     /// The time of a workload's I/Os over that on the assumed drive, by what has run so far.
     pub fn slowdown(&self, workload: &Workload) -> f64 {
         self.ratio(&Part::run(workload, self.rotates), None)
+    }
+
+    /// Takes the speeds of an earlier run on the same drive for those of this one, until its own are known. The time of a simulated
+    /// drive says nothing of how long it takes.
+    pub fn learn(&mut self, segments: &[Segment]) {
+        for segment in segments
+            .iter()
+            .filter(|segment| self.clock == Clock::Wall && segment.measurement_error().is_none())
+        {
+            if let Some(assumed_ns) = assumed_elapsed_ns(segment, self.rotates) {
+                let kind = Kind::from_workload(&segment.workload);
+                self.ratios.entry(kind).or_default().add(segment.elapsed().0 as f64, assumed_ns);
+            }
+        }
+        self.add_up(None);
     }
 
     /// Replaces what is still to come.

@@ -14,6 +14,7 @@ use likenew_procedures::all::from_plan;
 use likenew_run::calibrate::calibrate;
 
 use super::interrupted_run::{InterruptedRun, refuse_another, restore_state};
+use super::pace::{self, Pace, at_pace};
 use super::target::Target;
 use super::writes::{Offer, ask_about, wear};
 use super::{Request, archive_root};
@@ -39,6 +40,8 @@ pub(super) struct OpenRun {
     pub(super) archive: Option<Run>,
     /// The rest of the run.
     pub(super) dry_run: DryRun,
+    /// What is known of the drive's speed.
+    pub(super) pace: Pace,
 }
 
 /// Locks the drive, unless nothing is read or written there, and opens it. Ends with an exit code if the user
@@ -72,10 +75,14 @@ fn open_new(
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     check_first(&*procedure, &evidence, resolved_target)?;
-    let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
+    let mut dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&dry_run, &evidence)?;
     if let Some(program) = request.run_arguments.export {
         return Ok(ControlFlow::Break(export(program, &evidence, &dry_run)?));
+    }
+    let pace = pace::measured(request, resolved_target, &mut drive, &*procedure, &evidence, &dry_run)?;
+    if !pace.segments.is_empty() {
+        dry_run = at_pace(dry_run, &*procedure, &evidence, &pace)?;
     }
     if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
         return Ok(ControlFlow::Break(exit));
@@ -89,7 +96,7 @@ fn open_new(
         }
         archive => archive?,
     };
-    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run }))
+    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
 }
 
 /// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
@@ -128,6 +135,8 @@ fn open_rest(
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let InterruptedRun { run, evidence, instrument, dry_run } = interrupted;
     refuse_another(&evidence, &drive.identity())?;
+    let pace = Pace { segments: evidence.segments.clone(), ..Pace::default() };
+    let dry_run = at_pace(dry_run, &*procedure, &evidence, &pace)?;
     if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
         return Ok(ControlFlow::Break(exit));
     }
@@ -136,7 +145,7 @@ fn open_rest(
         return Ok(ControlFlow::Break(exit));
     }
     let archive = Some(run);
-    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run }))
+    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
 }
 
 /// Refuses a plan that does not fit before anything is kept or measured.

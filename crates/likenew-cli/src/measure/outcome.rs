@@ -13,6 +13,7 @@ use likenew_run::runner::{End, run_procedure};
 
 use super::Request;
 use super::open_run::OpenRun;
+use super::pace::Pace;
 use super::target::Target;
 use super::writes::{announce_text, estimate};
 use crate::arguments::ExecutionArguments;
@@ -41,7 +42,7 @@ pub(super) struct Outcome {
 
 /// Runs, judges and keeps.
 pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
-    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, dry_run } = open;
+    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, dry_run, pace } = open;
     let run_arguments = &request.run_arguments.execution;
     let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
@@ -53,7 +54,8 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
         folder: archive.as_ref().and_then(|run| run.path().to_str()),
         estimate: estimate(&dry_run, &evidence),
     });
-    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
+    let end =
+        follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), (&dry_run, &pace), run_arguments);
     let typed = target.typed.clone();
     // Temporary files are deleted before the report, so that their space is free at once.
     let hung = if matches!(end, Ok(End::LabError(LabError::Hung(_)))) {
@@ -159,7 +161,7 @@ fn follow(
     procedure: &dyn Procedure,
     evidence: &mut Evidence,
     archive: Option<&mut Run>,
-    dry_run: &DryRun,
+    (dry_run, pace): (&DryRun, &Pace),
     run_arguments: &ExecutionArguments,
 ) -> Result<End, Failure> {
     let samples = match &archive {
@@ -167,7 +169,7 @@ fn follow(
         _ => None,
     };
     let mut follow = RunObserver {
-        progress: Progress::for_steps(&dry_run.planned_steps, drive),
+        progress: Progress::for_steps(&dry_run.planned_steps, drive, &pace.segments),
         archive,
         samples: samples.as_ref(),
         recordings: Recordings::default(),

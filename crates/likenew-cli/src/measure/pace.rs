@@ -1,0 +1,132 @@
+//! How fast a real drive is, for the estimate before a run: from the latest kept run on the same target, else from a second of I/O.
+
+use likenew_archive::Archive;
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::{Drive, Kind};
+use likenew_core::dry_run::DryRun;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::procedure::{Evidence, Layout, Procedure};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_run::forecast::Forecast;
+use likenew_run::run::run;
+
+use super::{Request, archive_root};
+use crate::exit::Failure;
+use crate::resolved_target::ResolvedTarget;
+
+/// How much slower than the assumed drive one is that the estimate has to hold for. Chosen: hard disks and sticks.
+const SLOWER: f64 = 10.0;
+/// What ends in less than this on such a drive, or takes there no more than this many times as long, needs no better estimate.
+const ELAPSED_LEAST: Nanos = Nanos::from_secs(60);
+const TIMES_LEAST: f64 = 3.0;
+/// Kept runs that are looked at, from the newest. Chosen: they are found in a moment.
+const RUNS_MOST: usize = 50;
+/// Of each kind of I/O that is tried. Chosen: a second for both, and few enough bytes for any drive.
+const TRIAL_TIME: Nanos = Nanos::from_millis(500);
+const TRIAL_BYTES: u64 = 64 << 20;
+/// Block and depth of the sequential I/O that is tried.
+const BLOCK: u32 = 1 << 20;
+const DEPTH: u32 = 4;
+/// Block of the random I/O.
+const SMALL: u32 = 4096;
+
+/// What is known of a drive's speed before a run.
+#[derive(Default)]
+pub(super) struct Pace {
+    pub(super) segments: Vec<Segment>,
+    /// Bytes that were written to find that out.
+    pub(super) written_bytes: u64,
+}
+
+/// How fast the drive is, where the estimate depends on it.
+///
+/// # Errors
+/// The drive cannot be opened again.
+pub(super) fn measured(
+    request: &Request<'_>,
+    resolved_target: &ResolvedTarget,
+    drive: &mut Box<dyn Drive>,
+    procedure: &dyn Procedure,
+    evidence: &Evidence,
+    dry_run: &DryRun,
+) -> Result<Pace, Failure> {
+    if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
+        return Ok(Pace::default());
+    }
+    let slower = DryRun::with_rates(procedure, evidence, &|_| SLOWER).map_err(Failure::Usage)?.elapsed;
+    if slower < ELAPSED_LEAST || slower.0 as f64 <= TIMES_LEAST * dry_run.elapsed.0 as f64 {
+        return Ok(Pace::default());
+    }
+    let segments = kept_segments(request, evidence);
+    if !segments.is_empty() || request.run_arguments.estimate {
+        return Ok(Pace { segments, written_bytes: 0 });
+    }
+    if evidence.identity.kind != Kind::Folder {
+        return Ok(Pace { segments: tried(&mut **drive, Op::Read), written_bytes: 0 });
+    }
+    // Files of its own, so that those of the run are as new as ever.
+    let run_arguments = &request.run_arguments.execution;
+    *drive = resolved_target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
+    let segments = tried(&mut **drive, Op::Write);
+    *drive = resolved_target.open_for(procedure, run_arguments)?;
+    let written_bytes = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    Ok(Pace { segments, written_bytes })
+}
+
+/// What the newest run on this target measured that was kept.
+fn kept_segments(request: &Request<'_>, evidence: &Evidence) -> Vec<Segment> {
+    let root = archive_root(request.run_arguments.archive_arguments.archive.as_deref());
+    let runs = root.ok().and_then(|root| Archive::new(root).folders().ok()).unwrap_or_default();
+    let is_of_target =
+        |record: &likenew_archive::Record| record.header.machine.identity.name == evidence.identity.name;
+    let records = runs.iter().rev().take(RUNS_MOST).filter_map(|folder| Archive::open(folder).ok());
+    let mut kept = records.filter(is_of_target).map(|mut record| record.take_evidence().segments);
+    kept.find(|segments| !segments.is_empty()).unwrap_or_default()
+}
+
+/// Sequential and random I/O, as far as the drive does it.
+fn tried(drive: &mut dyn Drive, op: Op) -> Vec<Segment> {
+    let geometry = drive.geometry();
+    let region = Region::bytes(0..geometry.capacity.min(TRIAL_BYTES) / u64::from(BLOCK) * u64::from(BLOCK));
+    let small = SMALL.max(geometry.block);
+    let trials =
+        [(AccessPattern::Sequential(region), BLOCK, DEPTH), (AccessPattern::Random(region), small, 1)];
+    let trials = trials.map(|(pattern, block, depth)| {
+        let stream = Stream::closed(Mix::Only(op), block, pattern, depth, DataClass::Random);
+        let until = Until { elapsed: Some(TRIAL_TIME), ..Until::bytes(TRIAL_BYTES) };
+        Workload { flush: op == Op::Write, ..Workload::new("estimate", until, vec![stream]) }
+    });
+    let mut segment = |workload: &Workload| Some(run(drive, workload, &mut || Box::new(())).ok()?.segment);
+    let segments = trials.iter().filter_map(&mut segment);
+    segments.filter(|segment| segment.measurement_error().is_none()).collect()
+}
+
+/// The same plan on a drive as fast as that.
+///
+/// # Errors
+/// The procedure's.
+pub(super) fn at_pace(
+    dry_run: DryRun,
+    procedure: &dyn Procedure,
+    evidence: &Evidence,
+    pace: &Pace,
+) -> Result<DryRun, Failure> {
+    let mut forecast = Forecast::new(&[], evidence.geometry.clock, evidence.identity.rotates());
+    forecast.learn(&pace.segments);
+    let rated = DryRun::with_rates(procedure, evidence, &|workload| forecast.slowdown(workload));
+    let rated = rated.map_err(Failure::Usage)?;
+    // What only time ends writes as much as the drive takes in that.
+    let bytes_written =
+        if dry_run.bytes_written_max.is_some() { dry_run.bytes_written } else { rated.bytes_written };
+    Ok(DryRun {
+        elapsed: rated.elapsed,
+        bytes_written: bytes_written + pace.written_bytes,
+        bytes_written_max: dry_run.bytes_written_max.map(|bytes| bytes.saturating_add(pace.written_bytes)),
+        ..dry_run
+    })
+}
