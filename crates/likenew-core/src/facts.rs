@@ -85,6 +85,15 @@ impl Facts {
         })
     }
 
+    /// Share, in 0..1, of a file or of the file of a loop device that lies in holes.
+    pub fn hole_share(&self) -> Option<f64> {
+        let of_file = self.files.as_ref().map(|files| (&files.hole_bytes, &files.bytes));
+        let of_loops =
+            self.layers_of(LayerKind::Loop).map(|layer| (&layer.hole_bytes, &layer.capacity_bytes));
+        let shares = of_file.into_iter().chain(of_loops);
+        shares.filter_map(|(holes, bytes)| Some(holes.get()? as f64 / bytes.get()?.max(1) as f64)).next()
+    }
+
     /// The layers of this kind, from the top.
     pub fn layers_of(&self, kind: LayerKind) -> impl Iterator<Item = &Layer> {
         self.stack.iter().filter(move |layer| layer.kind == kind)

@@ -188,7 +188,7 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> = ALL
         .iter()
-        .filter(|_| !case.is_memory())
+        .filter(|_| !case.is_memory() && case.holes().is_none())
         .map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) })
         .collect();
     let symptoms = case.symptoms();

@@ -52,6 +52,8 @@ pub struct Measurements {
     pub flat_iops: Option<Measured>,
     /// Rate at the beginning of such a run over that at its end.
     pub burst_over_flat: Option<Measured>,
+    /// The same ratio of long sequential reads.
+    pub load_burst_over_flat: Option<Measured>,
     /// Share of the time for I/Os of other programs at QD1, while nothing is measured.
     pub background_share: Option<Measured>,
     /// Bytes that the drive counted over those that the measurement read.

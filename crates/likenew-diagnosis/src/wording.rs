@@ -277,6 +277,10 @@ pub(crate) mod heat {
         )
     }
 
+    pub(crate) fn one_rate(_: bool) -> String {
+        "After the first seconds, sequential reads run at one rate to within 3%.".into()
+    }
+
     pub(crate) fn near_limit(is: bool) -> String {
         either(
             is,
@@ -764,6 +768,10 @@ pub(crate) mod lazy_volume {
         format!("The same regions are {} as fast when they are read again.", times(ratio))
     }
 
+    pub(crate) fn just_written(_: bool) -> String {
+        "What is read was written within the last hour, so it is in no snapshot.".into()
+    }
+
     pub(crate) fn full_speed(is: bool) -> String {
         either(is, "First sequential reads are not slow.", "First sequential reads are slow.")
     }
@@ -940,6 +948,10 @@ pub(crate) mod token_bucket {
 
     pub(crate) fn burst(ratio: Measured) -> String {
         format!("4K random reads were {} as fast at the start as at their end.", times(ratio))
+    }
+
+    pub(crate) fn burst_of_load(ratio: Measured) -> String {
+        format!("Sequential reads began {} as fast as the one rate that followed.", times(ratio))
     }
 
     pub(crate) fn cloud(is: bool) -> String {

@@ -451,6 +451,45 @@ fn two_causes_at_once_are_both_named() {
 }
 
 #[test]
+fn one_rate_after_a_burst_is_no_heat() {
+    let mut limited = healthy();
+    limited.facts.drives.clear();
+    limited.delta = DriveDelta::default();
+    limited.references.clear();
+    limited.measurements.rested_over_loaded = Some(add_measured(2.9));
+    limited.measurements.deep_over_single = Some(add_measured(1.2));
+    assert!(names(&limited.diagnose()).is_empty(), "a slower load may be heat");
+    limited.measurements.load_burst_over_flat = Some(add_measured(2.9));
+    assert_eq!(names(&limited.diagnose()), ["token_bucket"]);
+}
+
+#[test]
+fn a_file_that_was_just_written_is_in_no_snapshot() {
+    let mut target = healthy();
+    virtual_(&mut target);
+    target.slower(Metric::SequentialRead, 10.0);
+    target.measurements.repeat_over_first = Some(add_measured(12.0));
+    target.measurements.access_ns = Some(add_measured(20e6));
+    for (age_s, is_named) in [(86_400, true), (60, false)] {
+        target.facts.files = Some(Files { inode_age_s_p50: fact(age_s), ..Files::default() });
+        let Target { measurements, facts, references, .. } = &target;
+        let site = Site {
+            target: "data",
+            kind: likenew_core::drive::Kind::File,
+            trims: false,
+            writable: false,
+            free_bytes: None,
+            used_bytes: 0,
+            facts: Some(facts),
+            feasibility: None,
+        };
+        let case =
+            Case { measurements, facts: Some(facts), delta: None, references, normal: &[], site: Some(site) };
+        assert_eq!(names(&diagnose(&case)).contains(&"lazy_volume"), is_named, "{age_s} s");
+    }
+}
+
+#[test]
 fn without_facts_less_is_sure_and_nothing_else_is_named() {
     for (name, target, set_to_work) in BREAKS {
         let mut target = target();

@@ -17,6 +17,7 @@ mod writing;
 
 use std::borrow::Cow;
 
+use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
@@ -53,6 +54,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// The procedure.
 pub struct Check {
     options: CheckOptions,
+    /// Whether sequential writes continue until they show how fast sustained writes are. Not before a repair, which on a small drive
+    /// would take what they have just restored for fast.
+    pub(crate) continues_writes: bool,
 }
 
 impl Check {
@@ -61,7 +65,7 @@ impl Check {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        CheckOptions::from_table(table).map(|options| Self { options })
+        CheckOptions::from_table(table).map(|options| Self { options, continues_writes: true })
     }
 
     /// With these settings.
@@ -70,7 +74,7 @@ impl Check {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: CheckOptions) -> Result<Self, String> {
         options.check()?;
-        Ok(Self { options })
+        Ok(Self { options, continues_writes: true })
     }
 
     fn references(&self, facts: Option<&Facts>) -> Vec<Reference> {
@@ -121,7 +125,9 @@ impl Procedure for Check {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let step = WorkloadPlan::new(&self.options, evidence).next();
+        let mut plan = WorkloadPlan::new(&self.options, evidence);
+        plan.continues_writes = self.continues_writes;
+        let step = plan.next();
         Ok(match step {
             Step::Run(mut workload) => {
                 workload.seed = evidence.plan.seed_of(evidence.segments.len());
@@ -276,6 +282,13 @@ impl Check {
         CheckResults::new(evidence).fresh_small_ns()
     }
 
+    /// Whether rated speeds are those that the user named, and not those of a catalog entry.
+    fn has_given_speeds(&self, evidence: &Evidence) -> bool {
+        let is_of_catalog =
+            self.options.catalog_match.as_ref().is_some_and(|entry| entry.advertised_by.is_some());
+        evidence.identity.kind != Kind::Simulated && !is_of_catalog
+    }
+
     fn findings(
         &self,
         evidence: &Evidence,
@@ -310,7 +323,7 @@ impl Check {
         }
         add_failed_ios(evidence, &mut findings);
         tables::put(case, diagnosis, &mut findings);
-        shares::put(case, self.options.files.as_ref(), &mut findings);
+        shares::put(case, self.options.files.as_ref(), self.has_given_speeds(evidence), &mut findings);
         pictures::draw(&measured, without_mix, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
             upgrade.judge(&evidence.segments, answers::first_fix(diagnosis), &mut findings);

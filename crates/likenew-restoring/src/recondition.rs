@@ -35,7 +35,7 @@ use likenew_procedure_support::series::speed;
 use outcome::StepOutcome;
 use recondition_step::{SlowWrites, StepContext, Trial};
 use rewrite::{Rewriting, write_passes};
-use stages::{Stage, empty_evidence, has_run, refusal, stages};
+use stages::{Stage, empty_evidence, failure, has_run, refusal, stages};
 use step_list::implementation;
 use wording::{PlanLine, StepLine};
 
@@ -84,7 +84,8 @@ impl Recondition {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: ReconditionOptions) -> Result<Self, String> {
         options.check()?;
-        let check = Check::new(CheckOptions { free: options.free, ..options.check.clone() })?;
+        let mut check = Check::new(CheckOptions { free: options.free, ..options.check.clone() })?;
+        check.continues_writes = false;
         Ok(Self { options, check })
     }
 
@@ -294,7 +295,14 @@ impl Procedure for Recondition {
         let attempts: Vec<(StepName, Option<&str>)> = steps(&stages)
             .map(|(name, done)| match has_run(done) {
                 true => (name, None),
-                false => (name, Some(refusal(done).unwrap_or(wording::NOTHING_TO_DO))),
+                false => (
+                    name,
+                    Some(
+                        refusal(done)
+                            .or(failure(done).map(|_| wording::FAILED))
+                            .unwrap_or(wording::NOTHING_TO_DO),
+                    ),
+                ),
             })
             .collect();
         let context = self.context(evidence, &checks);
@@ -353,10 +361,12 @@ impl Recondition {
         findings: &mut Findings,
     ) {
         let checks: Vec<&Evidence> = checks(stages).collect();
-        let (summary, result) = match (outcome::result(finished_steps), checks.last()) {
-            (Some(result), _) => result,
-            (None, Some(last)) => self.nothing_done(context, last, attempts),
-            (None, None) => wording::not_begun(),
+        let failed = steps(stages).find_map(|(name, done)| Some((name, failure(done)?)));
+        let (summary, result) = match (failed, outcome::result(finished_steps), checks.last()) {
+            (Some((name, reason)), ..) => wording::step_failed(name, reason),
+            (None, Some(result), _) => result,
+            (None, None, Some(last)) => self.nothing_done(context, last, attempts),
+            (None, None, None) => wording::not_begun(),
         };
         findings.summary = summary;
         findings.answers.push(result);

@@ -237,6 +237,7 @@ fn measurements(bad: bool) -> Measurements {
         rested_over_loaded: of(2.0, 1.0),
         flat_iops: of(300.0, 3000.0),
         burst_over_flat: of(10.0, 1.01),
+        load_burst_over_flat: of(10.0, 1.01),
         background_share: of(0.6, 0.01),
         counted_over_read: of(0.2, 1.0),
         kernel_processors: of(1.0, 0.1),

@@ -82,6 +82,41 @@ fn it_is_compared_with_rated_speeds_that_are_given() {
 }
 
 #[test]
+fn rated_speeds_that_are_given_stand_beside_a_baseline() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
+    sandbox.run(&["check", "data"]);
+    let run = sandbox.runs().pop().unwrap();
+    let baseline = run.to_str().unwrap();
+    let ran =
+        sandbox.run(&["check", "data", "--advertised", "read=1kB/s", "--baseline", baseline, "--no-archive"]);
+    assert!(ran.stdout().contains("Share of rated speed: sequential read"), "{}", ran.stdout());
+}
+
+#[test]
+fn holes_are_not_the_speed_of_a_drive() {
+    let sandbox = Sandbox::new();
+    let data = std::fs::File::create(sandbox.work().join("data")).unwrap();
+    data.set_len(64 << 20).unwrap();
+    let document = sandbox.run(&["check", "data", "--no-archive", "--json", "-"]).code(0).json();
+    assert!(document["summary"].as_str().unwrap().starts_with("100% of it is holes"), "{document}");
+    assert!(document["tables"]["causes"].is_null(), "{document}");
+}
+
+#[test]
+fn sustained_writes_go_on_until_they_are_known() {
+    let sandbox = Sandbox::new();
+    let target = "sim:intel-x25-m-80gb?state=used&trim=off";
+    let document = sandbox.run(&["check", target, "--no-archive", "--json", "-"]).code(10).json();
+    assert!(document["bytes_written"].as_u64().unwrap() <= 2 << 30);
+    let metrics = document["tables"]["metrics"].as_array().unwrap();
+    let row = metrics.iter().find(|row| row["metric"] == "sustained_write").unwrap();
+    let [now, low, high] =
+        ["measured_per_s", "low_per_s", "high_per_s"].map(|key| row[key].as_f64().unwrap());
+    assert!(low >= 0.75 * now && high <= 1.25 * now, "{row}");
+}
+
+#[test]
 fn a_folder_is_left_as_it_was_and_nothing_is_claimed_of_what_lies_below() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["check", ".", "--bytes", "256MiB", "--no-archive", "--json", "-"]);

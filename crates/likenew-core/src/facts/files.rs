@@ -14,6 +14,9 @@ pub struct Files {
     /// Bytes of them.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
+    /// Bytes of them that lie in a hole, and are read without the drive.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub hole_bytes: Fact<u64>,
     /// Whether there are more files than were examined.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub is_part: Fact<bool>,

@@ -93,6 +93,9 @@ pub struct Layer {
     /// Its size.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
+    /// Bytes of the file of a loop device that lie in a hole, and are read without the drive.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub hole_bytes: Fact<u64>,
     /// Where a partition starts on its disk.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,

@@ -8,6 +8,9 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, 
 /// below.
 const MARGIN_C: f64 = 5.0;
 
+/// Rate at the beginning of a load over that of the rest, as a ratio, from which it began with a burst. Chosen: above the scatter.
+const BURST: f64 = 1.3;
+
 /// The drive is too hot.
 pub(super) struct Heat;
 
@@ -45,6 +48,13 @@ impl Cause for Heat {
             1.3,
             wording::heat::slower_when_warm,
             wording::heat::LOAD_AGAIN,
+        );
+        // A drive that is too hot becomes slow step by step; one rate after a burst is a limit that somebody set.
+        log_odds.add_fact(
+            "one_rate",
+            case.measurements.load_burst_over_flat.filter(|burst| burst.value >= BURST).map(|_| true),
+            wording::heat::one_rate,
+            Hint::NONE,
         );
         log_odds.add_count(
             "throttle_count",

@@ -1,6 +1,7 @@
 //! A volume whose blocks are still in a snapshot.
 
 use likenew_core::answer::Action;
+use likenew_core::drive;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
@@ -9,6 +10,9 @@ use super::commands::device;
 /// Shortest fetch of a block, in nanoseconds: AWS says tens of milliseconds ("Initialize Amazon EBS
 /// volumes"). Chosen: half of the shortest such time.
 const FETCH_NS: f64 = 5e6;
+
+/// Age of a file below which this machine has written it. Chosen: a volume that is made of a snapshot takes longer to be in use.
+const JUST_WRITTEN_S: u64 = 3600;
 
 /// The volume fetches each block on its first read or write.
 pub(super) struct LazyVolume;
@@ -58,6 +62,16 @@ impl Cause for LazyVolume {
             case.measurements.access_ns,
             FETCH_NS,
             |access| wording::lazy_volume::slow_fetch(access.value),
+            Hint::NONE,
+        );
+        // In a folder what was just written is read anyway.
+        let is_file = case.site.as_ref().is_some_and(|site| site.kind == drive::Kind::File);
+        let age_s =
+            case.facts.filter(|_| is_file).and_then(|facts| facts.files.as_ref()?.inode_age_s_p50.get());
+        log_odds.add_fact(
+            "just_written",
+            age_s.filter(|age_s| *age_s < JUST_WRITTEN_S).map(|_| true),
+            wording::lazy_volume::just_written,
             Hint::NONE,
         );
         log_odds.add_fact(

@@ -23,6 +23,7 @@ const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
         Symptom::FlatAfterBurst,
         Symptom::WriteCliff,
         Symptom::SlowsUnderLoad,
+        Symptom::Uneven,
         Symptom::Below(Metric::SequentialRead),
         Symptom::Below(Metric::SequentialWrite),
         Symptom::Below(Metric::SustainedWrite),
@@ -46,6 +47,13 @@ impl Cause for TokenBucket {
             1.3,
             wording::token_bucket::burst,
             wording::token_bucket::RUN_LONGER,
+        );
+        log_odds.add_measured(
+            "burst_of_load",
+            case.measurements.load_burst_over_flat,
+            1.3,
+            wording::token_bucket::burst_of_load,
+            Hint::NONE,
         );
         log_odds.add_fact(
             "virtual",

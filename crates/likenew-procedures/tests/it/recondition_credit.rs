@@ -7,7 +7,9 @@ use std::path::Path;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
+use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::plan::Plan;
+use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
@@ -129,6 +131,25 @@ fn a_step_that_does_nothing_is_credited_with_nothing() {
         let words = ["Nothing", "No step", "No fix", " is not possible: "];
         assert!(words.iter().any(|words| summary.contains(words)), "{of}: {summary}");
     }
+}
+
+#[test]
+fn a_step_that_the_drive_ends_is_a_problem_with_its_reason() {
+    let (mut evidence, _) = reconditioned(FULL, "", StepName::Rewrite);
+    let is_fix = |of: &Observation| matches!(of.result, ProbeResult::FixReport(_));
+    let at = evidence.observations.iter().position(is_fix).unwrap();
+    evidence.segments.truncate(evidence.observations[at].after);
+    evidence.observations.truncate(at + 1);
+    let mut report = FixReport { end: FixEnd::Failed, ..FixReport::default() };
+    report.skip(1 << 30, "could not write 3 MiB at byte 1048576: the journal is /tmp/j");
+    evidence.observations[at].result = ProbeResult::FixReport(report);
+    let findings = all::judge(&*all::from_plan(&evidence.plan).unwrap(), &evidence);
+    assert_eq!(
+        findings.summary,
+        "Rewriting all data failed: could not write 3 MiB at byte 1048576: the journal is /tmp/j."
+    );
+    assert_eq!(findings.answers[0].standing, Standing::Problem);
+    assert!(!findings.answers.iter().any(credits), "{:#?}", findings.answers);
 }
 
 #[test]

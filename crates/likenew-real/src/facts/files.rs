@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use likenew_core::facts::{Fact, Files};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
 use walkdir::WalkDir;
 
 use super::roots::unreadable_fact;
@@ -22,6 +23,9 @@ const MAPPED_MAX: usize = 400;
 const MAPPED_BYTES_MIN: u64 = 1 << 20;
 /// Bytes of a MiB, 2²⁰.
 const MIB: f64 = (1 << 20) as f64;
+/// Holes of a file that are looked at. Chosen: some tens of milliseconds.
+const HOLES_MAX: usize = 20_000;
+const HOLES: &str = "SEEK_HOLE";
 const TIMES: &str = "statx";
 const PLACES: &str = "FIEMAP";
 
@@ -62,6 +66,7 @@ pub(crate) fn sample_file(file: impl AsFd) -> Files {
         Err(error) => return Files { files: unreadable_fact(&error, TIMES), ..Files::default() },
     };
     let mut files = ages(std::iter::once(&metadata));
+    files.hole_bytes = hole_bytes(&file, metadata.len());
     let mut pieces = Pieces::default();
     pieces.add(&file, metadata.len());
     pieces.tell(&mut files);
@@ -110,6 +115,24 @@ impl Pieces {
         files.extents_per_mib = Fact::from_option(per_mib, &reason, PLACES);
         files.extents_max = Fact::from_option(is_known.then_some(self.most), &reason, PLACES);
     }
+}
+
+/// Bytes of a file that lie in holes, as far as its file system reports them. None where it has more than [`HOLES_MAX`].
+pub(crate) fn hole_bytes(file: impl AsFd, length: u64) -> Fact<u64> {
+    let (mut at, mut holes) = (0, 0);
+    for _ in 0..HOLES_MAX {
+        let data = match rustix::fs::seek(&file, SeekFrom::Data(at)) {
+            Ok(data) => data.min(length),
+            Err(Errno::NXIO) => length,
+            Err(errno) => return unreadable_fact(&errno.into(), HOLES),
+        };
+        holes += data.saturating_sub(at);
+        match rustix::fs::seek(&file, SeekFrom::Hole(data)) {
+            Ok(hole) if data < length => at = hole,
+            _ => return Fact::new(holes, HOLES),
+        }
+    }
+    Fact::unknown(wording::TOO_MANY_HOLES, HOLES)
 }
 
 /// Counts and ages.
@@ -174,6 +197,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [1; 4096]).unwrap();
         let files = sample_file(file.as_file());
-        assert_eq!((files.files.get(), files.bytes.get()), (Some(1), Some(4096)));
+        assert_eq!(
+            (files.files.get(), files.bytes.get(), files.hole_bytes.get()),
+            (Some(1), Some(4096), Some(0))
+        );
+        file.as_file().set_len(3 << 20).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(file.as_file(), &[1; 4096], 1 << 20).unwrap();
+        assert_eq!(sample_file(file.as_file()).hole_bytes.get(), Some((3 << 20) - 2 * 4096));
     }
 }

@@ -44,6 +44,13 @@ impl Roots {
         self.real(path).symlink_metadata().is_ok()
     }
 
+    /// A regular file, open for reading.
+    pub(crate) fn file(&self, path: &str) -> Option<fs::File> {
+        let path = self.real(path);
+        let is_regular = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        is_regular.then(|| fs::File::open(path).ok()).flatten()
+    }
+
     /// The target of a link, whether or not it exists.
     pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.real(path)).ok()

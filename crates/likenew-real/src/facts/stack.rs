@@ -2,6 +2,7 @@
 
 use likenew_core::facts::{Fact, Layer, LayerKind};
 
+use super::files;
 use super::identity::scsi_rotation;
 use super::machine_query::{MachineQuery, Question, answer};
 use super::roots::Roots;
@@ -62,6 +63,7 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         kind,
         on: device.devices_below().iter().map(BlockDevice::name).collect(),
         label: label(roots, device, kind),
+        hole_bytes: hole_bytes(roots, device, kind),
         // /sys counts in sectors of 512 bytes, whatever the device's own are.
         capacity_bytes: number("size").and_then(wording::TOO_LARGE, bytes),
         alignment_offset_bytes: roots.count(device, "alignment_offset"),
@@ -102,6 +104,18 @@ fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
         LayerKind::Loop => roots.attribute(device, "loop/backing_file"),
         _ if device.attribute("dm/name").is_some() => roots.attribute(device, "dm/name"),
         _ => Fact::NotQueried,
+    }
+}
+
+fn hole_bytes(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<u64> {
+    if kind != LayerKind::Loop {
+        return Fact::NotQueried;
+    }
+    let file = roots.attribute(device, "loop/backing_file").value().and_then(|file| roots.file(file));
+    let length = file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+    match file.zip(length) {
+        Some((file, length)) => files::hole_bytes(file, length),
+        None => Fact::unknown(wording::FILE_NOT_VISIBLE, "SEEK_HOLE"),
     }
 }
 

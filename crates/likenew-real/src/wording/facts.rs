@@ -64,6 +64,8 @@ pub(crate) fn not_a_target(path: impl Display) -> String {
 pub(crate) const NO_SIZE: &str = "it has no size";
 pub(crate) const ZFS_PER_DATASET: &str = "ZFS sets this for each dataset";
 pub(crate) const NO_LARGE_FILE: &str = "there is no file of 1 MiB or more";
+pub(crate) const FILE_NOT_VISIBLE: &str = "its file is not visible from here";
+pub(crate) const TOO_MANY_HOLES: &str = "it has too many of them";
 pub(crate) const NO_FILES: &str = "there are no files";
 
 pub(crate) fn places_unknown(reason: &str) -> String {

@@ -112,6 +112,7 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
+        answers.extend(self.places_of_disk());
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
         if let Some(failing) = self.case.facts.and_then(failing_drives) {
             findings.summary = wording::with_failing_drives(&failing, &findings.summary);
@@ -212,6 +213,9 @@ impl Answers<'_> {
             self.oddities().map(|open| open.symptom).filter(|symptom| *symptom != Symptom::Errors).collect();
         let made_so = self.diagnosis.causes.iter().filter(|found| !is_normal_sleep(found));
         let by_design: Vec<Symptom> = made_so.flat_map(|found| found.explains.iter().copied()).collect();
+        if let Some(share) = self.case.holes() {
+            return wording::sparse(share, speeds);
+        }
         let is_compared = self.compared().any(|of| of.reference.origin != Origin::Link);
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
@@ -304,7 +308,12 @@ impl Answers<'_> {
         };
         let answer = match self.not_written {
             Some(reason) => answer.caveat(wording::writes_not_tested(reason)),
-            None => answer,
+            None => match self.case.measurements.metric(Metric::SustainedWrite) {
+                Some(rate) if wording::is_wide(rate) && !self.is_thorough => {
+                    answer.caveat(wording::sustained_writes_open(rate))
+                }
+                _ => answer,
+            },
         };
         match self.case.virtual_by() {
             Some(provider) => answer.caveat(wording::virtual_disk(provider)),
@@ -455,6 +464,13 @@ impl Answers<'_> {
         Some(answer)
     }
 
+    /// Where on a hard disk sequential I/O was measured. Where the files of a folder lie is unknown.
+    fn places_of_disk(&self) -> Option<Answer> {
+        let is_folder = self.case.site.as_ref().is_none_or(|site| site.kind == drive::Kind::Folder);
+        let is_written = self.case.measurements.metric(Metric::SequentialWrite).is_some();
+        (self.case.is_disk() && !is_folder).then(|| wording::places_of_disk(is_written))
+    }
+
     fn compared_with(&self) -> Option<Answer> {
         let mut sources: Vec<Source<'_>> = Vec::new();
         for source in self.compared().map(|of| self.source(of.reference.origin)) {
@@ -508,7 +524,7 @@ impl Answers<'_> {
         // The headline names the first.
         let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem()).skip(1);
         listed.extend(latent.map(wording::cause_id));
-        listed.push(wording::COMPARED_WITH.to_owned());
+        listed.extend([wording::COMPARED_WITH, wording::MEASURED_AT].map(str::to_owned));
         let table = self.table();
         Overview { lead: Lead::Summary, answers: listed, table, series: None }
     }

@@ -14,9 +14,9 @@ use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::wording::workload_names::{
-    AFTER_ZEROS, ALIGNED_REPEAT, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS,
-    NEW_PLACES, OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES,
-    SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+    AFTER_ZEROS, ALIGNED_REPEAT, CONTINUED_WRITES, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD,
+    LOAD_AFTER_IDLE, NEAR_READS, NEW_PLACES, OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES,
+    SHIFTED_WRITES, SLOW_WRITES, SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
 };
 use super::workload_plan::{PLACES, shifts};
 
@@ -30,6 +30,9 @@ const ERROR_MAX: f64 = 0.8;
 const SLOW_PART: usize = 8;
 /// Error of the processor time in the kernel, as a share. Chosen: a tenth, because other programs use it, too.
 const BUSY: f64 = 0.1;
+/// Parts of a run, equal in bytes, whose means are taken to be independent. Chosen: with fewer, an interval of their mean is wide by
+/// itself.
+const BATCHES: f64 = 6.0;
 /// Windows that begin and end a run of small reads; and windows that a drop must last.
 const RUN_ENDS: usize = 1;
 const DROP_WINDOWS: usize = 6;
@@ -165,6 +168,7 @@ impl<'a> CheckResults<'a> {
             rested_over_loaded: over(self.rate(LOAD_AFTER_IDLE), self.end_of(LOAD)),
             flat_iops: deep.and_then(flat_end).map(|(iops, _)| iops),
             burst_over_flat: deep.and_then(flat_end).map(|(_, ratio)| ratio),
+            load_burst_over_flat: self.segment(LOAD).and_then(flat_end).map(|(_, ratio)| ratio),
             background_share: self.background_share(),
             counted_over_read: self.counted_ratio(),
             kernel_processors: self.kernel_processors(),
@@ -397,10 +401,16 @@ impl<'a> CheckResults<'a> {
         }
     }
 
+    /// What continued the first writes.
+    pub(super) fn continued_writes(&self) -> impl Iterator<Item = &'a Segment> {
+        self.usable_segments().filter(|segment| segment.workload.name.starts_with(CONTINUED_WRITES))
+    }
+
     /// The last quarter of them, which memory cannot absorb: of the bytes, and of the time, as what comes right after a stall is fast
     /// and no rate that lasts.
-    fn final_write_rate(&self) -> Option<Measured> {
-        let windows: Vec<Window> = windows_of(self.segment(WRITES)?).into_iter().flatten().collect();
+    pub(super) fn final_write_rate(&self) -> Option<Measured> {
+        let all = std::iter::once(self.segment(WRITES)?).chain(self.continued_writes());
+        let windows: Vec<Window> = all.flat_map(windows_of).flatten().collect();
         let least = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>() / 4.0;
         let (bytes_least, seconds_least) = (least(|window| window.bytes), least(|window| window.seconds));
         let (mut bytes, mut seconds, mut from) = (0.0, 0.0, windows.len());
@@ -635,16 +645,35 @@ pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
 }
 
 /// The rate over all of these, from the scatter of their times: a mean of their rates would leave out that slow ones last longer.
+/// Windows next to each other depend on each other, as a drive's memory fills and empties, so the times are those of
+/// [`BATCHES`] (Law, "Simulation Modeling and Analysis", 9.5.3).
 fn rate_over(windows: &[Window]) -> Option<Measured> {
-    let sum = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>();
-    let times: Vec<f64> = windows.iter().map(|window| 1.0 / window.rate()).collect();
+    let add = |sum: Window, one: &Window| Window {
+        bytes: sum.bytes + one.bytes,
+        seconds: sum.seconds + one.seconds,
+    };
+    let none = Window { bytes: 0.0, seconds: 0.0 };
+    let all = windows.iter().fold(none, add);
+    let mut batches: Vec<Window> = Vec::new();
+    let mut batch = none;
+    for window in windows {
+        batch = add(batch, window);
+        if batch.bytes >= all.bytes / BATCHES {
+            batches.push(std::mem::replace(&mut batch, none));
+        }
+    }
+    // What is left is less than a batch.
+    if let Some(last) = batches.last_mut() {
+        *last = add(*last, &batch);
+    }
+    let times: Vec<f64> = batches.iter().map(|batch| 1.0 / batch.rate()).collect();
     let error = match mean_interval(&times, CONFIDENCE_90) {
         Some(interval) => {
             ((interval.high - interval.low) / (interval.high + interval.low)).clamp(LEAST, ERROR_MAX)
         }
         None => SINGLE_VALUE_ERROR,
     };
-    let rate = sum(|window| window.bytes) / sum(|window| window.seconds);
+    let rate = all.rate();
     rate.is_finite().then(|| Measured::new(rate, rate / (1.0 + error), rate / (1.0 - error)))
 }
 

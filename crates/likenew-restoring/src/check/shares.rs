@@ -57,15 +57,19 @@ struct ShareRow {
     lost_otherwise_percent: f64,
 }
 
-/// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files.
-pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, findings: &mut Findings) {
+/// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files; rated speeds that are
+/// `given` by the user are in the answer, whatever else is.
+pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, given: bool, findings: &mut Findings) {
     let shares: Vec<Share> =
         Metric::ALL.into_iter().filter_map(|metric| Share::for_metric(case, metric)).collect();
     if shares.is_empty() {
         return;
     }
     let compresses_to = files.and_then(FileScan::compresses_to).map(|share| share.value);
-    if shares.iter().any(|share| share.share() < RATED_SHARE_OK) {
+    let is_hidden =
+        |share: &Share| case.shortfall(share.metric).is_some_and(|(_, of)| of.origin != Origin::Advertised);
+    let says_both = given && shares.iter().any(is_hidden);
+    if says_both || shares.iter().any(|share| share.share() < RATED_SHARE_OK) {
         let rows_left: Vec<&Share> = shares.iter().filter(|share| !share.is_explained_by(&shares)).collect();
         let rated: Vec<Rated> = rows_left
             .iter()
@@ -79,7 +83,7 @@ pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, findings: &mut Find
         let evidence = rows_left.iter().flat_map(|share| share.evidence(compresses_to));
         let answer = evidence.fold(wording::rated_share(&rated), Answer::with_evidence);
         // Beside a problem it would be one more line to read.
-        if !findings.found_problem() {
+        if says_both || !findings.found_problem() {
             findings.overview.answers.push(answer.id.clone());
         }
         findings.answers.push(answer);
@@ -241,7 +245,7 @@ mod tests {
             site: None,
         };
         let mut findings = Findings::default();
-        put(&case, None, &mut findings);
+        put(&case, None, false, &mut findings);
         findings
     }
 

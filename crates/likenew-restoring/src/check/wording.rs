@@ -231,6 +231,13 @@ pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer)
     )
 }
 
+/// Of an image with holes, as a share.
+pub(super) fn sparse(holes: f64, speeds: Speeds) -> (String, Answer) {
+    let text =
+        format!("{} of it is holes, which are read without the drive: {}", Share(holes), speeds.words());
+    (format!("{text}."), Answer::unknown(HEALTHY, SPEED, text))
+}
+
 pub(super) fn only_model_is_known(speeds: Speeds) -> (String, Answer) {
     let speeds = speeds.words();
     let text = format!("{speeds}: at least 50% of a simulated new drive of this model; no closer reference");
@@ -323,6 +330,14 @@ pub(super) fn old_data_unknown(reason: &str) -> String {
 
 pub(super) fn writes_not_tested(reason: &str) -> String {
     format!("Writes were not tested: {reason}.")
+}
+
+/// With all that may be written at once.
+pub(super) fn sustained_writes_open(rate: Measured) -> String {
+    format!(
+        "Sustained writes are only known to run at {}; --thorough writes for longer.",
+        range(Rate(rate.low), Rate(rate.high))
+    )
 }
 
 pub(super) fn read_only() -> String {
@@ -509,15 +524,15 @@ impl Source<'_> {
         match self {
             Self::Baseline { date: Some(date) } => format!("its baseline, first checked on {date}"),
             Self::Baseline { date: None } => "its baseline".into(),
-            Self::Simulated => "the same simulated drive when new".into(),
+            Self::Simulated => "the same simulated drive when new, just as full".into(),
             Self::Given => "rated speeds".into(),
             Self::Catalog { model, entry, by } => {
                 format!("rated speeds of {model} (catalog entry {entry}, from {by})")
             }
             Self::SimulatedModel { model, entry } => {
-                format!("a simulated new {model} (catalog entry {entry})")
+                format!("a simulated new {model}, just as full (catalog entry {entry})")
             }
-            Self::UnnamedModel => "a simulated new drive of its model".into(),
+            Self::UnnamedModel => "a simulated new drive of its model, just as full".into(),
             Self::Link => "the limit of its link".into(),
         }
     }
@@ -528,6 +543,18 @@ pub(super) const COMPARED_WITH: &str = "compared_with";
 pub(super) fn compared_with(sources: &[Source<'_>]) -> Answer {
     let words: Vec<String> = sources.iter().map(|source| source.words()).collect();
     Answer::info(COMPARED_WITH, "Compared with", words.join("; "))
+}
+
+pub(super) const MEASURED_AT: &str = "measured_at";
+
+/// A hard disk is about twice as fast at its first addresses as at its last ones.
+pub(super) fn places_of_disk(is_written: bool) -> Answer {
+    let text = if is_written {
+        "first third of the disk for reads, its end for writes"
+    } else {
+        "first third of the disk"
+    };
+    Answer::info(MEASURED_AT, "Measured at", text)
 }
 
 pub(super) fn checks_vary(factor: f64) -> String {

@@ -17,7 +17,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::check_options::{CheckOptions, ReferenceOption};
-use super::wording::workload_names::{QUIET, SMALL_WRITES, WRITES};
+use super::wording::workload_names::{CONTINUED_WRITES, QUIET, SMALL_WRITES, WRITES};
 
 /// Regions of the map.
 pub(super) const PLACES: usize = 24;
@@ -53,6 +53,8 @@ pub(super) struct WorkloadPlan<'a> {
     pub(super) evidence: &'a Evidence,
     /// The region that may be written, if any.
     pub(super) area: Option<Range<u64>>,
+    /// Whether sequential writes continue until they show how fast sustained writes are.
+    pub(super) continues_writes: bool,
 }
 
 impl<'a> WorkloadPlan<'a> {
@@ -64,7 +66,7 @@ impl<'a> WorkloadPlan<'a> {
             let end = geometry.capacity - geometry.capacity % CheckOptions::AREA_STEP;
             if evidence.identity.kind == Kind::Folder { 0..length.min(end) } else { end - length..end }
         });
-        Self { options, evidence, area }
+        Self { options, evidence, area, continues_writes: false }
     }
 
     /// The next step.
@@ -80,6 +82,9 @@ impl<'a> WorkloadPlan<'a> {
             self.evidence.observations.iter().any(|observation| observation.probe == Probe::Feasibility);
         if !is_asked && self.evidence.segments.is_empty() {
             return Step::Probe(Probe::Feasibility);
+        }
+        if let Some(workload) = self.area.as_ref().and_then(|area| self.continued_writes(area)) {
+            return Step::Run(workload);
         }
         if !self.has_time() {
             let decides = self.lacks_write_reference() && self.elapsed() < TIME_DECIDING;
@@ -145,9 +150,10 @@ impl<'a> WorkloadPlan<'a> {
         found.filter(|count| *count >= OLD_PIECES_LEAST).unwrap_or(0)
     }
 
-    /// Time of the drive until now, probes included, because they may wait for it.
+    /// Time of the drive until now, probes included, because they may wait for it. Writes that continue take none from what follows.
     fn elapsed(&self) -> Nanos {
-        let ran = self.evidence.segments.iter().map(Segment::elapsed);
+        let is_of_plan = |segment: &&Segment| !segment.workload.name.starts_with(CONTINUED_WRITES);
+        let ran = self.evidence.segments.iter().filter(is_of_plan).map(Segment::elapsed);
         let looked = self
             .evidence
             .observations

@@ -6,6 +6,7 @@ use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::segment::Segment;
 
+use super::recondition_step::fix_reports;
 use super::step_name::StepName;
 
 /// A part of the evidence, as if it were all.
@@ -93,6 +94,12 @@ pub(super) fn has_run(step: &Evidence) -> bool {
         _ => false,
     };
     step.segments.iter().any(has_written) || step.observations.iter().any(has_fixed)
+}
+
+/// What ended a step before its work was done, if not the user.
+pub(super) fn failure(step: &Evidence) -> Option<&str> {
+    let failed = fix_reports(step).find(|report| report.end == FixEnd::Failed)?;
+    failed.skips.last().map(|left| &*left.reason)
 }
 
 /// Why a step was refused.

@@ -371,6 +371,16 @@ pub(super) fn step_refused(step: StepName, reason: &str) -> Answer {
     Answer::unknown(step_id(step), noun(step), format!("not possible: {reason}"))
 }
 
+/// A step that the drive or the journal ended. `reason` says what failed and what becomes of the journal.
+pub(super) fn step_failed(step: StepName, reason: &str) -> (String, Answer) {
+    let name = noun(step);
+    let answer = Answer::problem(RESULT, "Result", format!("{} failed: {reason}", lowercase_first(name)));
+    (format!("{name} failed: {reason}."), answer)
+}
+
+/// In a table.
+pub(super) const FAILED: &str = "failed";
+
 /// A step that found nothing to do.
 pub(super) fn step_idle(step: StepName) -> Answer {
     Answer::info(step_id(step), noun(step), NOTHING_TO_DO)

@@ -12,6 +12,7 @@ pub(in crate::check) const LOAD: &str = "sustained reads";
 pub(in crate::check) const COOL: &str = "idle after reads";
 pub(in crate::check) const LOAD_AFTER_IDLE: &str = "sequential reads after idle";
 pub(in crate::check) const WRITES: &str = "sequential writes";
+pub(in crate::check) const CONTINUED_WRITES: &str = "sequential writes, continued";
 pub(in crate::check) const IDLE_BEFORE_READS: &str = "idle before reading new data";
 pub(in crate::check) const FRESH: &str = "reads of new data";
 pub(in crate::check) const FRESH_SMALL: &str = "random reads of new data";
