@@ -14,7 +14,7 @@ use likenew_procedures::all::from_plan;
 use likenew_run::calibrate::calibrate;
 
 use super::interrupted_run::{InterruptedRun, refuse_another, restore_state};
-use super::pace::{self, Pace, at_pace};
+use super::pace::Pace;
 use super::target::Target;
 use super::writes::{Offer, ask_about, wear};
 use super::{Request, archive_root};
@@ -75,18 +75,18 @@ fn open_new(
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     check_first(&*procedure, &evidence, resolved_target)?;
-    let mut dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
+    let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
     refuse_absurd(&dry_run, &evidence)?;
     if let Some(program) = request.run_arguments.export {
         return Ok(ControlFlow::Break(export(program, &evidence, &dry_run)?));
     }
-    let pace = pace::measured(request, resolved_target, &mut drive, &*procedure, &evidence, &dry_run)?;
-    if !pace.segments.is_empty() {
-        dry_run = at_pace(dry_run, &*procedure, &evidence, &pace)?;
-    }
+    let pace = Pace::of_kept_run(request, &*procedure, &evidence, &dry_run)?;
+    let dry_run = pace.with_trial(pace.rate(dry_run, &*procedure, &evidence)?);
     if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
         return Ok(ControlFlow::Break(exit));
     }
+    let pace = pace.or_try(resolved_target, &mut drive, &*procedure, &request.run_arguments.execution)?;
+    let dry_run = pace.rate(dry_run, &*procedure, &evidence)?;
     let instrument = instrument(&*drive, resolved_target, request.access)?;
     let archive = match archive(&evidence, &instrument, request.run_arguments) {
         // Facts are shown even to a user who may not write an archive.
@@ -135,8 +135,8 @@ fn open_rest(
 ) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
     let InterruptedRun { run, evidence, instrument, dry_run } = interrupted;
     refuse_another(&evidence, &drive.identity())?;
-    let pace = Pace { segments: evidence.segments.clone(), ..Pace::default() };
-    let dry_run = at_pace(dry_run, &*procedure, &evidence, &pace)?;
+    let pace = Pace::measured(evidence.segments.clone());
+    let dry_run = pace.rate(dry_run, &*procedure, &evidence)?;
     if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
         return Ok(ControlFlow::Break(exit));
     }

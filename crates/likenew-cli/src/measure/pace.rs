@@ -12,23 +12,25 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
+use likenew_real::nop::Nop;
 use likenew_run::forecast::Forecast;
 use likenew_run::run::run;
 
 use super::{Request, archive_root};
+use crate::arguments::ExecutionArguments;
 use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
 
 /// How much slower than the assumed drive one is that the estimate has to hold for. Chosen: hard disks and sticks.
 const SLOWER: f64 = 10.0;
 /// What ends in less than this on such a drive, or takes there no more than this many times as long, needs no better estimate.
-const ELAPSED_LEAST: Nanos = Nanos::from_secs(60);
+const ELAPSED_LEAST: Nanos = Nanos::from_secs(20);
 const TIMES_LEAST: f64 = 3.0;
 /// Kept runs that are looked at, from the newest. Chosen: they are found in a moment.
 const RUNS_MOST: usize = 50;
 /// Of each kind of I/O that is tried. Chosen: a second for both, and few enough bytes for any drive.
 const TRIAL_TIME: Nanos = Nanos::from_millis(500);
-const TRIAL_BYTES: u64 = 64 << 20;
+const TRIAL_BYTES: u64 = 32 << 20;
 /// Block and depth of the sequential I/O that is tried.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
@@ -39,43 +41,99 @@ const SMALL: u32 = 4096;
 #[derive(Default)]
 pub(super) struct Pace {
     pub(super) segments: Vec<Segment>,
-    /// Bytes that were written to find that out.
-    pub(super) written_bytes: u64,
+    /// Whether nothing is known, and the estimate depends on it.
+    is_wanted: bool,
+    /// Most bytes that are written to find it out.
+    trial_bytes: u64,
 }
 
-/// How fast the drive is, where the estimate depends on it.
-///
-/// # Errors
-/// The drive cannot be opened again.
-pub(super) fn measured(
-    request: &Request<'_>,
-    resolved_target: &ResolvedTarget,
-    drive: &mut Box<dyn Drive>,
-    procedure: &dyn Procedure,
-    evidence: &Evidence,
-    dry_run: &DryRun,
-) -> Result<Pace, Failure> {
-    if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
-        return Ok(Pace::default());
+impl Pace {
+    /// From what was measured before.
+    pub(super) fn measured(segments: Vec<Segment>) -> Self {
+        Self { segments, ..Self::default() }
     }
-    let slower = DryRun::with_rates(procedure, evidence, &|_| SLOWER).map_err(Failure::Usage)?.elapsed;
-    if slower < ELAPSED_LEAST || slower.0 as f64 <= TIMES_LEAST * dry_run.elapsed.0 as f64 {
-        return Ok(Pace::default());
+
+    /// From the latest kept run on the target, where the estimate depends on the drive.
+    ///
+    /// # Errors
+    /// The procedure's.
+    pub(super) fn of_kept_run(
+        request: &Request<'_>,
+        procedure: &dyn Procedure,
+        evidence: &Evidence,
+        dry_run: &DryRun,
+    ) -> Result<Self, Failure> {
+        if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
+            return Ok(Self::default());
+        }
+        let slower = DryRun::with_rates(procedure, evidence, &|_| SLOWER).map_err(Failure::Usage)?.elapsed;
+        if slower < ELAPSED_LEAST || slower.0 as f64 <= TIMES_LEAST * dry_run.elapsed.0 as f64 {
+            return Ok(Self::default());
+        }
+        let segments = kept_segments(request, evidence);
+        let is_wanted = segments.is_empty() && !request.run_arguments.estimate;
+        let writes = is_wanted && evidence.identity.kind == Kind::Folder;
+        Ok(Self { segments, is_wanted, trial_bytes: if writes { 2 * TRIAL_BYTES } else { 0 } })
     }
-    let segments = kept_segments(request, evidence);
-    if !segments.is_empty() || request.run_arguments.estimate {
-        return Ok(Pace { segments, written_bytes: 0 });
+
+    /// Tries the drive for a second, where nothing is known: a folder with files of its own, so that those of the run are as new as
+    /// ever; anything else is only read.
+    ///
+    /// # Errors
+    /// The drive cannot be opened again.
+    pub(super) fn or_try(
+        self,
+        resolved_target: &ResolvedTarget,
+        drive: &mut Box<dyn Drive>,
+        procedure: &dyn Procedure,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<Self, Failure> {
+        if !self.is_wanted {
+            return Ok(self);
+        }
+        if self.trial_bytes == 0 {
+            return Ok(Self { segments: tried(&mut **drive, Op::Read), ..self });
+        }
+        // One drive at a time has the folder's lock.
+        *drive = Box::new(Nop::new());
+        *drive = resolved_target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
+        let segments = tried(&mut **drive, Op::Write);
+        *drive = Box::new(Nop::new());
+        *drive = resolved_target.open_for(procedure, run_arguments)?;
+        Ok(Self { segments, ..self })
     }
-    if evidence.identity.kind != Kind::Folder {
-        return Ok(Pace { segments: tried(&mut **drive, Op::Read), written_bytes: 0 });
+
+    /// The same plan on a drive as fast as that.
+    ///
+    /// # Errors
+    /// The procedure's.
+    pub(super) fn rate(
+        &self,
+        dry_run: DryRun,
+        procedure: &dyn Procedure,
+        evidence: &Evidence,
+    ) -> Result<DryRun, Failure> {
+        if self.segments.is_empty() {
+            return Ok(dry_run);
+        }
+        let mut forecast = Forecast::new(&[], evidence.geometry.clock, evidence.identity.rotates());
+        forecast.learn(&self.segments);
+        let rated = DryRun::with_rates(procedure, evidence, &|workload| forecast.slowdown(workload));
+        let rated = rated.map_err(Failure::Usage)?;
+        // What only time ends writes as much as the drive takes in that.
+        let of = if dry_run.bytes_written_max.is_some() { &dry_run } else { &rated };
+        Ok(DryRun { elapsed: rated.elapsed, bytes_written: of.bytes_written, ..dry_run })
     }
-    // Files of its own, so that those of the run are as new as ever.
-    let run_arguments = &request.run_arguments.execution;
-    *drive = resolved_target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
-    let segments = tried(&mut **drive, Op::Write);
-    *drive = resolved_target.open_for(procedure, run_arguments)?;
-    let written_bytes = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-    Ok(Pace { segments, written_bytes })
+
+    /// The same plan and what is written to find out the drive's speed.
+    pub(super) fn with_trial(&self, dry_run: DryRun) -> DryRun {
+        let add = |bytes: u64| bytes.saturating_add(self.trial_bytes);
+        DryRun {
+            bytes_written: add(dry_run.bytes_written),
+            bytes_written_max: dry_run.bytes_written_max.map(add),
+            ..dry_run
+        }
+    }
 }
 
 /// What the newest run on this target measured that was kept.
@@ -104,29 +162,4 @@ fn tried(drive: &mut dyn Drive, op: Op) -> Vec<Segment> {
     let mut segment = |workload: &Workload| Some(run(drive, workload, &mut || Box::new(())).ok()?.segment);
     let segments = trials.iter().filter_map(&mut segment);
     segments.filter(|segment| segment.measurement_error().is_none()).collect()
-}
-
-/// The same plan on a drive as fast as that.
-///
-/// # Errors
-/// The procedure's.
-pub(super) fn at_pace(
-    dry_run: DryRun,
-    procedure: &dyn Procedure,
-    evidence: &Evidence,
-    pace: &Pace,
-) -> Result<DryRun, Failure> {
-    let mut forecast = Forecast::new(&[], evidence.geometry.clock, evidence.identity.rotates());
-    forecast.learn(&pace.segments);
-    let rated = DryRun::with_rates(procedure, evidence, &|workload| forecast.slowdown(workload));
-    let rated = rated.map_err(Failure::Usage)?;
-    // What only time ends writes as much as the drive takes in that.
-    let bytes_written =
-        if dry_run.bytes_written_max.is_some() { dry_run.bytes_written } else { rated.bytes_written };
-    Ok(DryRun {
-        elapsed: rated.elapsed,
-        bytes_written: bytes_written + pace.written_bytes,
-        bytes_written_max: dry_run.bytes_written_max.map(|bytes| bytes.saturating_add(pace.written_bytes)),
-        ..dry_run
-    })
 }

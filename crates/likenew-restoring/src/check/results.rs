@@ -30,9 +30,6 @@ const ERROR_MAX: f64 = 0.8;
 const SLOW_PART: usize = 8;
 /// Error of the processor time in the kernel, as a share. Chosen: a tenth, because other programs use it, too.
 const BUSY: f64 = 0.1;
-/// Parts of a run, equal in bytes, whose means are taken to be independent. Chosen: with fewer, an interval of their mean is wide by
-/// itself.
-const BATCHES: f64 = 6.0;
 /// Windows that begin and end a run of small reads; and windows that a drop must last.
 const RUN_ENDS: usize = 1;
 const DROP_WINDOWS: usize = 6;
@@ -645,28 +642,22 @@ pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
 }
 
 /// The rate over all of these, from the scatter of their times: a mean of their rates would leave out that slow ones last longer.
-/// Windows next to each other depend on each other, as a drive's memory fills and empties, so the times are those of
-/// [`BATCHES`] (Law, "Simulation Modeling and Analysis", 9.5.3).
+/// What is left of a window at an end counts with the one before it.
 fn rate_over(windows: &[Window]) -> Option<Measured> {
     let add = |sum: Window, one: &Window| Window {
         bytes: sum.bytes + one.bytes,
         seconds: sum.seconds + one.seconds,
     };
-    let none = Window { bytes: 0.0, seconds: 0.0 };
-    let all = windows.iter().fold(none, add);
-    let mut batches: Vec<Window> = Vec::new();
-    let mut batch = none;
+    let all = windows.iter().fold(Window { bytes: 0.0, seconds: 0.0 }, add);
+    let whole_bytes = windows.iter().map(|window| window.bytes).fold(0.0, f64::max);
+    let mut parts: Vec<Window> = Vec::new();
     for window in windows {
-        batch = add(batch, window);
-        if batch.bytes >= all.bytes / BATCHES {
-            batches.push(std::mem::replace(&mut batch, none));
+        match parts.last_mut() {
+            Some(last) if window.bytes < whole_bytes => *last = add(*last, window),
+            _ => parts.push(*window),
         }
     }
-    // What is left is less than a batch.
-    if let Some(last) = batches.last_mut() {
-        *last = add(*last, &batch);
-    }
-    let times: Vec<f64> = batches.iter().map(|batch| 1.0 / batch.rate()).collect();
+    let times: Vec<f64> = parts.iter().map(|part| 1.0 / part.rate()).collect();
     let error = match mean_interval(&times, CONFIDENCE_90) {
         Some(interval) => {
             ((interval.high - interval.low) / (interval.high + interval.low)).clamp(LEAST, ERROR_MAX)
