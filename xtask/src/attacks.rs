@@ -47,31 +47,55 @@ struct Attack {
     test: String,
 }
 
+/// Which attacks to run.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only tests with this in their names; the others keep their lines
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+}
+
 /// Runs every power loss and every kill.
 pub(crate) fn cuts() -> anyhow::Result<()> {
-    let attacks = tests(&CUTS)?;
-    print!("\n{}", table(&attacks));
+    print!("\n{}", table(tests(&CUTS, "")?.iter().map(row)));
     Ok(())
 }
 
 /// Runs everything, and writes the list into the page about safety.
-pub(crate) fn attacks() -> anyhow::Result<()> {
+pub(crate) fn attacks(options: &Options) -> anyhow::Result<()> {
     let path = root().join(PAGE);
     let page = || std::fs::read_to_string(&path).with_context(|| path.display().to_string());
     // Before an hour is spent: checks that there is a place for it.
-    replace_table(&page()?, "")?;
-    let mut attacks = tests(&CUTS)?;
-    attacks.extend(tests(&OTHERS)?);
-    attacks.extend(run(&["run", "--quiet", "--package", "likenew-fuzz"], FUZZ_TESTS)?);
-    std::fs::write(&path, replace_table(&page()?, &table(&attacks))?)?;
+    let (_, old, _) = parts(&page()?)?;
+    let only = options.only.as_deref().unwrap_or_default();
+    let mut attacks = tests(&CUTS, only)?;
+    attacks.extend(tests(&OTHERS, only)?);
+    if FUZZ_TESTS.contains(only) {
+        attacks.extend(run(&["run", "--quiet", "--package", "likenew-fuzz"], FUZZ_TESTS)?);
+    }
+    ensure!(!attacks.is_empty(), "no attack has \"{only}\" in its name");
+    let rows = if only.is_empty() { attacks.iter().map(row).collect() } else { replace_rows(&old, &attacks) };
+    let (before, _, after) = parts(&page()?)?;
+    std::fs::write(&path, format!("{before}{BEGIN}\n{}\n{END}{after}", table(rows)))?;
     println!("{PAGE}: {} attacks", attacks.len());
     Ok(())
 }
 
-/// Runs tests one after the other, and returns the attacks that held.
-fn tests(of: &[(&str, &str)]) -> anyhow::Result<Vec<Attack>> {
+/// Rows of tests that were run again in place of their old ones, or before those of damaged inputs.
+fn replace_rows(old: &[String], attacks: &[Attack]) -> Vec<String> {
+    let is_again =
+        |line: &String| attacks.iter().any(|attack| line.ends_with(&format!("| `{}` |\n", attack.test)));
+    let is_place = |line: &String| is_again(line) || line.contains(FUZZ_TESTS);
+    let place = old.iter().position(is_place).unwrap_or(old.len());
+    let (before, after) = old.split_at(place);
+    let kept = after.iter().filter(|line| !is_again(line)).cloned();
+    before.iter().cloned().chain(attacks.iter().map(row)).chain(kept).collect()
+}
+
+/// Runs tests with this in their names one after the other, and returns the attacks that held.
+fn tests(of: &[(&str, &str)], only: &str) -> anyhow::Result<Vec<Attack>> {
     let mut attacks = Vec::new();
-    for (package, name) in of {
+    for (package, name) in of.iter().filter(|(_, name)| name.contains(only)) {
         let options = ["--include-ignored", "--nocapture", "--test-threads=1"];
         let arguments = [&["test", "--package", package, name, "--"][..], &options[..]];
         let result = run(&arguments.concat(), name)?;
@@ -144,19 +168,22 @@ fn thousands(count: u64) -> String {
     text
 }
 
-fn table(attacks: &[Attack]) -> String {
-    let row = |Attack { what, times, result, test }: &Attack| {
-        format!("| {what} | {times} | {result} | `{test}` |\n")
-    };
-    let rows: String = attacks.iter().map(row).collect();
+fn row(Attack { what, times, result, test }: &Attack) -> String {
+    format!("| {what} | {times} | {result} | `{test}` |\n")
+}
+
+fn table(rows: impl IntoIterator<Item = String>) -> String {
+    let rows: String = rows.into_iter().collect();
     format!("| attack | times | what held | test |\n|---|---:|---|---|\n{rows}")
 }
 
-/// The page with this table in place of the last one.
-fn replace_table(page: &str, table: &str) -> anyhow::Result<String> {
-    let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = split.with_context(|| format!("{PAGE} has no place for the list: {BEGIN}"))?;
-    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+/// What is before the table on the page, the rows of the table, and what is after it.
+fn parts(page: &str) -> anyhow::Result<(String, Vec<String>, String)> {
+    let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
+    let (before, (table, after)) =
+        split.with_context(|| format!("{PAGE} has no place for the list: {BEGIN}"))?;
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1).map(|line| format!("{line}\n"));
+    Ok((before.to_owned(), rows.collect(), after.to_owned()))
 }
 
 #[cfg(test)]
@@ -169,23 +196,30 @@ mod tests {
             test_start("test cuts::killed::whole_cuts_sixty ... attack: kills | 1660 | no byte lost")
                 .unwrap();
         let result = attack(rest, name).unwrap().unwrap();
-        assert_eq!(
-            table(&[result]).lines().last(),
-            Some("| kills | 1,660 | no byte lost | `whole_cuts_sixty` |")
-        );
+        assert_eq!(row(&result), "| kills | 1,660 | no byte lost | `whole_cuts_sixty` |\n");
         assert_eq!(attack("test result: ok. 1 passed", name).unwrap(), None);
         let result = attack("attack: inputs | 5 | 74142 refused, 99 resumed", name).unwrap().unwrap();
-        assert!(table(&[result]).contains("| 74,142 refused, 99 resumed |"));
+        assert!(row(&result).contains("| 74,142 refused, 99 resumed |"));
         assert!(attack("attack: kills | 0 | no byte lost", name).is_err());
         assert!(attack("attack: kills | 10", name).is_err());
     }
 
     #[test]
-    fn the_list_is_replaced_and_nothing_else() {
-        let page = format!("before\n{BEGIN}\nold\n\n{END}after\n");
-        let made = replace_table(&page, "new\n").unwrap();
-        assert_eq!(made, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));
-        assert_eq!(replace_table(&made, "new\n").unwrap(), made);
-        assert!(replace_table("nothing", "new\n").is_err());
+    fn rows_that_were_made_again_are_replaced_and_nothing_else() {
+        let attack = |what: &str, test: &str| Attack {
+            what: what.into(),
+            times: "1".into(),
+            result: "held".into(),
+            test: test.into(),
+        };
+        let all = [attack("a", "one"), attack("b", "two"), attack("c", FUZZ_TESTS)];
+        let page = format!("before\n{BEGIN}\n{}\n{END}after\n", table(all.iter().map(row)));
+        let (before, rows, after) = parts(&page).unwrap();
+        assert_eq!((&*before, rows.len(), &*after), ("before\n", 3, "after\n"));
+        let again = replace_rows(&rows, &[attack("d", "one")]);
+        assert_eq!(again, [row(&attack("d", "one")), rows[1].clone(), rows[2].clone()]);
+        let new = replace_rows(&rows, &[attack("d", "three")]);
+        assert_eq!(new, [rows[0].clone(), rows[1].clone(), row(&attack("d", "three")), rows[2].clone()]);
+        assert!(parts("nothing").is_err());
     }
 }

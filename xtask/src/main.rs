@@ -1,4 +1,4 @@
-//! All automation of the project: `cargo xtask tidy | test | test-times | messages | python | contrib | guest-kernel | demo | dist | dist-test
+//! All automation of the project: `cargo xtask tidy | test | test-times | lines | messages | python | contrib | guest-kernel | demo | dist | dist-test
 //! | book | bench NAME | fuzz | cuts | attacks | reproduce`.
 //!
 //! It depends on no crate of the workspace, so that checks begin before the first crate is built.
@@ -13,6 +13,7 @@ mod dist;
 mod dist_test;
 mod fuzz;
 mod guest_kernel;
+mod lines;
 mod messages;
 mod packages;
 mod python;
@@ -36,6 +37,8 @@ enum Task {
     Test(tests::Options),
     /// Write what each step and the slowest tests of the last `make test` took into CONTRIBUTING.md
     TestTimes,
+    /// Count lines of code, wording, comments and tests of each crate
+    Lines,
     /// Write everything that the program says into docs/messages, to be read in one sitting
     Messages,
     /// Test the Python package with the native module that `cargo build --workspace` has built
@@ -69,7 +72,7 @@ enum Task {
     Cuts,
     /// Attack the program in every way known, and write what held into docs/explanation/safety.md: about an
     /// hour
-    Attacks,
+    Attacks(attacks::Options),
     /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     #[command(disable_help_flag = true)]
     Reproduce {
@@ -84,6 +87,7 @@ fn main() -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Test(options) => tests::run(&options),
         Task::TestTimes => tests::write_times(),
+        Task::Lines => lines::print(),
         Task::Messages => messages::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Contrib => contrib::check(),
@@ -98,7 +102,7 @@ fn main() -> anyhow::Result<()> {
         Task::Reproduce { arguments } => bench(&[&["reproduce".into()], &arguments[..]].concat()),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Cuts => attacks::cuts(),
-        Task::Attacks => attacks::attacks(),
+        Task::Attacks(options) => attacks::attacks(&options),
     }
 }
 

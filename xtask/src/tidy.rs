@@ -41,12 +41,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
 }
 
 /// All Rust files of the workspace.
-fn sources(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(root: &Path) -> Vec<PathBuf> {
     files(&[root.join("crates"), root.join("xtask")], "rs")
 }
 
 /// All files with this ending below these folders, sorted.
-fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
     let ours = |name: &str| !matches!(name, "target" | "node_modules" | ".git" | "dist");
     let mut files: Vec<PathBuf> = folders
         .iter()

@@ -81,17 +81,16 @@ impl Cause for TokenBucket {
             wording::token_bucket::depth_helps,
             Hint::NONE,
         );
-        let rate = |metric| case.measurements.metric(metric);
-        let writes = rate(Metric::RandomWrite).zip(rate(Metric::RandomReadQd32));
+        let [writes, reads] =
+            [Metric::RandomWrite, Metric::RandomReadQd32].map(|of| case.measurements.metric(of));
         log_odds.add_measured(
             "writes_above",
-            writes.map(|(writes, reads)| writes.divide_by(reads)),
+            writes.zip(reads).map(|(writes, reads)| writes.divide_by(reads)),
             HELD_ALIKE,
             wording::token_bucket::writes_above,
             Hint::NONE,
         );
-        let counts = case.delta.map(|since| &since.counts);
-        let held = counts.and_then(|counts| {
+        let held = case.delta.map(|since| &since.counts).and_then(|counts| {
             let each = [
                 &counts.volume_iops_exceeded_us,
                 &counts.volume_throughput_exceeded_us,
