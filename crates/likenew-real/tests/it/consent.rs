@@ -360,7 +360,7 @@ fn bytes_that_another_file_system_shows_are_refused() {
         (tried, refused) = (tried + 1, refused + 1);
         says(&text, &["is mounted at"]);
     }
-    println!("attack: a device over bytes that another file system shows | {tried} ways | {refused} refused");
+    println!("attack: a device over bytes that another file system shows | {tried} | {refused} refused");
 }
 
 #[test]
