@@ -104,6 +104,9 @@ struct Outcome {
 /// A program is missing, or this is not root.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "file systems are mounted by root: use sudo");
+    if let Some(folder) = &options.keep {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
     let binary = options.binary.clone().map_or_else(build_for_users, Ok)?;
     let pairs: Vec<Pair> = pairs().skip(options.first).take(options.pairs).collect();
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -175,7 +175,7 @@ impl Spec {
     fn check_memory(&self, model: &Model) -> Result<(), SimError> {
         let Mechanism::Flash(flash) = &model.mechanism else { return Ok(()) };
         let (user, all) = match flash.layer {
-            Layer::Page(page) => (page.flash.user_pages.into(), page.flash.pages().into()),
+            Layer::Page(page) => (page.flash.user_pages.into(), page.flash.pages()),
             _ => (model.capacity_bytes / PAGE_BYTES, model.capacity_bytes / PAGE_BYTES),
         };
         let tables = [user, all].map(|pages: u64| pages * size_of::<u32>() as u64);
