@@ -122,7 +122,9 @@ impl Recondition {
     fn trial(&self, checks: &[&Evidence]) -> Trial {
         let shown = checks.iter().filter_map(|check| self.check.rewritten(check));
         let Some(goal) = shown.max_by(|one, other| one.value.total_cmp(&other.value)) else {
-            let is_tried = checks.last().is_some_and(|check| self.check.gains_nothing_rewritten(check));
+            let shows_none =
+                |check: &&Evidence| self.check.gains_nothing_rewritten(check) && !writes_elsewhere(check);
+            let is_tried = checks.last().is_some_and(shows_none);
             return if is_tried { Trial::NoGain } else { Trial::Unknown };
         };
         // Places that were written again may be faster than a new drive is over a longer stretch.
@@ -180,6 +182,18 @@ impl Recondition {
             Some(if is_part_of_all { StepName::Rewrite } else { gentlest })
         })
     }
+}
+
+/// Whether the file system writes what is written again to other places, so that this compares no place with itself.
+fn writes_elsewhere(check: &Evidence) -> bool {
+    const KINDS: [&str; 5] = ["bcachefs", "btrfs", "f2fs", "nilfs2", "zfs"];
+    check.observations.iter().any(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => {
+            let kind = facts.file_system.as_ref().and_then(|of| of.kind.value());
+            kind.is_some_and(|kind| KINDS.contains(&&**kind))
+        }
+        _ => false,
+    })
 }
 
 /// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole
