@@ -140,13 +140,21 @@ impl Identity {
     /// How its facts say that it lies in memory, and on no drive.
     pub const IN_MEMORY: (&'static str, &'static str) = ("medium", "memory");
 
+    /// How its facts say that its files are written in place although their file system writes others elsewhere.
+    pub const IN_PLACE: (&'static str, &'static str) = ("written", "in place");
+
+    /// Whether its facts hold this name with this value.
+    pub fn has(&self, fact: (&str, &str)) -> bool {
+        self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == fact)
+    }
+
     /// Whether it lies in memory.
     pub fn is_memory(&self) -> bool {
-        self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == Self::IN_MEMORY)
+        self.has(Self::IN_MEMORY)
     }
 
     /// Whether it is known to rotate.
     pub fn rotates(&self) -> bool {
-        self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == Self::ROTATES)
+        self.has(Self::ROTATES)
     }
 }

@@ -66,6 +66,9 @@ pub(crate) fn open(
         .map_err(|errno| not_possible(action::OPEN_FILE_IN, scratch.path(), errno))?;
     check_block(layout, direct.block, folder)?;
     let mut info = DeviceInfo::of_mount(scratch.directory());
+    if scratch.is_set_to_write_in_place() {
+        info.add_writing_in_place();
+    }
     info.add_resolution(folder, &resolve(folder));
     info.caveats.extend(direct.caveat());
     info.facts.push(("files".into(), format!("{} × {}", layout.files, exact_size(layout.file_bytes))));

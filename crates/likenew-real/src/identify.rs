@@ -79,6 +79,14 @@ impl DeviceInfo {
         self.caveats.push(wording::MEMORY.to_owned());
     }
 
+    /// Says that files are written in place where the file system writes others elsewhere.
+    pub(crate) fn add_writing_in_place(&mut self) {
+        let (name, value) = Identity::IN_PLACE;
+        self.fact(name, value);
+        self.caveats.retain(|caveat| ![wording::COPY_ON_WRITE, wording::COMPRESSES].contains(&&**caveat));
+        self.caveats.push(wording::IN_PLACE.to_owned());
+    }
+
     fn add_device(&mut self, device: &BlockDevice) {
         let disk = device.disk();
         self.fact("device", &device.name());

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat, statat, unlinkat,
+    AtFlags, FlockOperation, IFlags, Mode, OFlags, Stat, flock, fstat, fsync, ioctl_getflags, ioctl_setflags,
+    mkdirat, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -88,6 +89,7 @@ impl Scratch {
         }
         let directory =
             open_directory(&folder_fd).map_err(|errno| not_possible(action::OPEN, &path, errno))?;
+        write_in_place(&directory);
         let marker = lock_new_marker(&directory, &path).and_then(|marker| {
             let durable = make_durable(&marker, &directory);
             durable.map_err(io_error(action::make_durable(path.join(MARKER).display())))?;
@@ -157,6 +159,11 @@ impl Scratch {
         unlinkat(&self.inner.directory, file_name(number), AtFlags::empty())
     }
 
+    /// Whether its files are written in place although the file system writes others elsewhere.
+    pub(crate) fn is_set_to_write_in_place(&self) -> bool {
+        ioctl_getflags(&self.inner.directory).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
+    }
+
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
         self.inner.directory.as_fd()
     }
@@ -207,6 +214,15 @@ impl ScratchDirectory {
         lock(&self.times).take().map(FolderTimes::restore);
         *marker = None;
         Ok(removed)
+    }
+}
+
+/// Has files in a directory of btrfs written in place. Otherwise data that is written again goes to another place, so that no place
+/// is compared with itself, and direct writes go through the page cache, as btrfs takes checksums of them (since Linux 6.14).
+/// Other file systems write in place or refuse the flag.
+fn write_in_place(directory: &OwnedFd) {
+    if let Ok(flags) = ioctl_getflags(directory) {
+        let _is_refused = ioctl_setflags(directory, flags | IFlags::NOCOW);
     }
 }
 

@@ -19,6 +19,7 @@ mod wording;
 mod write_pass;
 
 use likenew_core::answer::{Action, Answer, Loss};
+use likenew_core::drive::Identity;
 use likenew_core::feasibility::ActionKind;
 use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::io::Op;
@@ -187,13 +188,7 @@ impl Recondition {
 /// Whether the file system writes what is written again to other places, so that this compares no place with itself.
 fn writes_elsewhere(check: &Evidence) -> bool {
     const KINDS: [&str; 5] = ["bcachefs", "btrfs", "f2fs", "nilfs2", "zfs"];
-    check.observations.iter().any(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => {
-            let kind = facts.file_system.as_ref().and_then(|of| of.kind.value());
-            kind.is_some_and(|kind| KINDS.contains(&&**kind))
-        }
-        _ => false,
-    })
+    KINDS.iter().any(|kind| check.identity.has(("file system", kind))) && !check.identity.has(Identity::IN_PLACE)
 }
 
 /// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole

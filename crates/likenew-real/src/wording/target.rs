@@ -138,6 +138,8 @@ pub(crate) const ZFS: &str =
     "ZFS caches reads and may compress writes: these may not be the drive's own numbers";
 pub(crate) const COPY_ON_WRITE: &str =
     "this file system never overwrites in place, so the drive gets other addresses than were requested";
+pub(crate) const IN_PLACE: &str = "files of Likenew are written in place here (NOCOW), without this file \
+    system's checksums and compression, which would measure it and not the drive";
 pub(crate) const REMOTE: &str = "this folder is on another machine: the network is measured too";
 pub(crate) const FUSE: &str = "this is a FUSE file system: its program is measured too";
 pub(crate) const ENCRYPTED: &str = "this folder is encrypted file by file: encryption is measured too";

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, run, says};
+use likenew_core::drive::Identity;
 use likenew_core::io::{Op, Outcome};
 use likenew_real::engine::Engine;
 use likenew_real::leftover::Leftover;
@@ -283,4 +284,23 @@ fn a_program_that_is_being_started_holds_no_leftover() {
     });
     assert!(Leftover::find(place.path()).unwrap().is_some());
     held.join().unwrap();
+}
+
+/// Otherwise no place is compared with itself, and what btrfs takes a checksum of is written through the page cache.
+#[test]
+fn every_file_system_writes_a_place_again_where_it_is() {
+    for (kind, system) in crate::support::file_system::all() {
+        let mut drive = open_folder(system.path(), Engine::Auto, 1, 64 << 10).unwrap();
+        let identity = drive.identity();
+        assert_eq!(identity.has(Identity::IN_PLACE), kind == "mkfs.btrfs", "{kind}: {identity:?}");
+        let mut lane = lane(&mut *drive);
+        let path = system.path().join(DIRECTORY).join("00000.likenew");
+        let mut extents = || {
+            assert_eq!(one(&mut lane, Op::Write, 0, 64 << 10).unwrap(), Outcome::Done);
+            run("sync", &["-f", path.to_str().unwrap()]);
+            run("filefrag", &["-v", path.to_str().unwrap()])
+        };
+        let first = extents();
+        assert!(first.is_some() && first == extents(), "{kind}");
+    }
 }
