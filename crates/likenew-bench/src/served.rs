@@ -43,7 +43,7 @@ const RESTORED: f64 = 0.95;
 const NOT_FALLEN: f64 = 0.9;
 /// Bytes that fio writes sequentially to find out how fast a drive is.
 const FIO_BYTES: &str = "200M";
-/// Time for a drive to move what it holds in a cache.
+/// Time for a drive to move what it holds in a cache, and to collect what it collects when idle.
 const REST: Duration = Duration::from_secs(30);
 /// Names of causes that a used drive without TRIM may have.
 const RIGHT_CAUSES: [&str; 3] = ["no_trim", "scattered_data", "nearly_full"];
@@ -178,6 +178,8 @@ impl Pair {
         drop(beside_check);
         drop(checked);
         let mounted = mount()?;
+        // Some drives restore themselves while they are idle, and what is moved out of a cache would be measured otherwise.
+        std::thread::sleep(REST);
         let before = mounted.fio_bytes_per_s()?;
         let beside = company(&mounted)?;
         let document = mounted.ask(binary, "recondition")?;
@@ -185,7 +187,6 @@ impl Pair {
         if let Some(path) = keep {
             std::fs::write(path, serde_json::to_string(&json!([diagnosis, document]))?)?;
         }
-        // What is being moved out of a cache would be measured otherwise.
         std::thread::sleep(REST);
         Ok(Outcome {
             before,
