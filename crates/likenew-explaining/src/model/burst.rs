@@ -3,18 +3,19 @@
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::Answer;
+use likenew_core::findings::Row;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Factor;
 use likenew_core::region::Region;
+use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::Interval;
-use serde::Serialize;
 
 use super::measured_region::MeasuredRegion;
 use super::model_options::ModelOptions;
@@ -50,19 +51,6 @@ struct BufferLimit {
     writes_high: f64,
     before_ns: f64,
     after_ns: f64,
-}
-
-#[derive(Serialize)]
-pub(super) struct BurstRow {
-    block_bytes: u64,
-    pass: usize,
-    writes: u64,
-    cached_writes: Option<f64>,
-    cached_bytes: Option<f64>,
-    cached_bytes_low: Option<f64>,
-    cached_bytes_high: Option<f64>,
-    before_ns: Option<f64>,
-    after_ns: Option<f64>,
 }
 
 /// The next burst, if one is still to be measured.
@@ -125,9 +113,9 @@ fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
 }
 
 impl Burst<'_> {
-    pub(super) fn row(&self, pass: usize) -> BurstRow {
+    pub(super) fn row(&self, pass: usize) -> Row {
         let block = self.block as f64;
-        BurstRow {
+        row! {
             block_bytes: self.block,
             pass,
             writes: self.segment.total_of(Op::Write).ios,
@@ -186,7 +174,7 @@ pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option
     blocks.dedup();
     let agreed: Vec<BurstConsensus> =
         blocks.into_iter().filter_map(|block| BurstConsensus::from_bursts(bursts, block)).collect();
-    let Some(long) = agreed.last() else { return Some(wording::no_write_cache(most)) };
+    let Some(long) = agreed.last() else { return Some(wording::no_slowdown(most)) };
     let as_many = match &agreed[..] {
         [short, long] => {
             let is_same = short.writes.low <= long.writes.high && long.writes.low <= short.writes.high;
@@ -195,7 +183,7 @@ pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option
         _ => None,
     };
     let block = long.block as f64;
-    Some(wording::write_cache(&CacheBursts {
+    Some(wording::write_burst(&CacheBursts {
         bytes: long.bytes(),
         bytes_low: long.writes.low * block,
         bytes_high: long.writes.high * block,

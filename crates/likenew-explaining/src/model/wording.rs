@@ -289,7 +289,7 @@ pub(super) fn more_points() -> &'static str {
     "Measure more points"
 }
 
-// Zones, write cache, steadiness.
+// Zones, write bursts, steadiness.
 
 pub(super) fn zones(op: Op, first: f64, last: f64, ratio: Option<Interval>, errors: (f64, f64)) -> Answer {
     let (id, question) = match op {
@@ -309,12 +309,12 @@ pub(super) fn zones(op: Op, first: f64, last: f64, ratio: Option<Interval>, erro
     }
 }
 
-const WRITE_CACHE: (&str, &str) = ("write_cache", "Write cache");
+const WRITE_BURST: (&str, &str) = ("write_burst", "Random write burst");
 
-pub(super) fn no_write_cache(most: u64) -> Answer {
-    let (id, question) = WRITE_CACHE;
-    Answer::unknown(id, question, format!("none seen within {} of random writes", Size(most)))
-        .caveat("A cache that holds more, or drains as fast as it fills, does not show.")
+pub(super) fn no_slowdown(most: u64) -> Answer {
+    let (id, question) = WRITE_BURST;
+    Answer::unknown(id, question, format!("no slowdown within {}", Size(most)))
+        .caveat("A write cache that holds more, or drains as fast as it fills, does not show.")
 }
 
 /// Result of the bursts of random writes.
@@ -334,9 +334,9 @@ pub(super) struct CacheBursts {
     pub(super) depth_gain: Option<Factor>,
 }
 
-pub(super) fn write_cache(bursts: &CacheBursts) -> Answer {
-    let (id, question) = WRITE_CACHE;
-    let text = format!("{} of random writes before they slow down", Size(bursts.bytes as u64));
+pub(super) fn write_burst(bursts: &CacheBursts) -> Answer {
+    let (id, question) = WRITE_BURST;
+    let text = format!("{} before writes slow down", Size(bursts.bytes as u64));
     let answer = Answer::info(id, question, text)
         .estimate(bursts.bytes, bursts.bytes_low, bursts.bytes_high, "bytes")
         .with_evidence(format!(
@@ -431,7 +431,7 @@ pub(super) fn repeat() -> &'static str {
 
 /// The answers worth a line of the first screen.
 pub(super) const REMARKS: [&str; 5] =
-    ["write_cluster", "read_zones", "write_zones", "write_cache", "steadiness"];
+    ["write_cluster", "read_zones", "write_zones", "write_burst", "steadiness"];
 
 /// Access time and throughput of random requests; without a model, those of the shortest and the longest as
 /// measured.
