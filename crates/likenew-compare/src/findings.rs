@@ -3,8 +3,7 @@
 use likenew_core::answer::{Answer, Estimate, Standing};
 use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::overview::OverviewTable;
-use likenew_procedure_support::rows::row;
-use serde::Serialize;
+use likenew_core::row;
 
 use crate::compared_run::ComparedRun;
 use crate::pairing::ratio_of;
@@ -78,22 +77,8 @@ fn other_settings(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> Option<St
     (!differing.is_empty()).then(|| wording::other_settings(&differing))
 }
 
-#[derive(Serialize)]
-struct SpeedRow<'a> {
-    speed: &'a str,
-    unit: &'a str,
-    first: &'a str,
-    other: &'a str,
-    first_per_s: f64,
-    other_per_s: f64,
-    ratio: f64,
-    ratio_low: f64,
-    ratio_high: f64,
-    difference: Difference,
-}
-
 fn table_row(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratio: &SpeedRatio) -> Row {
-    row(SpeedRow {
+    row! {
         speed: &ratio.name,
         unit: ratio.unit,
         first: first.name,
@@ -104,7 +89,7 @@ fn table_row(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratio: &SpeedRati
         ratio_low: ratio.low,
         ratio_high: ratio.high,
         difference: ratio.difference(),
-    })
+    }
 }
 
 fn series(first: &ComparedRun<'_>, compared: &[(&ComparedRun<'_>, Vec<Option<SpeedRatio>>)]) -> Series {

@@ -9,6 +9,28 @@ use crate::overview::Overview;
 /// One row of a table: its columns from left to right, the unit at the end of each key.
 pub type Row = serde_json::Map<String, serde_json::Value>;
 
+/// A row from its columns, left to right: `row! { test: name, bytes_per_s, ..latency }`. A column is declared nowhere else; after
+/// `..` come the columns of another row.
+#[macro_export]
+macro_rules! row {
+    ($($key:ident $(: $value:expr)?),+ $(, ..$rest:expr)? $(,)?) => {{
+        let mut row = $crate::findings::Row::new();
+        $(row.insert(stringify!($key).to_owned(), $crate::findings::cell(&$crate::row!(@ $key $($value)?)));)+
+        $(row.extend($rest);)?
+        row
+    }};
+    (@ $key:ident) => { $key };
+    (@ $key:ident $value:expr) => { $value };
+}
+
+/// A value as a cell.
+///
+/// # Panics
+/// It is no plain value: a bug.
+pub fn cell(value: impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("a cell is a plain value")
+}
+
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

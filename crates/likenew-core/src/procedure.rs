@@ -3,7 +3,7 @@
 use crate::drive::Identity;
 use crate::findings::Findings;
 use crate::plan::Plan;
-use crate::probe::{Observation, Probe};
+use crate::probe::{Observation, Probe, ProbeResult};
 use crate::segment::Segment;
 use crate::target::Geometry;
 use crate::workload::Workload;
@@ -119,6 +119,66 @@ pub fn history<'a>(
     })
 }
 
+/// Nothing more is measured: the run was stopped, or has not come further yet. What was measured until then is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended;
+
+/// What a procedure runs its workloads and probes with.
+///
+/// It is followed from its beginning each time it is asked: what was done before comes back at once, and the first step that was
+/// not ends it. So a procedure has no state, can be resumed, and is judged from what is recorded.
+pub struct Steps<'a> {
+    evidence: &'a Evidence,
+    segments: std::slice::Iter<'a, Segment>,
+    observations: std::slice::Iter<'a, Observation>,
+    wanted: Option<Step>,
+}
+
+impl<'a> Steps<'a> {
+    /// Of what was done so far.
+    pub fn new(evidence: &'a Evidence) -> Self {
+        Self {
+            evidence,
+            segments: evidence.segments.iter(),
+            observations: evidence.observations.iter(),
+            wanted: None,
+        }
+    }
+
+    /// The plan, the drive, and everything that was measured.
+    pub fn evidence(&self) -> &'a Evidence {
+        self.evidence
+    }
+
+    /// Seed of the workload after so many more.
+    pub fn seed(&self, ahead: usize) -> u64 {
+        self.evidence.plan.seed_of(self.evidence.segments.len() - self.segments.len() + ahead)
+    }
+
+    /// Runs a workload. What was stopped or failed comes back as well; nothing follows it.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn run(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
+        self.segments.next().ok_or_else(|| self.end(Step::Run(workload)))
+    }
+
+    /// Finds something out.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn probe(&mut self, probe: Probe) -> Result<&'a ProbeResult, Ended> {
+        let observation = self.observations.next().ok_or_else(|| self.end(Step::Probe(probe)))?;
+        Ok(&observation.result)
+    }
+
+    /// Ends with a step that was not done yet; the first of them is the next.
+    fn end(&mut self, step: Step) -> Ended {
+        self.wanted.get_or_insert(step);
+        Ended
+    }
+}
+
 /// A procedure holds its settings and nothing else: what to do next and what to conclude follow from the
 /// evidence alone, so a run can be resumed and judged again from its folder.
 pub trait Procedure {
@@ -144,12 +204,27 @@ pub trait Procedure {
         planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(step.bytes_written_max()?)))
     }
 
+    /// The experiment from its first step to what it says. It asks for one step after another; where one ends it, it says what the
+    /// steps before have shown.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit this drive.
+    fn run(&self, _steps: &mut Steps<'_>) -> Result<Findings, String> {
+        unreachable!("a procedure has this, or both `next` and `judge`")
+    }
+
     /// What to run next; [`crate::dry_run`] estimates it beforehand.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
-    fn next(&self, evidence: &Evidence) -> Result<Step, String>;
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let mut steps = Steps::new(evidence);
+        self.run(&mut steps)?;
+        Ok(steps.wanted.unwrap_or(Step::Done))
+    }
 
     /// What the evidence says; it may be incomplete.
-    fn judge(&self, evidence: &Evidence) -> Findings;
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        self.run(&mut Steps::new(evidence)).unwrap_or_default()
+    }
 }

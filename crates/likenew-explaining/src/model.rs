@@ -33,7 +33,6 @@ use form::Form;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::target_is_read_only;
 use measured_region::MeasuredRegion;
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
@@ -253,15 +252,13 @@ impl<'a> Results<'a> {
 
     fn add_tables(&self, workload_plan: &WorkloadPlan<'_>, findings: &mut Findings) {
         let Self { curve_fits, specifications, bursts, .. } = self;
-        findings.tables.insert("fit".into(), specifications.iter().map(|of| row(of.row())).collect());
-        findings
-            .tables
-            .insert("models".into(), curve_fits.iter().flat_map(CurveFit::rows).map(row).collect());
+        findings.tables.insert("fit".into(), specifications.iter().map(Specification::row).collect());
+        findings.tables.insert("models".into(), curve_fits.iter().flat_map(CurveFit::rows).collect());
         if !bursts.is_empty() {
-            let rows = bursts.iter().enumerate().map(|(pass, of)| row(of.row(pass + 1)));
+            let rows = bursts.iter().enumerate().map(|(pass, of)| of.row(pass + 1));
             findings.tables.insert("bursts".into(), rows.collect());
         }
-        findings.tables.insert("points".into(), points::rows(workload_plan, curve_fits).map(row).collect());
+        findings.tables.insert("points".into(), points::rows(workload_plan, curve_fits).collect());
     }
 
     fn add_series(&self, evidence: &Evidence, findings: &mut Findings) {

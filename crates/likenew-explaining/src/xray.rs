@@ -49,7 +49,6 @@ use experiment::Experiment;
 use inferences::InferredProperties;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
-use likenew_procedure_support::rows::row;
 use property::{Key, Property, State};
 use reason::Remedy;
 pub use xray_options::XrayOptions;
@@ -211,9 +210,7 @@ impl Procedure for Xray {
             property => property,
         };
         let properties: Vec<Property> = Key::ALL.into_iter().map(of_key).collect();
-        findings
-            .tables
-            .insert("properties".into(), properties.iter().map(|property| row(property.row())).collect());
+        findings.tables.insert("properties".into(), properties.iter().map(Property::row).collect());
         let disturbances =
             disturbance::disturbances(context.inferences.noise(), context.inferences.background_io());
         let action = |remedy: Remedy| remedy::action(remedy, &self.options, evidence, span);

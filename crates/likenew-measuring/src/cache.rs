@@ -2,35 +2,35 @@
 //! device counters.
 
 mod answers;
-mod level;
-mod pictures;
-mod results;
+mod levels;
 mod wording;
-mod workload_plan;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::mix::Mix;
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::Rate;
 use likenew_core::recorder::Stop;
-use likenew_core::target::Clock;
+use likenew_core::region::Region;
+use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Test, test_arguments};
-use level::Level;
+use levels::{Level, Levels, MeasuredLevel, Pass};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{
     answer_as_summary, ended_early, not_a_multiple, not_a_power_of_two, out_of_range, patterns_once,
     span_too_large,
 };
-use results::{CacheResults, MeasuredLevel};
-use workload_plan::WorkloadPlan;
+use likenew_procedure_support::workloads::prepare;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -98,6 +98,12 @@ const BLOCK_MAX: u64 = 64 << 20;
 /// Longest time of a test. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
+/// Time of I/O that goes nowhere. Chosen: it is steady, so this is long enough.
+const NULL_TIME: Nanos = Nanos::from_millis(100);
+/// Random I/O moves one part in this many of the span, so that only one in 32 repeats an address and a first
+/// read is really the first.
+const RANDOM_PART: u64 = 16;
+
 /// The procedure.
 pub struct Cache {
     options: CacheOptions,
@@ -155,7 +161,8 @@ impl Procedure for Cache {
         Layout { files: 1, file_bytes: self.options.span }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let evidence = steps.evidence();
         if evidence.identity.kind == Kind::Nop {
             return Err(wording::nop_has_no_cache());
         }
@@ -167,63 +174,130 @@ impl Procedure for Cache {
             let step = self.options.tests.iter().map(|test| test.block).fold(SPAN_STEP, u64::max);
             return Err(span_too_large(span, capacity, step));
         }
-        let workload_plan = WorkloadPlan::new(&self.options, evidence);
-        Ok(workload_plan.workload(evidence).map_or(Step::Done, Step::Run))
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let workload_plan = WorkloadPlan::new(&self.options, evidence);
-        let measured = CacheResults::from_evidence(&self.options, &workload_plan, evidence);
-        let mut findings =
-            Findings { answers: answers::answers(&measured, &self.options, evidence), ..Findings::default() };
-        findings.answers.extend(refusals(&evidence.segments));
-        let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
-        if run < workload_plan.workloads() {
-            findings.answers.push(ended_early(run, workload_plan.workloads()));
-        }
-        spare_failing_drive(&mut findings.answers, evidence);
-        let is_failing = evidence.segments.iter().any(|segment| segment.errors() > 0);
-        findings.summary = self.summary(&findings, &measured, is_failing);
-        add_overview(&mut findings, &measured, is_failing);
-        findings.tables.insert("levels".into(), measured.rows().map(row).collect());
-        findings.series.extend(pictures::levels(&measured).map(|series| ("levels".to_owned(), series)));
-        findings.tables.insert("passes".into(), measured.pass_rows().map(row).collect());
-        findings
+        let mut passes = Vec::new();
+        let _ended = self.measure(steps, &mut passes);
+        passes.retain(Pass::is_complete);
+        Ok(self.findings(evidence, &passes))
     }
 }
 
 impl Cache {
-    fn summary(&self, findings: &Findings, measured: &CacheResults<'_>, is_failing: bool) -> String {
+    /// Where it may write, it writes the span once; then each pass goes through the patterns, and each pattern through all levels.
+    fn measure<'a>(&self, steps: &mut Steps<'a>, passes: &mut Vec<Pass<'a>>) -> Result<(), Ended> {
+        let CacheOptions { ref tests, span, data, .. } = self.options;
+        let geometry = &steps.evidence().geometry;
+        let cells = cells(geometry);
+        let is_first_read = |(level, _): &(Level, Op)| *level == Level::First;
+        let first_read = cells.iter().position(is_first_read).expect("every pass has a first read");
+        if geometry.writable {
+            steps.run(Workload { seed: steps.seed(0), ..prepare(span, span, data) })?;
+        }
+        for number in 1..=self.options.passes {
+            for test in tests {
+                // Reads go to the same addresses in the same order; each write has its own.
+                let seed_of_reads = steps.seed(first_read);
+                let mut read_bytes = 0;
+                for (level, op) in &cells {
+                    let workload = Workload {
+                        seed: if *op == Op::Read { seed_of_reads } else { steps.seed(0) },
+                        cold: level.is_cold() && geometry.writable,
+                        ..self.workload(number, *test, *level, *op, read_bytes)
+                    };
+                    let segment = steps.run(workload)?;
+                    read_bytes = segment.bytes(Op::Read);
+                    passes.push(Pass { number, test: *test, level: *level, op: *op, segment });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `read_bytes` is what the workload before it has read.
+    fn workload(&self, number: u32, test: Test, level: Level, op: Op, read_bytes: u64) -> Workload {
+        let CacheOptions { span, time, data, passes, .. } = self.options;
+        let region = Region::bytes(0..span);
+        let (place, most) = match test.pattern {
+            Pattern::Sequential => (AccessPattern::Sequential(region), span),
+            Pattern::Random => (AccessPattern::Random(region), (span / RANDOM_PART).max(test.block)),
+        };
+        let until = |bytes| Until { elapsed: Some(time), bytes: Some(bytes), ops: None };
+        let until = match level {
+            Level::Null => Until::elapsed(time.min(NULL_TIME)),
+            // Addresses that the first read did not reach are in no cache yet.
+            Level::Second => until(read_bytes.clamp(test.block, most)),
+            _ => until(most),
+        };
+        let block = u32::try_from(test.block).expect("a block is at most 64 MiB");
+        let stream = Stream::closed(Mix::Only(op), block, place, test.depth, data);
+        let name = format!("{} {} {op} {number}/{passes}", test.pattern, level.name());
+        Workload {
+            access: level.access(),
+            flush: level == Level::Flushed,
+            ..Workload::new(name, until, vec![stream])
+        }
+    }
+
+    fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>]) -> Findings {
+        let levels = Levels::of(passes, &self.options);
+        let answers = answers::answers(&levels, &self.options, evidence);
+        let mut findings = Findings { answers, ..Findings::default() };
+        findings.answers.extend(refusals(&evidence.segments));
+        let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
+        let of_a_pass = self.options.tests.len() * cells(&evidence.geometry).len();
+        let planned = usize::from(evidence.geometry.writable) + self.options.passes as usize * of_a_pass;
+        if run < planned {
+            findings.answers.push(ended_early(run, planned));
+        }
+        spare_failing_drive(&mut findings.answers, evidence);
+        let is_failing = evidence.segments.iter().any(|segment| segment.errors() > 0);
+        findings.summary = self.summary(&findings, &levels, is_failing);
+        add_overview(&mut findings, &levels, is_failing);
+        findings.tables.insert("levels".into(), levels.0.iter().map(MeasuredLevel::row).collect());
+        findings.series.extend(levels.chart().map(|series| ("levels".to_owned(), series)));
+        findings.tables.insert("passes".into(), passes.iter().map(Pass::row).collect());
+        findings
+    }
+
+    fn summary(&self, findings: &Findings, levels: &Levels<'_>, is_failing: bool) -> String {
         let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         if is_failing {
-            return answers::direct_summary(measured, &self.options).unwrap_or(first);
+            return answers::direct_summary(levels, &self.options).unwrap_or(first);
         }
-        let is_one_pass = measured.levels.iter().all(|level| level.speed_interval().is_none());
+        let is_one_pass = levels.are_of_one_pass();
         let is_open = |answer: &Answer| answer.standing == Standing::Unknown;
         if is_one_pass && findings.answers.first().is_some_and(is_open) {
             return wording::summary_of_one_pass().into();
         }
-        answers::summary(measured, &self.options).unwrap_or(first)
+        answers::summary(levels, &self.options).unwrap_or(first)
     }
+}
+
+/// What each pass measures of a pattern. On a virtual clock likenew costs no time, so there is no limit of its own to measure; a
+/// read-only target has no writes.
+fn cells(geometry: &Geometry) -> Vec<(Level, Op)> {
+    let is_measured = |(level, op): &(Level, Op)| {
+        (*level != Level::Null || geometry.clock == Clock::Wall) && (*op == Op::Read || geometry.writable)
+    };
+    Level::OF_A_PASS.into_iter().filter(is_measured).collect()
 }
 
 /// The table of levels, of each pattern and operation nearest to the drive last, and below the summary whatever else is a problem or open.
 /// Where I/Os failed, only direct I/O is a speed of the drive.
-fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>, is_failing: bool) {
-    let is_drawn = |of: &&MeasuredLevel<'_>| match of.cell.level {
+fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) {
+    let is_drawn = |measured: &&MeasuredLevel<'_>| match measured.level {
         Level::Null => false,
         Level::Direct => true,
         _ => !is_failing,
     };
-    let mut drawn: Vec<_> = measured.levels.iter().filter(is_drawn).collect();
-    drawn.sort_by_key(|of| (of.test.pattern == Pattern::Random, of.cell.op == Op::Read));
-    let rows = drawn.into_iter().map(|of| wording::TableRow {
-        pattern: of.test.pattern,
-        op: of.cell.op,
-        path: of.cell.level.path(),
-        rate: Rate(of.speed()),
-        interval: of.speed_interval(),
-        ram: of.ram(),
+    let mut drawn: Vec<_> = levels.0.iter().filter(is_drawn).collect();
+    drawn.sort_by_key(|measured| (measured.test.pattern == Pattern::Random, measured.op == Op::Read));
+    let rows = drawn.into_iter().map(|measured| wording::TableRow {
+        pattern: measured.test.pattern,
+        op: measured.op,
+        path: measured.level.path(),
+        rate: Rate(measured.speed()),
+        interval: measured.speed_interval(),
+        ram: measured.ram(),
     });
     let table = wording::table(rows);
     if table.rows.is_empty() {
@@ -233,7 +307,7 @@ fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>, is_failing
     // Open questions of RAM are settled by nothing where I/Os failed, and all at once by more passes.
     let is_about_ram =
         |answer: &Answer| answer.standing == Standing::Unknown && wording::is_about_ram(answer);
-    let is_one_pass = measured.levels.iter().all(|level| level.speed_interval().is_none());
+    let is_one_pass = levels.are_of_one_pass();
     let is_remark = |answer: &&Answer| match answer.standing {
         Standing::Problem => true,
         Standing::Unknown => !(is_failing || is_one_pass) || !is_about_ram(answer),

@@ -188,7 +188,8 @@ impl Recondition {
 /// Whether the file system writes what is written again to other places, so that this compares no place with itself.
 fn writes_elsewhere(check: &Evidence) -> bool {
     const KINDS: [&str; 5] = ["bcachefs", "btrfs", "f2fs", "nilfs2", "zfs"];
-    KINDS.iter().any(|kind| check.identity.has(("file system", kind))) && !check.identity.has(Identity::IN_PLACE)
+    KINDS.iter().any(|kind| check.identity.has(("file system", kind)))
+        && !check.identity.has(Identity::IN_PLACE)
 }
 
 /// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole

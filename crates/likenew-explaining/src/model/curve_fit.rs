@@ -2,9 +2,10 @@
 //! predicts them as well as any.
 
 use likenew_core::answer::Answer;
+use likenew_core::findings::Row;
+use likenew_core::row;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::summary::median;
-use serde::Serialize;
 
 use super::form::{DataPoint, Form, FormFit, Grain};
 use super::point::{Curve, Point};
@@ -25,18 +26,6 @@ pub(super) struct CurveFit {
     /// Simplest first.
     pub(super) attempts: Vec<FitAttempt>,
     selected_fit: Option<usize>,
-}
-
-#[derive(Serialize)]
-pub(super) struct ModelRow {
-    op: String,
-    pattern: &'static str,
-    model: &'static str,
-    selected_fit: bool,
-    parameters: usize,
-    held_out_points: Option<usize>,
-    held_out_error_percent: Option<f64>,
-    held_out_error_percent_max: Option<f64>,
 }
 
 /// Mean error of predictions, as a share, above which a model explains nothing. Chosen: a model that is off
@@ -108,8 +97,8 @@ impl CurveFit {
         median(&self.data_points.iter().map(|of| of.deviation).collect::<Vec<_>>())
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = ModelRow> {
-        self.attempts.iter().enumerate().map(|(index, attempt)| ModelRow {
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.attempts.iter().enumerate().map(|(index, attempt)| row! {
             op: self.curve.op().to_string(),
             pattern: self.curve.pattern(),
             model: wording::model(attempt.form),

@@ -1,30 +1,13 @@
 //! Every point beside the model's prediction.
 
-use serde::Serialize;
-
 use super::curve_fit::CurveFit;
 use super::visit::MeasuredPoint;
 use super::workload_plan::WorkloadPlan;
-
-#[derive(Serialize)]
-pub(super) struct PointRow {
-    op: String,
-    pattern: String,
-    block_bytes: u64,
-    depth: u32,
-    bytes_per_s: f64,
-    latency_ns: f64,
-    scatter_percent: f64,
-    predicted_bytes_per_s: Option<f64>,
-    off_percent: Option<f64>,
-    visits: usize,
-}
+use likenew_core::findings::Row;
+use likenew_core::row;
 
 /// Sorted by operation, access pattern, depth and length.
-pub(super) fn rows(
-    workload_plan: &WorkloadPlan<'_>,
-    curve_fits: &[CurveFit],
-) -> impl Iterator<Item = PointRow> {
+pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> impl Iterator<Item = Row> {
     let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
     points.sort_by_key(|of| {
         (of.point.op.index(), of.point.pattern.to_string(), of.point.depth, of.point.bytes)
@@ -32,7 +15,7 @@ pub(super) fn rows(
     points.into_iter().map(|of| row(of, workload_plan, curve_fits))
 }
 
-fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> PointRow {
+fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {
     let point = of.point;
     let curve_fits =
         curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
@@ -44,7 +27,7 @@ fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[Curve
         let off = fit.ns(&point) / ns;
         (of.bytes_per_s() / off, 1.0 / off - 1.0)
     });
-    PointRow {
+    row! {
         op: point.op.to_string(),
         pattern: point.pattern.to_string(),
         block_bytes: point.bytes,

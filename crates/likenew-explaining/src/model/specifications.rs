@@ -2,8 +2,9 @@
 //! rated speeds.
 
 use likenew_core::answer::Answer;
+use likenew_core::findings::Row;
+use likenew_core::row;
 use likenew_stats::interval::Interval;
-use serde::Serialize;
 
 use super::curve_fit::CurveFit;
 use super::form::{Form, FormFit};
@@ -28,30 +29,6 @@ pub(super) struct Specification {
     /// Largest cluster that can be read and rewritten within the penalty, in bytes.
     upper: Option<Quantity>,
     advertised: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub(super) struct FitRow {
-    op: String,
-    pattern: &'static str,
-    model: &'static str,
-    throughput_bytes_per_s: f64,
-    throughput_bytes_per_s_low: Option<f64>,
-    throughput_bytes_per_s_high: Option<f64>,
-    access_time_ns: f64,
-    access_time_ns_low: Option<f64>,
-    access_time_ns_high: Option<f64>,
-    penalty_ns: Option<f64>,
-    penalty_ns_low: Option<f64>,
-    penalty_ns_high: Option<f64>,
-    cluster_bytes: Option<f64>,
-    cluster_bytes_low: Option<f64>,
-    cluster_bytes_high: Option<f64>,
-    aligned_from_bytes: Option<f64>,
-    aligned_from_bytes_low: Option<f64>,
-    aligned_from_bytes_high: Option<f64>,
-    advertised_bytes_per_s: Option<f64>,
-    of_advertised_percent: Option<f64>,
 }
 
 impl Quantity {
@@ -138,13 +115,13 @@ impl Specification {
         self.upper = Some(Quantity { value, interval: interval() });
     }
 
-    pub(super) fn row(&self) -> FitRow {
+    pub(super) fn row(&self) -> Row {
         let (low, high) = (
             |of: Option<Quantity>| of.and_then(Quantity::low),
             |of: Option<Quantity>| of.and_then(Quantity::high),
         );
         let value = |of: Option<Quantity>| of.map(|of| of.value);
-        FitRow {
+        row! {
             op: self.curve.op().to_string(),
             pattern: self.curve.pattern(),
             model: self.model.map_or(wording::NO_MODEL, wording::model),

@@ -1,5 +1,7 @@
 //! A property of a drive's inside: its value, and how well it is known.
 
+use likenew_core::findings::Row;
+use likenew_core::row;
 use serde::Serialize;
 
 use super::reason::Reason;
@@ -198,14 +200,14 @@ impl Property {
     }
 
     /// Its row of the table.
-    pub(super) fn row(&self) -> impl Serialize + use<> {
+    pub(super) fn row(&self) -> Row {
         let (state, word, number) = match self.state {
             State::Word(word) => ("found", Some(word), None),
             State::Number { value, low, high } => ("found", None, Some((value, low, high))),
             State::Absent => ("absent", None, None),
             State::Undecided => ("undecided", None, None),
         };
-        PropertyRow {
+        row! {
             property: self.key,
             state,
             word,
@@ -217,19 +219,6 @@ impl Property {
             bytes_written: self.bytes_written,
         }
     }
-}
-
-#[derive(Serialize)]
-struct PropertyRow {
-    property: Key,
-    state: &'static str,
-    word: Option<&'static str>,
-    value: Option<f64>,
-    value_low: Option<f64>,
-    value_high: Option<f64>,
-    unit: &'static str,
-    confidence_percent: Option<f64>,
-    bytes_written: u64,
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -13,8 +14,8 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::comparison::{MedianComparison, reads_of_both, write_in_order};
-use super::context::{ExperimentContext, own_name};
-use super::experiment::Experiment;
+use super::context::ExperimentContext;
+use super::experiment::{Experiment, ExperimentSteps};
 use super::finding::Finding;
 use super::property::{Key, Property};
 use super::wording;
@@ -25,8 +26,8 @@ const NAME: &str = "trim";
 pub(super) const AREA: u64 = 1 << 20;
 const READS: u32 = 64;
 const READ: u32 = 4096;
-/// Rests in seconds after which the area is read again, until trimmed data is gone.
-const RESTS_S: [u64; 3] = [1, 6, 30];
+/// Rests in seconds after which the areas are read, until trimmed data is gone.
+const RESTS_S: [u64; 4] = [0, 1, 6, 30];
 /// Most rests until two areas that were written alike read alike.
 const SETTLES: usize = 3;
 /// Length of such a rest. Chosen: longer than a write buffer takes to empty.
@@ -45,53 +46,57 @@ impl Experiment for TrimExperiment {
         NAME
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if refusal(context).is_some() {
-            return None;
-        }
-        let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
-        if context.segments.is_empty() {
-            return Some(write_in_order("write", 0..2 * AREA, DataClass::Random));
-        }
-        let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
-        let Some(trimmed) = context.segments.iter().position(|segment| own_name(segment) == "trim") else {
-            let (steps, alike) = (
-                context.segments.len() - 1,
-                compare_before(context).is_some_and(|reads| reads.is_same(SAME)),
-            );
-            return Some(match steps {
-                0 => reads("reads before"),
-                _ if alike || steps > 2 * SETTLES => {
-                    let place = AccessPattern::Sequential(Region::bytes(0..AREA));
-                    let trim = Mix::Only(Op::Trim);
-                    let trim = Stream::closed(trim, AREA as u32, place, 1, DataClass::Random);
-                    Workload::new("trim", Until::ops(1), vec![trim])
-                }
-                // The drive is still busy with earlier work.
-                _ if !steps.is_multiple_of(2) => rest(format!("settle {}", steps / 2 + 1), SETTLE),
-                _ => reads("reads before"),
-            });
-        };
-        let steps = context.segments.len() - trimmed - 1;
-        if stages(context).iter().any(|(_, compared)| compared.is_less(FASTER)) {
-            return None;
-        }
-        let Some(step) = steps.checked_sub(1) else { return Some(reads(wording::READS_AFTER_NO_REST)) };
-        let seconds = *RESTS_S.get(step / 2)?;
-        Some(match step.is_multiple_of(2) {
-            true => rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)),
-            false => reads(&format!("reads after {seconds} s")),
-        })
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run(&self, context: &ExperimentContext<'_>, steps: &mut ExperimentSteps<'_, '_>) -> Finding {
         if let Some(property) = refusal(context) {
             return Finding::single(property, None);
         }
-        let Some(before) = compare_before(context) else { return Finding::default() };
-        let stages = stages(context);
+        let (mut before, mut stages) = (None, Vec::new());
+        let _ended = measure(steps, &mut before, &mut stages);
+        let Some(before) = before else { return Finding::default() };
         Finding::single(infer_property(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
     }
+}
+
+/// Puts the last reads before the TRIM into `before`, and those after it into `stages`: seconds of rest before them, and trimmed
+/// compared with kept addresses.
+fn measure(
+    steps: &mut ExperimentSteps<'_, '_>,
+    before: &mut Option<MedianComparison>,
+    stages: &mut Vec<(u64, MedianComparison)>,
+) -> Result<(), Ended> {
+    let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
+    let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
+    steps.run(write_in_order("write", 0..2 * AREA, DataClass::Random))?;
+    *before = MedianComparison::in_segment(steps.run(reads("reads before"))?);
+    for settle in 1..=SETTLES {
+        if before.as_ref().is_some_and(|reads| reads.is_same(SAME)) {
+            break;
+        }
+        // The drive is still busy with earlier work.
+        steps.run(rest(format!("settle {settle}"), SETTLE))?;
+        *before = MedianComparison::in_segment(steps.run(reads("reads before"))?);
+    }
+    let place = AccessPattern::Sequential(Region::bytes(0..AREA));
+    let trim = Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
+    steps.run(Workload::new("trim", Until::ops(1), vec![trim]))?;
+    let mut rested = 0;
+    for seconds in RESTS_S {
+        let name = match seconds {
+            0 => wording::READS_AFTER_NO_REST.to_owned(),
+            _ => format!("reads after {seconds} s"),
+        };
+        if seconds > 0 {
+            steps.run(rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)))?;
+        }
+        rested += seconds;
+        let compared = MedianComparison::in_segment(steps.run(reads(&name))?);
+        let is_forgotten = compared.as_ref().is_some_and(|compared| compared.is_less(FASTER));
+        stages.extend(compared.map(|compared| (rested, compared)));
+        if is_forgotten {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a segment belongs to this test.
@@ -113,23 +118,6 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
         }
         _ => None,
     }
-}
-
-/// The last reads before the TRIM.
-fn compare_before(context: &ExperimentContext<'_>) -> Option<MedianComparison> {
-    let last = context.segments.iter().rfind(|segment| own_name(segment) == "reads before");
-    last.and_then(|segment| MedianComparison::in_segment(segment))
-}
-
-/// The reads after the TRIM: seconds of rest before them, and trimmed compared with kept addresses.
-fn stages(context: &ExperimentContext<'_>) -> Vec<(u64, MedianComparison)> {
-    let mut rested = 0;
-    let stage = |segment: &&Segment| {
-        let after = own_name(segment).strip_prefix("reads after ")?;
-        rested += after.strip_suffix(" s").and_then(|rest| rest.parse().ok()).unwrap_or(0);
-        MedianComparison::in_segment(segment).map(|compared| (rested, compared))
-    };
-    context.segments.iter().filter_map(stage).collect()
 }
 
 fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Property {

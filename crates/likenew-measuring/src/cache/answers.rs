@@ -6,8 +6,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share};
 use likenew_stats::interval::Interval;
 
-use super::level::Level;
-use super::results::{CacheResults, MeasuredLevel};
+use super::levels::{Level, Levels, MeasuredLevel};
 use super::wording::{self, RamShare, Speeds};
 use super::{Cache, CacheOptions};
 use likenew_procedure_support::pattern::Pattern;
@@ -23,11 +22,11 @@ const PASSES_MANY: u32 = 10;
 
 /// The speeds of the drive itself and of RAM, of the first pattern; nothing where direct I/O may not have reached the drive,
 /// or where buffered I/O was not all RAM.
-pub(super) fn summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Option<String> {
+pub(super) fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
-    let of = |level, op| measured.level(pattern, level, op);
-    let is_of_drive = |of: &MeasuredLevel<'_>| matches!(ram_share(of), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
-    let is_of_ram = |of: &MeasuredLevel<'_>| matches!(ram_share(of), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
+    let of = |level, op| levels.get(pattern, level, op);
+    let is_of_drive = |level: &MeasuredLevel<'_>| matches!(ram_share(level), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
+    let is_of_ram = |level: &MeasuredLevel<'_>| matches!(ram_share(level), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
     let (read, write) = (of(Level::Direct, Op::Read)?, of(Level::Direct, Op::Write)?);
     let (repeated, buffered) = (of(Level::Second, Op::Read)?, of(Level::Buffered, Op::Write)?);
     // Reads from memory that are slower than the drive waited for something else, such as I/Os that failed.
@@ -35,35 +34,31 @@ pub(super) fn summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Op
     let is_clear = is_faster
         && [read, write].into_iter().all(is_of_drive)
         && [repeated, buffered].into_iter().all(is_of_ram);
-    let rate = |of: &MeasuredLevel<'_>| Rate(of.speed());
+    let rate = |level: &MeasuredLevel<'_>| Rate(level.speed());
     is_clear.then(|| wording::summary(pattern, [rate(read), rate(write)], [rate(repeated), rate(buffered)]))
 }
 
 /// The direct speeds alone, of the first pattern: all that is known where I/Os failed, as those that go through memory
 /// waited for them.
-pub(super) fn direct_summary(measured: &CacheResults<'_>, options: &CacheOptions) -> Option<String> {
+pub(super) fn direct_summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
-    let rate = |op| measured.level(pattern, Level::Direct, op).map(|of| Rate(of.speed()));
+    let rate = |op| levels.get(pattern, Level::Direct, op).map(|level| Rate(level.speed()));
     let speeds = [Op::Read, Op::Write].into_iter().filter_map(|op| Some((op, rate(op)?)));
     wording::direct_summary(pattern, &speeds.collect::<Vec<_>>())
 }
 
 /// Reads and writes of each pattern, then whether direct I/O is direct; if it is not, that comes first,
 /// because no other number means anything then.
-pub(super) fn answers(
-    measured: &CacheResults<'_>,
-    options: &CacheOptions,
-    evidence: &Evidence,
-) -> Vec<Answer> {
+pub(super) fn answers(levels: &Levels<'_>, options: &CacheOptions, evidence: &Evidence) -> Vec<Answer> {
     let patterns = || options.tests.iter().map(|test| test.pattern);
     let rerun = |passes: u32| {
         let again = CacheOptions { passes, ..options.clone() };
         Rerun::new(evidence, &again.arguments(evidence.geometry.capacity), Cache::new(again.clone()))
     };
-    let reads = patterns().filter_map(|pattern| repeated_read(measured, pattern, &rerun));
-    let writes = patterns().filter_map(|pattern| buffered_write(measured, pattern, &rerun));
+    let reads = patterns().filter_map(|pattern| repeated_read(levels, pattern, &rerun));
+    let writes = patterns().filter_map(|pattern| buffered_write(levels, pattern, &rerun));
     let mut answers: Vec<Answer> = reads.chain(writes).collect();
-    if let Some((answer, misses_drive)) = direct(measured, &rerun) {
+    if let Some((answer, misses_drive)) = direct(levels, &rerun) {
         let place = if misses_drive { 0 } else { answers.len() };
         answers.insert(place, answer);
     }
@@ -73,48 +68,40 @@ pub(super) fn answers(
 /// The same run with so many passes.
 type RerunWithPasses<'a> = &'a dyn Fn(u32) -> Rerun;
 
-fn repeated_read(
-    measured: &CacheResults<'_>,
-    pattern: Pattern,
-    rerun: RerunWithPasses<'_>,
-) -> Option<Answer> {
-    let second = measured.level(pattern, Level::Second, Op::Read)?;
-    let direct = measured.level(pattern, Level::Direct, Op::Read);
+fn repeated_read(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
+    let second = levels.get(pattern, Level::Second, Op::Read)?;
+    let direct = levels.get(pattern, Level::Direct, Op::Read);
     let ram = ram_share(second);
     let mut answer =
         with_reasons(wording::repeated_read(pattern, ram, speeds(second, direct)), second, ram, rerun);
-    if let Some(first) = measured.level(pattern, Level::First, Op::Read) {
+    if let Some(first) = levels.get(pattern, Level::First, Op::Read) {
         answer = answer.with_evidence(wording::first_read(Rate(first.speed())));
         if let Some(share) = first.ram().filter(|share| *share > 2.0 * MARGIN) {
             answer = answer.caveat(wording::first_read_was_warm(Share(share)));
         }
     }
-    Some(with_tool_limit(answer, measured, second))
+    Some(with_tool_limit(answer, levels, second))
 }
 
-fn buffered_write(
-    measured: &CacheResults<'_>,
-    pattern: Pattern,
-    rerun: RerunWithPasses<'_>,
-) -> Option<Answer> {
-    let buffered = measured.level(pattern, Level::Buffered, Op::Write)?;
-    let flushed = measured.level(pattern, Level::Flushed, Op::Write);
+fn buffered_write(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
+    let buffered = levels.get(pattern, Level::Buffered, Op::Write)?;
+    let flushed = levels.get(pattern, Level::Flushed, Op::Write);
     let ram = ram_share(buffered);
     let mut answer =
         with_reasons(wording::buffered_write(pattern, ram, speeds(buffered, flushed)), buffered, ram, rerun);
-    if let Some(direct) = measured.level(pattern, Level::Direct, Op::Write) {
+    if let Some(direct) = levels.get(pattern, Level::Direct, Op::Write) {
         answer = answer.with_evidence(wording::direct_write(Rate(direct.speed())));
     }
-    Some(with_tool_limit(answer, measured, buffered))
+    Some(with_tool_limit(answer, levels, buffered))
 }
 
 /// Whether I/O past the page cache reached the device, and whether some certainly did not; the worst result
 /// decides.
-fn direct(measured: &CacheResults<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
-    let direct = measured.levels.iter().filter(|of| of.cell.level == Level::Direct);
+fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
+    let direct = levels.0.iter().filter(|measured| measured.level == Level::Direct);
     let high = |of: &&MeasuredLevel<'_>| of.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
     let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
-    let name = format!("{} {}s", worst.test.pattern, worst.cell.op);
+    let name = format!("{} {}s", worst.test.pattern, worst.op);
     let ram = ram_share(worst);
     let (answer, misses_drive) = match ram {
         RamShare::Clear(_, Interval { low, .. }) if low > MARGIN => {
@@ -127,9 +114,9 @@ fn direct(measured: &CacheResults<'_>, rerun: RerunWithPasses<'_>) -> Option<(An
 }
 
 /// A level contains RAM if more than the margin is certain, and none if less is.
-fn ram_share(of: &MeasuredLevel<'_>) -> RamShare {
-    let Some(share) = of.ram().map(Share) else { return RamShare::Uncounted };
-    match of.ram_interval() {
+fn ram_share(level: &MeasuredLevel<'_>) -> RamShare {
+    let Some(share) = level.ram().map(Share) else { return RamShare::Uncounted };
+    match level.ram_interval() {
         None => RamShare::OnePass(share),
         Some(interval) if interval.low > MARGIN || interval.high <= MARGIN => {
             RamShare::Clear(share, interval)
@@ -138,8 +125,8 @@ fn ram_share(of: &MeasuredLevel<'_>) -> RamShare {
     }
 }
 
-fn speeds(of: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds {
-    Speeds { rate: Rate(of.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
+fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds {
+    Speeds { rate: Rate(level.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
 }
 
 /// Adds the number and, if nothing was decided, why not and what would.
@@ -160,8 +147,8 @@ fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, rerun: Re
     }
 }
 
-fn with_tool_limit(answer: Answer, measured: &CacheResults<'_>, of: &MeasuredLevel<'_>) -> Answer {
-    let null = measured.level(of.test.pattern, Level::Null, of.cell.op);
+fn with_tool_limit(answer: Answer, levels: &Levels<'_>, of: &MeasuredLevel<'_>) -> Answer {
+    let null = levels.get(of.test.pattern, Level::Null, of.op);
     match null.filter(|null| of.speed() > NEAR_TOOL * null.speed()) {
         Some(null) => answer.caveat(wording::tool_is_the_limit(Rate(null.speed()))),
         None => answer,

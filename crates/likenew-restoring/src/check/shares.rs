@@ -4,14 +4,13 @@
 //! Only what was measured or compared counts; the answer names the parts that are unknown.
 
 use likenew_core::answer::Answer;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Row};
+use likenew_core::row;
 use likenew_diagnosis::{Case, Measured, Metric, Origin};
-use serde::Serialize;
 
 use super::check_options::MetricName;
 use super::wording::{self, Rated};
 use likenew_measuring::data::files::FileScan;
-use likenew_procedure_support::rows::row;
 
 /// Share of the rated speed from which nothing needs explaining. Chosen: measurements vary by a few percent.
 const RATED_SHARE_OK: f64 = 0.97;
@@ -38,23 +37,6 @@ struct Share {
     /// Speed of writing zeros over that of other data; 1 if data does not matter, `None` if that was not
     /// measured or does not apply.
     zeros: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct ShareRow {
-    metric: MetricName,
-    unit: &'static str,
-    advertised_per_s: f64,
-    link_per_s: Option<f64>,
-    new_per_s: Option<f64>,
-    now_per_s: f64,
-    share_percent: f64,
-    /// Speed with the user's files, from how far they compress.
-    your_files_per_s: Option<f64>,
-    lost_to_data_percent: Option<f64>,
-    lost_to_age_percent: Option<f64>,
-    lost_to_link_percent: Option<f64>,
-    lost_otherwise_percent: f64,
 }
 
 /// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files; rated speeds that are
@@ -88,7 +70,7 @@ pub(super) fn put(case: &Case<'_>, files: Option<&FileScan>, given: bool, findin
         }
         findings.answers.push(answer);
     }
-    let rows = shares.iter().map(|share| row(share.row(compresses_to))).collect();
+    let rows = shares.iter().map(|share| share.row(compresses_to)).collect();
     findings.tables.insert("shares".into(), rows);
 }
 
@@ -191,9 +173,9 @@ impl Share {
         (1.0 - through >= PART).then(|| wording::limited_by_link(self.metric, link, without))
     }
 
-    fn row(&self, compresses_to: Option<f64>) -> ShareRow {
+    fn row(&self, compresses_to: Option<f64>) -> Row {
         let lost = |left: f64| (1.0 - left) * 100.0;
-        ShareRow {
+        row! {
             metric: MetricName::from_metric(self.metric),
             unit: self.metric.unit(),
             advertised_per_s: self.advertised,

@@ -1,60 +1,12 @@
 //! The diagnosis as tables.
 
 use likenew_core::answer::Action;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Row};
+use likenew_core::row;
 use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
-use likenew_procedure_support::rows::row;
-use serde::Serialize;
 
 use super::check_options::MetricName;
 use super::wording;
-
-#[derive(Serialize)]
-struct CauseRow {
-    cause: &'static str,
-    probability_percent: f64,
-    kind: &'static str,
-    explains: String,
-}
-
-#[derive(Serialize)]
-struct MetricRow {
-    metric: MetricName,
-    unit: &'static str,
-    measured_per_s: f64,
-    low_per_s: f64,
-    high_per_s: f64,
-    reference_per_s: Option<f64>,
-    reference: Option<&'static str>,
-    percent: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct IndicatorRow {
-    indicator: Indicator,
-    description: &'static str,
-    value: f64,
-    low: f64,
-    high: f64,
-}
-
-#[derive(Serialize)]
-struct FixRow<'a> {
-    cause: &'static str,
-    description: &'a str,
-    command: Option<&'a str>,
-    loses: &'static str,
-    cost: &'static str,
-}
-
-#[derive(Serialize)]
-struct EvidenceRow<'a> {
-    cause: &'static str,
-    evidence: &'static str,
-    sentence: &'a str,
-    speaks: &'static str,
-    times_as_likely: f64,
-}
 
 /// Adds the tables that have rows.
 pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
@@ -63,25 +15,25 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     let indicators = Indicator::ALL.into_iter().filter_map(|indicator| {
         let Measured { value, low, high } = indicator.value_in(case.measurements)?;
         let description = wording::indicator(indicator);
-        Some(row(IndicatorRow { indicator, description, value, low, high }))
+        Some(row! { indicator, description, value, low, high })
     });
-    let fixes = named().flat_map(|found| found.actions.iter().map(|action| row(fix_row(found, action))));
+    let fixes = named().flat_map(|found| found.actions.iter().map(|action| fix_row(found, action)));
     let evidence = named().flat_map(|found| {
         let all = found.evidence_for.iter().chain(&found.evidence_against);
         all.map(|item| {
-            row(EvidenceRow {
+            row! {
                 cause: found.descriptor.name,
                 evidence: item.name,
                 sentence: &item.sentence,
                 speaks: wording::speaks(item.bits),
                 // How many times as probable the observation is if the cause is there, or if it is not.
                 times_as_likely: item.bits.abs().exp2(),
-            })
+            }
         })
     });
     for (name, rows) in [
-        ("causes", named().map(|found| row(cause_row(found))).collect::<Vec<_>>()),
-        ("metrics", metrics.map(|(metric, measured)| row(metric_row(case, *metric, *measured))).collect()),
+        ("causes", named().map(cause_row).collect::<Vec<_>>()),
+        ("metrics", metrics.map(|(metric, measured)| metric_row(case, *metric, *measured)).collect()),
         ("indicators", indicators.collect()),
         ("fixes", fixes.collect()),
         ("evidence", evidence.collect()),
@@ -92,8 +44,8 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     }
 }
 
-fn cause_row(found: &FoundCause) -> CauseRow {
-    CauseRow {
+fn cause_row(found: &FoundCause) -> Row {
+    row! {
         cause: found.descriptor.name,
         probability_percent: found.chance * 100.0,
         kind: match found.descriptor.kind {
@@ -105,9 +57,9 @@ fn cause_row(found: &FoundCause) -> CauseRow {
     }
 }
 
-fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> MetricRow {
+fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> Row {
     let reference = case.shortfall(metric);
-    MetricRow {
+    row! {
         metric: MetricName::from_metric(metric),
         unit: metric.unit(),
         measured_per_s: measurement.value,
@@ -119,8 +71,8 @@ fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> MetricR
     }
 }
 
-fn fix_row<'a>(found: &FoundCause, action: &'a Action) -> FixRow<'a> {
-    FixRow {
+fn fix_row(found: &FoundCause, action: &Action) -> Row {
+    row! {
         cause: found.descriptor.name,
         description: &action.why,
         command: action.command.as_deref(),

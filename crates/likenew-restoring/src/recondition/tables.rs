@@ -2,9 +2,8 @@
 
 use likenew_core::findings::{Findings, Row};
 use likenew_core::procedure::Evidence;
-use likenew_procedure_support::rows::row;
+use likenew_core::row;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
-use serde::Serialize;
 
 use super::comparison::Change;
 use super::outcome::StepOutcome;
@@ -17,82 +16,36 @@ use super::wording;
 use super::write_pass::WritePass;
 use crate::command::likenew;
 
-#[derive(Serialize)]
-struct ChangeRow {
-    step: &'static str,
-    metric: &'static str,
-    unit: &'static str,
-    before_per_s: f64,
-    after_per_s: f64,
-    ratio: f64,
-    ratio_low: f64,
-    ratio_high: f64,
-    reference_per_s: Option<f64>,
-    before_of_reference_percent: Option<f64>,
-    after_of_reference_percent: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct StepRow {
-    step: &'static str,
-    effect: &'static str,
-    bytes: u64,
-    skipped_bytes: u64,
-    bytes_written: u64,
-    elapsed_ns: u64,
-}
-
-#[derive(Serialize)]
-struct PassRow {
-    step: &'static str,
-    pass: usize,
-    bytes_per_s: Option<f64>,
-    bytes_per_s_low: Option<f64>,
-    bytes_per_s_high: Option<f64>,
-    bytes: u64,
-    elapsed_ns: u64,
-    latency_ns_max: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct StepPlanRow {
-    step: &'static str,
-    what_it_does: &'static str,
-    data_lost: &'static str,
-    bytes_written_max: Option<u64>,
-    not_run_reason: Option<String>,
-}
-
 /// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let of = |taken: &StepOutcome<'_>| {
         let fix_reports = || fix_reports(taken.evidence);
         let passed: Vec<u64> = passes(taken.evidence).iter().map(|pass| pass.bytes).collect();
         let segments = taken.evidence.segments.iter().map(|segment| segment.elapsed().0);
-        row(StepRow {
+        row! {
             step: taken.name.text(),
             effect: taken.effect.text(),
             bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed.iter().max().unwrap_or(&0),
-            skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum(),
+            skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum::<u64>(),
             bytes_written: fix_reports().map(|report| report.bytes_written).sum::<u64>()
                 + passed.iter().sum::<u64>(),
-            elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum(),
-        })
+            elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum::<u64>(),
+        }
     };
     taken.iter().map(of).collect()
 }
 
 /// Before and after, step by step.
 pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
-    let rows = taken.iter().flat_map(|of| of.changes.iter().map(|change| row(change_row(of.name, change))));
+    let rows = taken.iter().flat_map(|of| of.changes.iter().map(|change| change_row(of.name, change)));
     rows.collect()
 }
 
-fn change_row(name: StepName, change: &Change) -> ChangeRow {
+fn change_row(name: StepName, change: &Change) -> Row {
     let goal = change.reference.map(|goal| goal.value);
     let percent = |value: f64| goal.map(|goal| 100.0 * value / goal);
     let ratio = change.ratio();
-    ChangeRow {
+    row! {
         step: name.text(),
         metric: wording::measure(change.measure),
         unit: change.measure.unit(),
@@ -113,7 +66,7 @@ pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Ev
     let with_interval = |(index, pass): (usize, WritePass)| {
         let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE_95);
-        row(PassRow {
+        row! {
             step: name.text(),
             pass: index + 1,
             bytes_per_s: pass.bytes_per_s(),
@@ -122,7 +75,7 @@ pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Ev
             bytes: pass.bytes,
             elapsed_ns: pass.elapsed_ns,
             latency_ns_max: pass.latency_max.map(|latency| latency.0),
-        })
+        }
     };
     write_passes(context, name, evidence).into_iter().enumerate().map(with_interval).collect()
 }
@@ -138,13 +91,13 @@ pub(super) fn step_plan_rows(
             Some((_, refused)) => refused.map(str::to_owned),
             None => Some(not_run_reason(context, name, is_helpful)),
         };
-        row(StepPlanRow {
+        row! {
             step: name.text(),
             what_it_does: wording::instruction(name),
             data_lost: name.data_lost(),
             bytes_written_max: implementation(name).bytes(context),
             not_run_reason: reason,
-        })
+        }
     };
     StepName::ALL.into_iter().map(of).collect()
 }

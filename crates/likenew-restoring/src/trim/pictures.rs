@@ -1,29 +1,17 @@
 //! Layers as rows, and latencies as charts.
 
 use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::row;
 use likenew_core::trim::Layer;
-use serde::Serialize;
 
 use super::trim_evidence::TrimEvidence;
 use super::wording;
 use super::worth::Worth;
-use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
-
-#[derive(Serialize)]
-struct LayerRow<'a> {
-    layer: &'a str,
-    kind: &'a str,
-    passes: &'static str,
-    largest_discard_bytes: Option<u64>,
-    granularity_bytes: Option<u64>,
-    evidence: &'a str,
-    remedy: Option<&'a str>,
-}
 
 /// A layer as a row.
 pub(super) fn layer_row(layer: &Layer) -> Row {
-    row(LayerRow {
+    row! {
         layer: &layer.name,
         kind: &layer.kind,
         passes: wording::passes(layer.passes),
@@ -31,7 +19,7 @@ pub(super) fn layer_row(layer: &Layer) -> Row {
         granularity_bytes: layer.granularity_bytes,
         evidence: &layer.evidence,
         remedy: layer.remedy.as_deref(),
-    })
+    }
 }
 
 /// Percentiles at which latencies are drawn.

@@ -4,9 +4,9 @@ use likenew_core::answer::Answer;
 use likenew_core::findings::Row;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
+use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
-use serde::Serialize;
 
 use super::TrimOptions;
 use super::trim_evidence::{TrimEvidence, TrimStep};
@@ -41,28 +41,6 @@ pub(super) struct Worth<'e> {
     refusal: Option<String>,
     released_bytes: u64,
     released_share: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct WorthRow {
-    test: &'static str,
-    without_bytes_per_s: f64,
-    with_bytes_per_s: f64,
-    ratio: f64,
-    ratio_low: Option<f64>,
-    ratio_high: Option<f64>,
-    freed_bytes: u64,
-    freed_percent: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct PassRow {
-    trim: &'static str,
-    pass: usize,
-    bytes_per_s: Option<f64>,
-    iops: Option<f64>,
-    #[serde(flatten)]
-    latency: LatencyColumns,
 }
 
 /// Passes without errors.
@@ -190,7 +168,7 @@ impl<'e> Worth<'e> {
         let Some(ratio) = self.ratio() else { return Vec::new() };
         let mean = |speeds: Vec<f64>| speeds.iter().sum::<f64>() / speeds.len() as f64;
         let interval = self.interval();
-        vec![row(WorthRow {
+        vec![row! {
             test: wording::RANDOM_WRITE,
             without_bytes_per_s: mean(self.speeds(false)),
             with_bytes_per_s: mean(self.speeds(true)),
@@ -199,7 +177,7 @@ impl<'e> Worth<'e> {
             ratio_high: interval.map(|interval| interval.high),
             freed_bytes: self.released_bytes,
             freed_percent: self.released_share.map(|share| share * 100.0),
-        })]
+        }]
     }
 
     pub(super) fn pass_rows(&self) -> Vec<Row> {
@@ -207,13 +185,13 @@ impl<'e> Worth<'e> {
         let rows = self.passes.iter().map(|(trimmed, segment)| {
             let pass = &mut counts[usize::from(*trimmed)];
             *pass += 1;
-            row(PassRow {
+            row! {
                 trim: if *trimmed { "with" } else { "without" },
                 pass: *pass,
                 bytes_per_s: segment.bytes_per_s(),
                 iops: segment.iops(),
-                latency: LatencyColumns::from(&segment.total()),
-            })
+                ..row(LatencyColumns::from(&segment.total()))
+            }
         });
         rows.collect()
     }

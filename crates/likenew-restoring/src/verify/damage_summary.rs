@@ -3,24 +3,11 @@
 use std::ops::Range;
 
 use likenew_core::damage::{Damage, DamagedRange, Kind};
-use serde::Serialize;
+use likenew_core::findings::Row;
+use likenew_core::row;
 
 use super::task::{NarrowStep, Task};
 use super::workload_plan::WorkloadPlan;
-
-/// A row of the table `damage`.
-#[derive(Serialize)]
-pub(super) struct DamageRow {
-    pass: Option<u32>,
-    from_byte: u64,
-    to_byte: u64,
-    kind: &'static str,
-    bits: Option<u64>,
-    written_for_byte: Option<u64>,
-    written_in_pass: Option<u32>,
-    written_with_key: Option<u64>,
-    first_bytes: String,
-}
 
 /// Bytes that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,20 +94,22 @@ impl DamageSummary {
         Unreadable { bytes: listed_bytes.max(most), ranges: listed }
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = DamageRow> {
-        self.listed_ranges().map(|(pass, range)| DamageRow {
-            pass,
-            from_byte: range.from,
-            to_byte: range.to,
-            kind: range.kind.name(),
-            bits: (range.bits > 0).then_some(range.bits),
-            written_for_byte: range.content.address,
-            written_in_pass: range.content.pass,
-            written_with_key: range.content.key,
-            first_bytes: match range.kind {
-                Kind::Unreadable => String::new(),
-                _ => range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-            },
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.listed_ranges().map(|(pass, range)| {
+            row! {
+                pass,
+                from_byte: range.from,
+                to_byte: range.to,
+                kind: range.kind.name(),
+                bits: (range.bits > 0).then_some(range.bits),
+                written_for_byte: range.content.address,
+                written_in_pass: range.content.pass,
+                written_with_key: range.content.key,
+                first_bytes: match range.kind {
+                    Kind::Unreadable => String::new(),
+                    _ => range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+                },
+            }
         })
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn findings(
         findings.series.insert("parts".into(), parts::picture(&rows, options.passes));
     }
     findings.tables.insert("capacity".into(), vec![row(capacity)]);
-    findings.tables.insert("damage".into(), found.rows().map(row).collect());
+    findings.tables.insert("damage".into(), found.rows().collect());
     findings.tables.insert("slowest".into(), parts::slowest(&rows).into_iter().map(row).collect());
     findings.tables.insert("parts".into(), rows.into_iter().map(row).collect());
     findings

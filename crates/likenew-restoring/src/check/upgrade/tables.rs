@@ -1,29 +1,13 @@
 //! The drives side by side, and a chart of the waiting that remains on each.
 
 use likenew_core::findings::{Findings, Line, Series, Shape};
-use serde::Serialize;
+use likenew_core::row;
 
 use super::saving::Saving;
 use super::waits::Waits;
 use super::{DriveOption, Role, UpgradeOptions};
 use crate::check::wording;
-use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::axis;
-
-#[derive(Serialize)]
-struct UpgradeRow<'a> {
-    drive: &'a str,
-    role: &'static str,
-    waited_ns: f64,
-    waited_ns_low: f64,
-    waited_ns_high: f64,
-    saved_ns: Option<f64>,
-    saved_ns_low: Option<f64>,
-    saved_ns_high: Option<f64>,
-    faster_times: Option<f64>,
-    latency_ns_p99: u64,
-    latency_ns_max: u64,
-}
 
 /// This drive, the same when new, and the candidates, shortest waiting first.
 fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
@@ -41,7 +25,7 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
     let now = options.waits_of(Role::Now);
     let rows = all.iter().map(|(drive, waits)| {
         let saving = now.filter(|_| drive.role != Role::Now).map(|now| Saving::from_waits(now, waits));
-        row(UpgradeRow {
+        row! {
             drive: &drive.name,
             role: match drive.role {
                 Role::Now => "now",
@@ -60,7 +44,7 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
                 .filter(|of| of.is_finite()),
             latency_ns_p99: waits.latency_ns_p99,
             latency_ns_max: waits.latency_ns_max,
-        })
+        }
     });
     findings.tables.insert("upgrade".into(), rows.collect());
     let line = |name: &str, value: fn(&Waits) -> f64| {
