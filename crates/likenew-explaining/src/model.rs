@@ -10,7 +10,6 @@ mod model_options;
 mod noise;
 mod pictures;
 mod point;
-mod points;
 mod specifications;
 mod visit;
 mod wording;
@@ -258,7 +257,7 @@ impl<'a> Results<'a> {
             let rows = bursts.iter().enumerate().map(|(pass, of)| of.row(pass + 1));
             findings.tables.insert("bursts".into(), rows.collect());
         }
-        findings.tables.insert("points".into(), points::rows(workload_plan, curve_fits).collect());
+        findings.tables.insert("points".into(), pictures::rows(workload_plan, curve_fits).collect());
     }
 
     fn add_series(&self, evidence: &Evidence, findings: &mut Findings) {

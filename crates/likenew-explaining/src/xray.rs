@@ -5,17 +5,13 @@
 //! answers are right and 90% intervals hold the truth; `docs/explanation/method.md` has the error rates on
 //! drives that nothing was fitted to.
 
-mod background_io;
 mod cleaning;
 mod comparison;
 mod compression;
-mod context;
 mod disturbance;
 mod experiment;
 mod fill;
-mod finding;
 mod idle;
-mod inferences;
 mod map_cache;
 mod map_page;
 mod mapping;
@@ -26,11 +22,6 @@ mod overwriting;
 mod parallelism;
 mod preparation;
 mod property;
-mod reason;
-mod remedy;
-mod rests;
-mod sequential_area;
-mod synced_writes;
 mod token_bucket;
 mod trim;
 mod wording;
@@ -44,13 +35,10 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
 
-use context::ExperimentContext;
-use experiment::Experiment;
-use inferences::InferredProperties;
+use experiment::{Experiment, ExperimentContext, InferredProperties};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
-use property::{Key, Property, State};
-use reason::Remedy;
+use property::{Key, Property, Remedy, State};
 pub use xray_options::XrayOptions;
 
 /// What the procedure measures and what it costs.
@@ -132,7 +120,7 @@ impl Xray {
     }
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64) -> ExperimentContext<'a> {
-        let written = evidence.segments.iter().map(context::bytes_written).sum();
+        let written = evidence.segments.iter().map(experiment::bytes_written).sum();
         ExperimentContext::new(evidence, span, self.options.budget(span).saturating_sub(written))
     }
 }
@@ -213,7 +201,7 @@ impl Procedure for Xray {
         findings.tables.insert("properties".into(), properties.iter().map(Property::row).collect());
         let disturbances =
             disturbance::disturbances(context.inferences.noise(), context.inferences.background_io());
-        let action = |remedy: Remedy| remedy::action(remedy, &self.options, evidence, span);
+        let action = |remedy: Remedy| xray_options::action(remedy, &self.options, evidence, span);
         let disturbance =
             (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));
         let shown = self.answered(&context.inferences, &asked, properties);

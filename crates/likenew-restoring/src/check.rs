@@ -1,10 +1,8 @@
 //! Is the drive slow, compared with what, why, and what fixes it?
 
 mod answers;
-mod check_metrics;
 mod check_options;
 mod history;
-mod pictures;
 mod rated_metric;
 mod reading;
 mod results;
@@ -26,8 +24,7 @@ use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Metric, Origin, Reference, Site, diagnose,
 };
 
-use crate::failed_ios::{add_failed_ios, has_failed};
-use crate::site::site;
+use crate::site::{add_failed_ios, has_failed, site};
 use answers::Answers;
 use results::CheckResults;
 use wording::workload_names::WRITES;
@@ -35,11 +32,10 @@ use workload_plan::WorkloadPlan;
 
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
-pub use check_metrics::CheckMetrics;
 pub use check_options::{
     CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
 };
-pub use history::CheckHistory;
+pub use history::{CheckHistory, CheckMetrics};
 pub use rated_metric::{RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
@@ -324,7 +320,7 @@ impl Check {
         add_failed_ios(evidence, &mut findings);
         tables::put(case, diagnosis, &mut findings);
         shares::put(case, self.options.files.as_ref(), self.has_given_speeds(evidence), &mut findings);
-        pictures::draw(&measured, without_mix, &mut findings);
+        tables::draw(&measured, without_mix, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
             upgrade.judge(&evidence.segments, answers::first_fix(diagnosis), &mut findings);
         }

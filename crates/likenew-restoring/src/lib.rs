@@ -5,9 +5,7 @@
 //! file, so a run can be judged again from its folder alone.
 
 pub mod check;
-mod command;
 pub mod facts;
-mod failed_ios;
 #[cfg(test)]
 mod fixtures;
 pub mod recondition;

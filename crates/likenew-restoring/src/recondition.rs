@@ -1,9 +1,6 @@
 //! Restores a drive with the gentlest step that works, and proves it: the same check before and after.
 
 mod comparison;
-mod discard;
-mod discard_unused;
-mod format;
 mod outcome;
 mod overwrite;
 mod recondition_options;
@@ -14,9 +11,7 @@ mod stages;
 mod step_list;
 mod step_name;
 mod tables;
-mod trim_free;
 mod wording;
-mod write_pass;
 
 use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::drive::Identity;

@@ -1,14 +1,18 @@
 //! The site of fixes, from evidence: the same for a check that advises steps and a recondition that runs
-//! them.
+//! them. Commands that answers advise, and failed I/Os, which head every report.
 
 use std::ops::Range;
 
+use likenew_core::answer::{Loss, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
 use likenew_core::feasibility::Feasibility;
+use likenew_core::findings::Findings;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
+use likenew_core::shell::shell_quote;
 use likenew_diagnosis::Site;
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 
 const MIB: u64 = 1 << 20;
 
@@ -55,5 +59,45 @@ pub(crate) fn used_space(evidence: &Evidence, free: Option<Region>) -> Range<u64
     match free {
         Some(_) => 0..free_space(evidence, free).map_or(whole, |free| free.start),
         None => 0..whole,
+    }
+}
+
+/// `likenew PROCEDURE TARGET FLAGS` for the target of some evidence.
+pub(crate) fn likenew(procedure: &str, evidence: &Evidence, flags: &str) -> String {
+    let target = shell_quote(evidence.plan.target.as_deref().unwrap_or(&evidence.identity.name));
+    let flags = if flags.is_empty() { String::new() } else { format!(" {flags}") };
+    format!("likenew {procedure} {target}{flags}")
+}
+
+/// What writing all of a target loses: a folder's free space and a simulated drive hold nothing of the owner's.
+pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
+    match evidence.identity.kind {
+        Kind::Folder | Kind::Simulated => Loss::Nothing,
+        _ => Loss::Everything,
+    }
+}
+
+/// Whether the drive failed I/Os, which then head the report.
+pub(crate) fn has_failed(evidence: &Evidence) -> bool {
+    refusals(&evidence.segments).iter().any(|answer| answer.standing == Standing::Problem)
+}
+
+/// Adds the answers about failed I/Os. Nothing more is tested on a failing drive.
+pub(crate) fn add_failed_ios(evidence: &Evidence, findings: &mut Findings) {
+    findings.answers.extend(refusals(&evidence.segments));
+    spare_failing_drive(&mut findings.answers, evidence);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_one_word_of_the_shell() {
+        let mut evidence = crate::fixtures::evidence();
+        evidence.plan.target = Some("/mnt/my drive".into());
+        assert_eq!(likenew("verify", &evidence, "--full"), "likenew verify '/mnt/my drive' --full");
+        evidence.plan.target = Some("/dev/sda".into());
+        assert_eq!(likenew("trim", &evidence, ""), "likenew trim /dev/sda");
     }
 }

@@ -1,11 +1,8 @@
 //! Does TRIM reach the drive, and what is it worth?
 
 mod answers;
-mod outcome;
-mod pictures;
 mod trim_evidence;
 mod trim_options;
-mod trim_steps;
 mod wording;
 mod workload_plan;
 mod worth;
@@ -14,7 +11,7 @@ use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 
-use crate::failed_ios::add_failed_ios;
+use crate::site::add_failed_ios;
 use answers::conclude;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
@@ -100,9 +97,9 @@ impl Procedure for Trim {
         };
         table("steps", steps.iter().map(row).collect());
         table("worth", worth.iter().flat_map(Worth::rows).collect());
-        table("layers", trim_evidence.layers().iter().map(pictures::layer_row).collect());
+        table("layers", trim_evidence.layers().iter().map(answers::layer_row).collect());
         table("worth_passes", worth.iter().flat_map(Worth::pass_rows).collect());
-        pictures::draw(&mut findings, &trim_evidence, worth.as_ref());
+        answers::draw(&mut findings, &trim_evidence, worth.as_ref());
         findings
     }
 }

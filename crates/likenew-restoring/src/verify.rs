@@ -2,14 +2,10 @@
 //! few where a counterfeit gives itself away, then all of them.
 
 mod answers;
-mod boundaries;
-mod capacity;
 mod damage_summary;
 mod device_wrap;
 mod findings;
 mod narrowing;
-mod parts;
-mod task;
 mod wording;
 mod workload_plan;
 mod workloads;

@@ -1,17 +1,20 @@
 //! The charts of a model: prediction beside measurement on logarithmic and linear scales, residuals, depths,
-//! addresses and bursts.
+//! addresses and bursts; the table of points.
 
-use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::findings::{Line, Mark, Row, Series, Shape};
 use likenew_core::io::Op;
+use likenew_core::row;
 use likenew_core::units::amount;
+use likenew_procedure_support::series::{axis, speed};
 
 use super::burst::Burst;
 use super::curve_fit::CurveFit;
 use super::form::{DataPoint, Form, FormFit};
 use super::point::{Curve, Point, PointPattern};
+use super::visit::MeasuredPoint;
 use super::wording;
+use super::workload_plan::WorkloadPlan;
 use super::zones::Zones;
-use likenew_procedure_support::series::{axis, speed};
 
 /// Points of a predicted line for each doubling.
 const STEPS: u32 = 4;
@@ -162,4 +165,39 @@ fn mark(curve_fit: &CurveFit) -> Option<Mark> {
     let fit = curve_fit.explanation().filter(|_| matches!(curve_fit.curve, Curve::Random(_)))?;
     let label = if fit.form == Form::Clusters { "cluster" } else { "knee" };
     Some(Mark { x: fit.shape?, label: label.into() })
+}
+
+/// Sorted by operation, access pattern, depth and length.
+pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> impl Iterator<Item = Row> {
+    let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
+    points.sort_by_key(|of| {
+        (of.point.op.index(), of.point.pattern.to_string(), of.point.depth, of.point.bytes)
+    });
+    points.into_iter().map(|of| row(of, workload_plan, curve_fits))
+}
+
+fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {
+    let point = of.point;
+    let curve_fits =
+        curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
+    // A small random request at QD1 is on two curves; the one by length comes first.
+    let predicted = curve_fits
+        .filter_map(|curve_fit| Some((curve_fit.selected_fit()?.0, curve_fit.data_point(&point)?.ns)))
+        .next();
+    let predicted = predicted.map(|(fit, ns)| {
+        let off = fit.ns(&point) / ns;
+        (of.bytes_per_s() / off, 1.0 / off - 1.0)
+    });
+    row! {
+        op: point.op.to_string(),
+        pattern: point.pattern.to_string(),
+        block_bytes: point.bytes,
+        depth: point.depth,
+        bytes_per_s: of.bytes_per_s(),
+        latency_ns: of.ns() * f64::from(point.depth),
+        scatter_percent: of.deviation() * 100.0,
+        predicted_bytes_per_s: predicted.map(|(speed, _)| speed),
+        off_percent: predicted.map(|(_, off)| off * 100.0),
+        visits: of.visits.len(),
+    }
 }

@@ -13,12 +13,10 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::context::{ExperimentContext, latencies, own_name, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, latencies, own_name, random_reads};
+use super::idle::{RestQuery, Rests, Work};
 use super::medium::reads_alone;
 use super::property::{Key, Property};
-use super::rests::{RestQuery, Rests, Work};
 
 const SCATTER: &str = "scatter";
 const ASK: &str = "paced reads";

@@ -13,11 +13,8 @@ use likenew_core::workload::Workload;
 use likenew_stats::summary::{median, quantile};
 
 use super::comparison::{MedianComparison, latencies, reads_of_both, write_in_order};
-use super::context::{ExperimentContext, own_name};
-use super::experiment::Experiment;
-use super::finding::Finding;
-use super::property::{Key, Property};
-use super::reason::Reason;
+use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
+use super::property::{Key, Property, Reason};
 use super::wording;
 use likenew_procedure_support::series::axis;
 

@@ -20,12 +20,11 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::context::{ExperimentContext, SIMULATED_MAX, latencies, own_name, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{
+    Experiment, ExperimentContext, Finding, SIMULATED_MAX, latencies, own_name, random_reads,
+};
 use super::idle::Idle;
-use super::property::{Key, Property, State};
-use super::reason::Reason;
+use super::property::{Key, Property, Reason, State};
 use super::wording;
 use super::writing::WriteProgress;
 pub(super) use cache::Cache;
@@ -224,7 +223,7 @@ fn bytes_before(context: &ExperimentContext<'_>) -> f64 {
     let piece = format!("{NAME}: {PIECE}");
     let earlier =
         context.evidence.segments.iter().take_while(|segment| !segment.workload.name.starts_with(&piece));
-    earlier.map(super::context::bytes_written).sum::<u64>() as f64
+    earlier.map(super::experiment::bytes_written).sum::<u64>() as f64
 }
 
 /// The part of the fill before any rest or flush. If a flush showed a write buffer, the fill continues past

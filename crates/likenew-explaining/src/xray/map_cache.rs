@@ -14,9 +14,7 @@ use likenew_core::workload::Workload;
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::context::{ExperimentContext, own_name, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, own_name, random_reads};
 use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;

@@ -13,12 +13,10 @@ use likenew_core::workload::Workload;
 use likenew_stats::summary::quantile;
 
 use super::comparison::{MedianComparison, write_in_order};
-use super::context::ExperimentContext;
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding};
 use super::property::{Key, Property};
-use super::synced_writes::{synced_times, synced_writes};
 use super::wording;
+use super::writing::{synced_times, synced_writes};
 use likenew_procedure_support::series::axis;
 
 /// Small, so that the logs of block maps have room for all of it.

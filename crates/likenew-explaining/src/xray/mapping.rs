@@ -25,14 +25,11 @@ use likenew_stats::spikes::{Spikes, spikes};
 use likenew_stats::summary::median;
 
 use super::comparison::{MedianComparison, reads_of_both};
-use super::context::{ExperimentContext, bytes_written};
-use super::experiment::Experiment;
-use super::fill;
-use super::finding::Finding;
-use super::old_data;
+use super::experiment::{Experiment, ExperimentContext, Finding, bytes_written};
 use super::property::{Key, Property};
-use super::synced_writes::{synced_times, synced_writes};
 use super::wording::{self, MergeTimes};
+use super::writing::{synced_times, synced_writes};
+use super::{fill, old_data};
 use likenew_procedure_support::series::axis;
 
 const NAME: &str = "mapping";

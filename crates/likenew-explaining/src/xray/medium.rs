@@ -3,26 +3,27 @@
 //! A hard disk takes longer for a longer seek, and a shingled one is slow to read sequentially what was
 //! overwritten in pieces. A network's latencies vary at random, or follow a rate limit. Flash does neither.
 
-mod nature;
-mod pieces;
+use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Latency;
+use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
-
-use super::context::{ExperimentContext, latencies, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
-use super::property::{Key, Property};
-use super::reason::Reason;
-use super::wording;
-use likenew_core::quantity::Latency;
 use likenew_procedure_support::series::axis;
-use nature::ReadModel;
-use pieces::Pieces;
+use likenew_stats::rank_correlation::rank_correlation;
+use likenew_stats::summary::{median, quantile};
+
+use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
+use super::noise::spreads;
+use super::property::{Key, Property, Reason};
+use super::wording;
 
 const READS: u32 = 1024;
 /// Time limit of the reads. Chosen: twice what 1,024 reads of a slow hard disk take.
@@ -53,7 +54,7 @@ impl Experiment for MediumExperiment {
         match ReadModel::from_reads(reads, context)? {
             ReadModel::HardDisk { .. } => Pieces::next(context),
             ReadModel::Steady { .. } => {
-                let typical_ns = nature::paced_ns(context)?;
+                let typical_ns = paced_ns(context)?;
                 // One address only: others may be on flash of another age, or not on flash at all.
                 let same_place =
                     random_reads(0..u64::from(context.block().max(4096)), context.block().max(4096), 1);
@@ -138,4 +139,197 @@ fn picture(reads: &Segment) -> Series {
     let (distance, latency) = (axis("seek distance", "bytes"), axis("latency", "ns"));
     Series::new(wording::READS_BY_DISTANCE, Shape::Scatter, distance, latency)
         .lines([Line::new("reads", by_distance(reads))])
+}
+
+/// Fewer reads than this show nothing.
+const READS_MIN: usize = 32;
+/// Rank correlation of latency and seek distance, in 0..1, from which it is a hard disk. Chosen: a lower one
+/// explains next to nothing.
+const MATTERS: f64 = 0.2;
+/// Shortest mean latency of random reads on anything that turns, in nanoseconds: a fifth of half a revolution
+/// at 15,000 rpm.
+const ARM_NS_LEAST: f64 = 400_000.0;
+/// Shortest mean latency, in nanoseconds, at which revolutions alone identify a disk. Within a short span
+/// seeks hardly differ, and reads spread over most of a revolution. Chosen: half a revolution at 10,000 rpm.
+const TURN_NS_LEAST: f64 = 3e6;
+/// Latency of random reads over that of one address, which the disk's memory answers, as a ratio, at least.
+/// Chosen: memory is far faster than a revolution.
+const FROM_MEMORY: f64 = 5.0;
+/// Spread of those latencies, as a share of the mean one, at least. Chosen: waits for a revolution spread
+/// evenly from none to a whole one, which is far more.
+const REVOLUTION_SPREAD: f64 = 0.4;
+/// Standard deviation of the logarithm of a network's latencies: flash varies less from read to read, and a
+/// drive that is busy only at times varies more. The lower and the upper half of a network's latencies give
+/// about the same.
+const NETWORK: Range<f64> = 0.08..1.0;
+/// Ratio of the spreads of the upper and the lower half of a network's latencies. Chosen: one-sided noise is
+/// beyond it.
+const SKEW: Range<f64> = 0.3..4.0;
+/// Shortest time between reads under a rate limit, in nanoseconds. Chosen: 4,000 IOPS is more than volumes
+/// with such limits grant at QD1.
+const PACE_NS_LEAST: f64 = 250_000.0;
+
+/// What the latency of reads depends on.
+pub(super) enum ReadModel {
+    /// Seek distance.
+    HardDisk { reason: Reason },
+    /// Each read varies by itself, wherever it goes, or is delayed by a rate limit.
+    Network { reason: Reason },
+    /// Nothing.
+    Steady { typical_ns: f64 },
+}
+
+/// Latency of reads of one address, if it is long enough to be the delay of a rate limit.
+pub(super) fn paced_ns(context: &ExperimentContext<'_>) -> Option<f64> {
+    context.inferences.noise().map(|noise| noise.typical_ns).filter(|typical_ns| *typical_ns > PACE_NS_LEAST)
+}
+
+/// Whether the lower and upper half of latencies spread as those of a network do.
+fn is_network((lower, upper): (f64, f64)) -> bool {
+    NETWORK.contains(&lower) && SKEW.contains(&(upper / lower))
+}
+
+impl ReadModel {
+    /// From random reads all over the drive, and reads of one address; `None` if there are too few.
+    pub(super) fn from_reads(reads: &Segment, context: &ExperimentContext<'_>) -> Option<Self> {
+        let points = by_distance(reads);
+        if points.len() < READS_MIN {
+            return None;
+        }
+        let (distances, latencies): (Vec<f64>, Vec<f64>) = points.iter().map(|[x, y]| (*x, *y)).unzip();
+        let typical_ns = median(&latencies).filter(|usual| *usual > 0.0)?;
+        let (low, high) = (quantile(&latencies, 0.1)?, quantile(&latencies, 0.9)?);
+        let (middle, spread) = (Latency(typical_ns), Latency(high - low));
+        let way = rank_correlation(&distances, &latencies).filter(|way| way.interval.low > MATTERS);
+        if let Some(way) = way.filter(|_| typical_ns > ARM_NS_LEAST) {
+            return Some(Self::HardDisk { reason: wording::longer_seeks(middle, spread, way.value) });
+        }
+        let noise = context.inferences.noise();
+        let is_turn = typical_ns > TURN_NS_LEAST && high - low > REVOLUTION_SPREAD * typical_ns;
+        if let Some(noise) = noise.filter(|noise| is_turn && typical_ns > FROM_MEMORY * noise.typical_ns) {
+            let reason = wording::platter_turns(middle, spread, Latency(noise.typical_ns));
+            return Some(Self::HardDisk { reason });
+        }
+        // One address only: others may be on flash of another age, or not on flash at all.
+        let log_deviation = noise
+            .filter(|noise| is_network((noise.log_deviation, noise.upper)))
+            .map(|noise| noise.log_deviation);
+        if let Some(log_deviation) = log_deviation {
+            return Some(Self::Network { reason: wording::network_reads(middle, spread, log_deviation) });
+        }
+        Some(Self::Steady { typical_ns })
+    }
+
+    /// The same after slow reads of one address.
+    pub(super) fn with_spaced_reads(self, context: &ExperimentContext<'_>, reads: Option<&Segment>) -> Self {
+        let (Self::Steady { .. }, Some(typical_ns)) = (&self, paced_ns(context)) else { return self };
+        // Other programs may have delayed either of them.
+        if context.is_busy() {
+            return self;
+        }
+        let latencies = reads.map(latencies).unwrap_or_default();
+        let alone_ns = median(&latencies).filter(|_| latencies.len() >= READS_MIN);
+        let Some(alone_ns) = alone_ns.filter(|_| spreads(&latencies).is_some_and(is_network)) else {
+            return self;
+        };
+        Self::Network { reason: wording::rate_limited_reads(Latency(typical_ns), Latency(alone_ns)) }
+    }
+}
+
+const READ_BEFORE: &str = "sequential before";
+const OVERWRITE: &str = "overwrite pieces";
+const READ_AFTER: &str = "sequential after";
+/// Bytes read sequentially, the length of those reads, and how many blocks among them are overwritten.
+const STRETCH: u64 = 8 << 20;
+const LENGTH: u32 = 64 << 10;
+const PIECES: u64 = 32;
+/// Time of the sequential read over that before, as a ratio, from which blocks have moved. Chosen: each moved
+/// block costs two seeks.
+const MOVED_FACTOR: f64 = 2.5;
+/// The same, up to which they are in place. Chosen: head changes and retries.
+const IN_PLACE_FACTOR: f64 = 1.4;
+
+/// A region read sequentially before and after some of its blocks were overwritten.
+pub(super) struct Pieces<'a> {
+    before: &'a Segment,
+    after: &'a Segment,
+}
+
+impl<'a> Pieces<'a> {
+    /// The next workload of this test, if the writes are allowed.
+    pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+        let block = context.block().max(4096);
+        if context.span < 2 * STRETCH || !context.may_write(PIECES * u64::from(block)) {
+            return None;
+        }
+        let region = Region::bytes(stretch(context.span));
+        let in_order = |name: &str| {
+            let place = AccessPattern::Sequential(region);
+            let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
+            let workload = Workload::new(name, Until::bytes(STRETCH), vec![stream]);
+            Workload { samples: (STRETCH / u64::from(LENGTH)) as u32, ..workload }
+        };
+        match (context.segment(READ_BEFORE), context.segment(OVERWRITE), context.segment(READ_AFTER)) {
+            (None, ..) => Some(in_order(READ_BEFORE)),
+            (_, None, _) => {
+                let place = AccessPattern::Random(region);
+                let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+                Some(Workload { flush: true, ..Workload::new(OVERWRITE, Until::ops(PIECES), vec![stream]) })
+            }
+            (.., None) => Some(in_order(READ_AFTER)),
+            _ => None,
+        }
+    }
+
+    /// The result, once all of it ran.
+    pub(super) fn from_segments(context: &ExperimentContext<'a>) -> Option<Self> {
+        let (before, after) = (context.segment(READ_BEFORE)?, context.segment(READ_AFTER)?);
+        let pieces = Self { before, after };
+        (!before.samples.is_empty() && !after.samples.is_empty() && pieces.times().0 > 0.0).then_some(pieces)
+    }
+
+    /// Nanoseconds to read the region sequentially, before and after.
+    fn times(&self) -> (f64, f64) {
+        (self.before.elapsed().0 as f64, self.after.elapsed().0 as f64)
+    }
+
+    /// Whether the blocks have moved.
+    pub(super) fn has_moved(&self) -> bool {
+        self.times().1 > MOVED_FACTOR * self.times().0
+    }
+
+    /// Whether the blocks are in place.
+    pub(super) fn has_stayed(&self) -> bool {
+        self.times().1 < IN_PLACE_FACTOR * self.times().0
+    }
+
+    /// The reason from seek times, and what this test adds.
+    pub(super) fn reason(
+        &self,
+        seeks: Reason,
+        wording: fn(Reason, Latency, Latency, u64) -> Reason,
+    ) -> Reason {
+        let (before, after) = self.times();
+        wording(seeks, Latency(before), Latency(after), PIECES)
+    }
+
+    /// Latency along the region, before and after.
+    pub(super) fn picture(&self) -> Series {
+        let line = |name: &str, segment: &Segment| {
+            let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
+            let point = |sample: &likenew_core::sample::Sample| {
+                [(sample.offset - start) as f64, sample.latency().0 as f64]
+            };
+            Line::new(name, segment.samples.iter().map(point).collect())
+        };
+        let (offset, latency) = (axis("offset", "bytes"), axis("latency", "ns").logarithmic());
+        Series::new(wording::READS_IN_ORDER, Shape::Line, offset, latency)
+            .lines([line("before", self.before), line("after", self.after)])
+    }
+}
+
+/// In the middle of the span, far from a log at either end.
+fn stretch(span: u64) -> Range<u64> {
+    let start = span / 2 - span / 2 % STRETCH;
+    start..start + STRETCH
 }

@@ -15,11 +15,8 @@ use likenew_core::workload::{Stream, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
-use super::background_io::BackgroundIo;
-use super::context::{ExperimentContext, latencies, own_name, random_reads};
-use super::disturbance::{Noise, OUTLIER};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::disturbance::{BackgroundIo, Noise, OUTLIER};
+use super::experiment::{Experiment, ExperimentContext, Finding, latencies, own_name, random_reads};
 
 pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";

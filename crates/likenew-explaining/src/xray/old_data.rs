@@ -20,12 +20,10 @@ use likenew_core::workload::Workload;
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, sorted};
 
-use super::context::{ExperimentContext, latencies, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
 use super::property::{Key, Property};
-use super::sequential_area::written_in_order;
 use super::wording;
+use super::writing::written_in_order;
 use likenew_procedure_support::series::axis;
 
 pub(super) const UNTOUCHED_READS: &str = "untouched";
@@ -146,7 +144,7 @@ fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Rang
     let covered = in_order.filter_map(|segment| {
         let region =
             segment.workload.streams[0].pattern.region().resolve(geometry.capacity, geometry.block).ok()?;
-        let end = region.end.min(region.start + super::context::bytes_written(segment));
+        let end = region.end.min(region.start + super::experiment::bytes_written(segment));
         let inside = end.min(window.end).saturating_sub(region.start.max(window.start));
         Some((inside, end - region.start))
     });

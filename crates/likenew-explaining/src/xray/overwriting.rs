@@ -14,14 +14,10 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::context::{ExperimentContext, own_name};
-use super::experiment::Experiment;
-use super::fill;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
 use super::idle::Idle;
-use super::property::{Key, Property};
-use super::reason::Reason;
-use super::wording;
+use super::property::{Key, Property, Reason};
+use super::{fill, wording};
 use order::Order;
 use spare::Spare;
 

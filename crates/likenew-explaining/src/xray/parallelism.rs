@@ -24,13 +24,10 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
 use likenew_stats::summary::{median, quantile};
 
-use super::context::{ExperimentContext, latencies, random_reads};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
 use super::medium::reads_alone;
-use super::property::{Key, Property};
-use super::reason::Reason;
-use super::sequential_area::written_in_order;
+use super::property::{Key, Property, Reason};
+use super::writing::written_in_order;
 use super::{fill, trim, wording};
 use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
 use likenew_core::quantity::{Factor, Share};

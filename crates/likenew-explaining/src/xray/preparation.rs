@@ -4,9 +4,7 @@ use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
 use likenew_core::workload::Workload;
 
-use super::context::ExperimentContext;
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding};
 use likenew_procedure_support::workloads::prepare;
 
 pub(super) const NAME: &str = "preparation";

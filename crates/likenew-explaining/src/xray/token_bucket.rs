@@ -16,9 +16,7 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::context::{ExperimentContext, own_name};
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
 use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;

@@ -14,9 +14,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::comparison::{MedianComparison, reads_of_both, write_in_order};
-use super::context::ExperimentContext;
-use super::experiment::{Experiment, ExperimentSteps};
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, ExperimentSteps, Finding};
 use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;

@@ -10,8 +10,7 @@ use likenew_core::quantity::{
 use likenew_core::units::Nanos;
 use likenew_procedure_support::wording::capitalize;
 
-use super::property::{Key, Property, State};
-use super::reason::{Reason, Remedy};
+use super::property::{Key, Property, Reason, Remedy, State};
 
 // What it is for, and what it writes
 

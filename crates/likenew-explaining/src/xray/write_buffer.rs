@@ -8,9 +8,7 @@ mod first_wait;
 use likenew_core::drive::Kind;
 use likenew_core::workload::Workload;
 
-use super::context::ExperimentContext;
-use super::experiment::Experiment;
-use super::finding::Finding;
+use super::experiment::{Experiment, ExperimentContext, Finding};
 use super::property::{Key, Property};
 use super::wording;
 

@@ -1,8 +1,17 @@
-//! The time of writing by bytes written, over several workloads in a row.
+//! The time of writing by bytes written, over several workloads in a row; areas that are written sequentially; and writes each
+//! followed by a flush, which shows the latency of one on the medium, whatever buffer is in front of it.
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, Stream, Workload};
+
+use super::experiment::{ExperimentContext, bytes_written};
 
 /// One point of the progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,4 +108,67 @@ impl WriteProgress {
         };
         ends.filter_map(speed).collect()
     }
+}
+
+/// The latest addresses that were written sequentially and not changed otherwise since.
+pub(super) fn written_in_order(context: &ExperimentContext<'_>) -> Option<Range<u64>> {
+    let geometry = &context.evidence.geometry;
+    let mut ground: Option<Range<u64>> = None;
+    for segment in context.evidence.segments.iter().filter(|segment| segment.workload.writes()) {
+        let regions = segment.workload.streams.iter().filter(|stream| stream.op.writes());
+        let regions =
+            regions.filter_map(|s| s.pattern.region().resolve(geometry.capacity, geometry.block).ok());
+        let regions: Vec<Range<u64>> = regions.collect();
+        let in_order = in_order(segment, &regions);
+        let joins = |old: &Range<u64>| in_order.as_ref().is_some_and(|new| new.start == old.end);
+        let cuts = |old: &Range<u64>| regions.iter().any(|new| new.start < old.end && old.start < new.end);
+        ground = match (ground, in_order.clone()) {
+            (Some(old), Some(new)) if joins(&old) => Some(old.start..new.end),
+            (Some(old), Some(new)) if cuts(&old) || length(&new) >= length(&old) => Some(new),
+            (Some(old), None) if cuts(&old) => None,
+            (Some(old), _) => Some(old),
+            (None, new) => new,
+        };
+    }
+    ground
+}
+
+fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}
+
+/// The part that a workload wrote in its first round, if it ran alone and sequentially.
+fn in_order(segment: &Segment, regions: &[Range<u64>]) -> Option<Range<u64>> {
+    let [region] = regions else { return None };
+    let stream = segment.workload.streams.iter().find(|stream| stream.op.writes())?;
+    let is_forward = matches!(stream.pattern, AccessPattern::Sequential(_))
+        && matches!(stream.op, likenew_core::mix::Mix::Only(Op::Write))
+        && segment.workload.lanes == 1;
+    let end = region.end.min(region.start + bytes_written(segment));
+    (is_forward && end > region.start).then_some(region.start..end)
+}
+
+/// Writes of `block` bytes at `place` and as many flushes, in random turns at QD1.
+pub(super) fn synced_writes(
+    name: impl Into<String>,
+    block: u32,
+    place: AccessPattern,
+    writes: u32,
+) -> Workload {
+    let stream = |op, block| Stream {
+        arrival: Arrival::Interleaved { weight: 1, depth: 1, per_second: None },
+        ..Stream::closed(Mix::Only(op), block, place, 1, DataClass::Random)
+    };
+    let streams = vec![stream(Op::Write, block), stream(Op::Flush, block)];
+    Workload { samples: 2 * writes, ..Workload::new(name, Until::ops(u64::from(2 * writes)), streams) }
+}
+
+/// Latencies of single writes until the flush after them completed, in nanoseconds: those alone between two
+/// flushes.
+pub(super) fn synced_times(segment: &Segment) -> Vec<f64> {
+    let alone = |three: &[Sample]| {
+        let ops = [three[0].op, three[1].op, three[2].op];
+        (ops == [Op::Flush, Op::Write, Op::Flush]).then(|| three[2].done.since(three[1].sent).0 as f64)
+    };
+    segment.samples.windows(3).filter_map(alone).collect()
 }

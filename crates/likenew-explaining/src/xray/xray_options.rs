@@ -1,10 +1,15 @@
-//! The settings of an X-ray, and which of them make sense.
+//! The settings of an X-ray, which of them make sense, and which would decide an unknown property here.
 
-use likenew_core::target::Geometry;
-use likenew_core::units::size_text;
-use likenew_procedure_support::wording::span_too_large;
+use likenew_core::answer::{Action, Loss};
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::units::{Nanos, exact_size, size_text};
+use likenew_procedure_support::wording::{command, span_too_large};
 use serde::{Deserialize, Serialize};
 
+use super::property::Remedy;
 use super::{EXPERIMENTS, wording};
 
 /// The settings of an X-ray.
@@ -67,4 +72,72 @@ impl XrayOptions {
         }
         Ok(span - span % u64::from(geometry.block.max(4096)))
     }
+}
+
+/// The tests that measure burst credits.
+const LONG_READS: &str = "--only noise,medium,token-bucket";
+/// Longest time of those tests, which limit themselves to it.
+const LONG_READS_TIME: Nanos = Nanos::from_secs(45 * 60);
+/// Twice the default limit of writes, in spans.
+const SPANS_WRITTEN: u64 = 8;
+
+/// An X-ray without a limit writes up to about this many times the drive: it fills it and overwrites most of
+/// it.
+const DRIVES_WRITTEN: u64 = 2;
+/// A segment that wrote this many bytes shows the drive's write speed.
+const RATE_BYTES_MIN: u64 = 1 << 20;
+
+/// Adds the cost of writing this many bytes, as far as this run shows it.
+fn with_cost(action: Action, evidence: &Evidence, capacity: u64) -> Action {
+    let bytes = DRIVES_WRITTEN * capacity;
+    let writes = || {
+        let writes = evidence.segments.iter().filter(|segment| segment.bytes(Op::Write) >= RATE_BYTES_MIN);
+        writes.map(|segment| (segment.bytes(Op::Write) as f64, segment.elapsed().as_secs_f64()))
+    };
+    let (written, elapsed) = writes().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let action = action.bytes_written(bytes);
+    if written > 0.0 { action.time(Nanos::from_secs_f64(bytes as f64 * elapsed / written)) } else { action }
+}
+
+/// The action for a remedy; `None` if nothing can work here.
+pub(super) fn action(
+    remedy: Remedy,
+    options: &XrayOptions,
+    evidence: &Evidence,
+    span: u64,
+) -> Option<Action> {
+    let kind = evidence.identity.kind;
+    // A simulated drive gives the same answer at any time.
+    let changes = evidence.geometry.clock == Clock::Wall;
+    let (action, settings) = match remedy {
+        Remedy::Quiet => (changes.then(wording::action_quiet)?, String::new()),
+        Remedy::MoreWrites => {
+            let has_limit = options.bytes.is_some();
+            let settings = if has_limit {
+                String::new()
+            } else {
+                format!("--bytes {}", exact_size(SPANS_WRITTEN * span))
+            };
+            (with_cost(wording::action_more_writes(has_limit), evidence, span), settings)
+        }
+        Remedy::Consent => {
+            let can_consent = matches!(kind, Kind::File | Kind::Device) && !evidence.geometry.writable;
+            return can_consent.then(|| wording::action_consent().loses(Loss::Everything));
+        }
+        Remedy::WholeDrive => {
+            let action = options.span.is_some().then(wording::action_whole_drive)?;
+            (with_cost(action, evidence, evidence.geometry.capacity), String::new())
+        }
+        Remedy::OtherTests => ((!options.only.is_empty()).then(wording::action_other_tests)?, String::new()),
+        Remedy::LongReads => (wording::action_long_reads().time(LONG_READS_TIME), LONG_READS.into()),
+        Remedy::Rest => (changes.then(wording::action_rest)?.time(LONG_READS_TIME), LONG_READS.into()),
+    };
+    // No plan stores the consent under which a device or a file was written.
+    if matches!(kind, Kind::File | Kind::Device) && evidence.geometry.writable {
+        return Some(wording::with_consent(action));
+    }
+    Some(match command(&evidence.plan, &settings) {
+        Some(command) => action.command(command),
+        None => action,
+    })
 }

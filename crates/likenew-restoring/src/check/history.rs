@@ -1,9 +1,10 @@
-//! The baseline from earlier checks of a drive, and how far to trust it.
+//! The metrics of earlier checks of a drive, the baseline from them, and how far to trust it.
 
+use likenew_core::findings::{Findings, Row};
 use likenew_stats::repeatability::repeatability;
+use serde::de::DeserializeOwned;
 
-use super::check_metrics::CheckMetrics;
-use super::check_options::{MetricName, OriginName, ReferenceOption};
+use super::check_options::{IndicatorOption, MetricName, OriginName, ReferenceOption};
 
 /// How much a metric of a drive varies between checks, as standard deviation of its logarithm, before any
 /// check has shown it (assumed: a drive with its own medium repeats to a few percent).
@@ -48,6 +49,38 @@ impl CheckHistory {
     pub fn assumed(is_virtual: bool) -> f64 {
         if is_virtual { SHARED_HOST_ERROR } else { SINGLE_VALUE_ERROR }
     }
+}
+
+/// The metrics and indicators of one check.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckMetrics {
+    /// In bytes a second; those of small I/Os in IOPS.
+    pub metrics: Vec<(MetricName, f64)>,
+    /// Its indicators.
+    pub indicators: Vec<IndicatorOption>,
+}
+
+impl CheckMetrics {
+    /// From the findings that [`Check`](super::Check) makes.
+    pub fn from_findings(findings: &Findings) -> Self {
+        let rows = |name: &str| findings.tables.get(name).map(Vec::as_slice).unwrap_or_default();
+        Self {
+            metrics: rows("metrics")
+                .iter()
+                .map(|row| (cell(row, "metric"), cell(row, "measured_per_s")))
+                .collect(),
+            indicators: rows("indicators")
+                .iter()
+                .map(|row| IndicatorOption { indicator: cell(row, "indicator"), value: cell(row, "value") })
+                .collect(),
+        }
+    }
+}
+
+/// A cell of one of this program's tables.
+fn cell<T: DeserializeOwned>(row: &Row, key: &str) -> T {
+    let cell = row.get(key).and_then(|value| serde_json::from_value(value.clone()).ok());
+    cell.unwrap_or_else(|| panic!("a row of a check has no {key}: {row:?}"))
 }
 
 #[cfg(test)]

@@ -751,7 +751,7 @@ mod tests {
         let drawn = |segment: Segment| {
             let evidence = evidence(vec![segment]);
             let (measured, mut findings) = (CheckResults::new(&evidence), Findings::default());
-            super::super::pictures::draw(&measured, &evidence, &mut findings);
+            super::super::tables::draw(&measured, &evidence, &mut findings);
             (findings.series.contains_key("writes"), measured.stalled_share().is_some())
         };
         let ios = || (0..4000).map(|io| if io == 9 { 3000 * MS } else { MS });

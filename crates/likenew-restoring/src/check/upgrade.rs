@@ -4,21 +4,18 @@
 //! The plan holds the results of the other drives; nothing is measured here.
 
 mod mix;
-mod saving;
-mod tables;
-mod upgrade_answers;
-mod waits;
 
-use likenew_core::findings::Findings;
+use likenew_core::answer::Answer;
+use likenew_core::findings::{Findings, Line, Series, Shape};
+use likenew_core::replay_record::ReplayRecord;
+use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
+use likenew_procedure_support::series::axis;
+pub use mix::MixOption;
 use serde::{Deserialize, Serialize};
 
-use super::wording::{self, error};
-use upgrade_answers::UpgradeInput;
-
-pub use mix::MixOption;
-pub use waits::Waits;
+use super::wording::{self, Bar, Work, Worth, error};
 
 /// Options of an upgrade comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,11 +138,356 @@ impl UpgradeOptions {
             findings.overview.answers.splice(0..0, listed);
         }
         findings.answers.extend(answers);
-        tables::put(&options, findings);
+        put(&options, findings);
     }
 }
 
 impl DriveOption {
     /// The drive under test in tables.
     pub const THIS_DRIVE: &str = "this drive";
+}
+
+/// This drive, the same when new, and the candidates, shortest waiting first.
+fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
+    let references = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
+    let references = references.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
+    references.chain(options.candidates()).collect()
+}
+
+/// Adds table and chart.
+pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
+    let all = all(options);
+    if all.is_empty() {
+        return;
+    }
+    let now = options.waits_of(Role::Now);
+    let rows = all.iter().map(|(drive, waits)| {
+        let saving = now.filter(|_| drive.role != Role::Now).map(|now| Saving::from_waits(now, waits));
+        row! {
+            drive: &drive.name,
+            role: match drive.role {
+                Role::Now => "now",
+                Role::AsNew => "as new",
+                Role::Candidate => "candidate",
+            },
+            waited_ns: waits.blocking_ns,
+            waited_ns_low: waits.low_ns(),
+            waited_ns_high: waits.high_ns(),
+            saved_ns: saving.map(|of| of.value),
+            saved_ns_low: saving.map(|of| of.low),
+            saved_ns_high: saving.map(|of| of.high),
+            faster_times: saving
+                .and(now)
+                .map(|now| now.blocking_ns / waits.blocking_ns)
+                .filter(|of| of.is_finite()),
+            latency_ns_p99: waits.latency_ns_p99,
+            latency_ns_max: waits.latency_ns_max,
+        }
+    });
+    findings.tables.insert("upgrade".into(), rows.collect());
+    let line = |name: &str, value: fn(&Waits) -> f64| {
+        Line::new(name, all.iter().enumerate().map(|(at, (_, waits))| [at as f64, value(waits)]).collect())
+    };
+    let picture = Series::new(wording::UPGRADE_TITLE, Shape::Bars, axis("drive", ""), axis("waiting", "ns"));
+    let picture = picture
+        .categories(all.iter().map(|(drive, _)| match drive.role {
+            Role::AsNew => wording::as_new(&drive.name),
+            Role::Now | Role::Candidate => drive.name.clone(),
+        }))
+        .lines([
+            line(wording::WITHOUT_WRITES, |of| of.blocking_ns),
+            line(wording::WITH_WRITES, |of| of.busy_ns),
+        ]);
+    findings.series.insert("upgrade".into(), picture);
+}
+
+/// What the answers are made from.
+pub(super) struct UpgradeInput<'a> {
+    pub(super) options: &'a UpgradeOptions,
+    /// The fix for this drive, if there is one.
+    pub(super) fix: Option<&'a str>,
+    /// The mix of applications, by name.
+    pub(super) mix_names: Option<&'a [String]>,
+}
+
+impl UpgradeInput<'_> {
+    pub(super) fn answers(&self) -> Vec<Answer> {
+        let candidates = self.options.candidates();
+        let mut answers: Vec<Answer> =
+            candidates.iter().map(|(drive, waits)| self.worth_answer(drive, waits)).collect();
+        answers.extend(self.best_candidate(&candidates));
+        answers
+    }
+
+    /// Whether a candidate is worth it.
+    fn worth_answer(&self, drive: &DriveOption, waits: &Waits) -> Answer {
+        let name = &drive.name;
+        let with_drive = wording::waited_with(name, waits.blocking_ns, waits.busy_beyond());
+        let Some(now) = self.options.waits_of(Role::Now) else {
+            let reason = if self.options.mix.is_some() {
+                wording::applications_unfinished()
+            } else {
+                wording::recording_without_latencies()
+            };
+            let answer = wording::upgrade_unknown(name, reason).with_evidence(with_drive);
+            return self.with_caveats(answer, drive);
+        };
+        if now.blocking_ns <= 0.0 && waits.blocking_ns <= 0.0 {
+            let answer = wording::upgrade_unknown(name, wording::nothing_waited_for())
+                .with_evidence(wording::writes_took(name, now.busy_ns, waits.busy_ns));
+            return self.with_caveats(answer, drive);
+        }
+        let saving = Saving::from_waits(now, waits);
+        let by_fix = self.by_fix(now, waits);
+        let worth = self.worth(now, waits);
+        let bar = match (by_fix, self.options.elapsed()) {
+            (Some(_), _) => Bar::Fix,
+            (None, Some(_)) => Bar::OfTime(WORTH),
+            (None, None) => Bar::OfWaiting(1.0 - REMAINING_SHARE),
+        };
+        let answer = wording::upgrade(name, worth, bar, (now.blocking_ns, waits.blocking_ns), self.work())
+            .estimate(saving.value, saving.low, saving.high, "ns")
+            .with_evidence(wording::waited_now(self.work(), now.blocking_ns, now.busy_beyond()))
+            .with_evidence(with_drive)
+            .with_evidence(self.share(&saving))
+            .with_evidence(wording::slowest_ios(
+                (now.latency_ns_p99, waits.latency_ns_p99),
+                (now.latency_ns_max, waits.latency_ns_max),
+            ));
+        let answer = match (by_fix, self.fix) {
+            (Some((fixed, beyond)), Some(fix)) => {
+                answer.with_evidence(wording::cheaper_fix(name, fix, worth, fixed.value, beyond.value))
+            }
+            _ => answer,
+        };
+        self.with_caveats(answer, drive)
+    }
+
+    /// What a fix of this drive saves, and what another drive saves beyond that.
+    fn by_fix(&self, now: &Waits, waits: &Waits) -> Option<(Saving, Saving)> {
+        let fixed = self.options.waits_of(Role::AsNew).filter(|_| self.fix.is_some())?;
+        let savings = (Saving::from_waits(now, fixed), Saving::from_waits(fixed, waits));
+        (savings.0.low > 0.0).then_some(savings)
+    }
+
+    /// A fix comes before a purchase, so a new drive has to save time beyond it.
+    fn worth(&self, now: &Waits, waits: &Waits) -> Worth {
+        let beyond_fix = self.by_fix(now, waits).map(|(_, beyond)| beyond);
+        beyond_fix.unwrap_or_else(|| Saving::from_waits(now, waits)).worth(self.options.elapsed())
+    }
+
+    /// The work that is compared.
+    fn work(&self) -> Work<'_> {
+        match (self.options.elapsed(), self.mix_names) {
+            (Some(elapsed), _) => Work::Recording(elapsed),
+            (None, Some(names)) => Work::Applications(names),
+            (None, None) => Work::Same,
+        }
+    }
+
+    /// The saving, in the unit that decides.
+    fn share(&self, saving: &Saving) -> String {
+        match self.options.elapsed() {
+            Some(elapsed) => {
+                let of = |ns: f64| ns / elapsed.0 as f64;
+                wording::saved_share(of(saving.low), of(saving.high), WORTH)
+            }
+            None => {
+                let [low, high] = saving.remaining_share;
+                wording::remaining_share(low, high, REMAINING_SHARE)
+            }
+        }
+    }
+
+    fn with_caveats(&self, answer: Answer, drive: &DriveOption) -> Answer {
+        let mut answer = answer.caveat(wording::candidate_is_simulated(&drive.name, drive.fill_percent));
+        if self.options.recording.as_ref().is_some_and(|recording| !recording.knows_ends) {
+            answer = answer.caveat(wording::recording_without_ends());
+        }
+        if let Some(mix) = &self.options.mix {
+            answer = answer.caveat(wording::part_of_mix(mix.time, mix.span, mix.reads_only));
+        }
+        if drive.is_scaled {
+            answer = answer.caveat(wording::addresses_scaled(&drive.name, drive.fill_percent.is_some()));
+        }
+        answer
+    }
+
+    /// The candidate with the shortest waiting, and whether it is worth a difference in price.
+    fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
+        let [(best, least), (next, more), ..] = candidates else { return None };
+        // Waiting that the work has none of ranks nothing.
+        if more.blocking_ns <= 0.0 {
+            return None;
+        }
+        let now = self.options.waits_of(Role::Now);
+        let is_worth_it = now.map_or(Worth::Undecided, |now| self.worth(now, least));
+        let saving = Saving::from_waits(more, least);
+        let difference = saving.worth(self.options.elapsed());
+        let answer = wording::best_upgrade(&best.name, &next.name, is_worth_it, difference);
+        Some(answer.with_evidence(wording::less_than_next(&next.name, saving.low, saving.high)))
+    }
+}
+
+/// Share of the total time saved from which a drive is worth it. Chosen: five minutes of a working day;
+/// nobody notices less without measuring.
+pub(super) const WORTH: f64 = 0.01;
+
+/// Share of the waiting that may remain for a drive to be worth it, if the total time is unknown. Chosen:
+/// half.
+pub(super) const REMAINING_SHARE: f64 = 0.5;
+
+/// Waiting saved, in nanoseconds; negative if it grows. The value counts blocking time, and the other end of
+/// the interval all busy time; the uncertainty of both drives widens it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Saving {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Range of the share of the waiting that remains.
+    pub(super) remaining_share: [f64; 2],
+}
+
+impl Saving {
+    pub(super) fn from_waits(from: &Waits, to: &Waits) -> Self {
+        let (least, most) = (from.blocking_ns - to.blocking_ns, from.busy_ns - to.busy_ns);
+        let doubt = from.doubt_ns.hypot(to.doubt_ns);
+        let left = |from_ns: f64, to_ns: f64| {
+            let (share, part) = (to_ns / from_ns.max(1.0), |doubt: f64, of: f64| doubt / of.max(1.0));
+            let doubt = share * part(from.doubt_ns, from_ns).hypot(part(to.doubt_ns, to_ns));
+            [(share - doubt).max(0.0), share + doubt]
+        };
+        let (least_left, most_left) =
+            (left(from.blocking_ns, to.blocking_ns), left(from.busy_ns, to.busy_ns));
+        Self {
+            value: least,
+            low: least.min(most) - doubt,
+            high: least.max(most) + doubt,
+            remaining_share: [least_left[0].min(most_left[0]), least_left[1].max(most_left[1])],
+        }
+    }
+
+    /// Whether the saving is worth it for work of this length; if the length is unknown, by the share that
+    /// remains.
+    pub(super) fn worth(&self, elapsed: Option<Nanos>) -> Worth {
+        let (surely, perhaps) = match elapsed {
+            Some(elapsed) => {
+                let least = WORTH * elapsed.0 as f64;
+                (self.low >= least, self.high >= least)
+            }
+            None => (self.remaining_share[1] <= REMAINING_SHARE, self.remaining_share[0] <= REMAINING_SHARE),
+        };
+        match (surely, perhaps) {
+            (true, _) => Worth::Yes,
+            (false, true) => Worth::Undecided,
+            (false, false) => Worth::No,
+        }
+    }
+}
+
+/// Share of the I/Os of a recording with known latency, from which they stand for the others. Chosen: half.
+const PAIRED_MIN: f64 = 0.5;
+
+/// How long programs waited for a piece of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waits {
+    /// I/Os.
+    pub ios: u64,
+    /// Time with a read or a flush in flight, which a program waits for.
+    pub blocking_ns: f64,
+    /// Time with anything in flight: the longest wait, if programs wait for all writes.
+    pub busy_ns: f64,
+    /// Uncertainty of both from replaying only a part; 0 if all of it was replayed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub doubt_ns: f64,
+    /// 99th percentile of latency.
+    pub latency_ns_p99: u64,
+    /// The longest latency.
+    pub latency_ns_max: u64,
+}
+
+impl Waits {
+    /// On the drive that replayed a recording.
+    pub fn from_replay(replay_record: &ReplayRecord) -> Self {
+        Self {
+            ios: replay_record.ios,
+            blocking_ns: replay_record.blocking.replayed_ns as f64,
+            busy_ns: replay_record.busy.replayed_ns as f64,
+            doubt_ns: 0.0,
+            latency_ns_p99: replay_record.replay_latency.quantile(0.99).0,
+            latency_ns_max: replay_record.replay_latency.max().0,
+        }
+    }
+
+    /// On the drive that was recorded; `None` if the recording lacks the latency of most I/Os.
+    pub fn from_recording(replay_record: &ReplayRecord) -> Option<Self> {
+        let share = replay_record.paired_ios() as f64 / replay_record.ios.max(1) as f64;
+        (share >= PAIRED_MIN).then(|| Self {
+            ios: replay_record.paired_ios(),
+            blocking_ns: replay_record.blocking.recorded_ns as f64,
+            busy_ns: replay_record.busy.recorded_ns as f64,
+            doubt_ns: 0.0,
+            latency_ns_p99: replay_record.recording_latency.quantile(0.99).0,
+            latency_ns_max: replay_record.recording_latency.max().0,
+        })
+    }
+
+    /// Time with anything in flight, if that is longer than with a read or a flush.
+    pub(super) fn busy_beyond(&self) -> Option<f64> {
+        (self.busy_ns > self.blocking_ns).then_some(self.busy_ns)
+    }
+
+    pub(super) fn low_ns(&self) -> f64 {
+        (self.blocking_ns - self.doubt_ns).max(0.0)
+    }
+
+    pub(super) fn high_ns(&self) -> f64 {
+        self.busy_ns.max(self.blocking_ns) + self.doubt_ns
+    }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(awaited_s: f64, busy_s: f64) -> Waits {
+        Waits { ios: 1000, blocking_ns: awaited_s * 1e9, busy_ns: busy_s * 1e9, ..Waits::default() }
+    }
+
+    #[test]
+    fn worth_is_one_percent_of_the_time_by_what_is_surely_waited_for_and_by_all_of_it() {
+        let hour = Nanos::from_secs(3600);
+        let from = waits(100.0, 200.0);
+        for (to, worth) in [
+            (waits(10.0, 20.0), Worth::Yes),
+            (waits(90.0, 180.0), Worth::No),
+            // A user notices only if programs wait for all writes.
+            (waits(90.0, 20.0), Worth::Undecided),
+            (waits(10.0, 195.0), Worth::Undecided),
+            (waits(300.0, 400.0), Worth::No),
+        ] {
+            assert_eq!(Saving::from_waits(&from, &to).worth(Some(hour)), worth, "{to:?}");
+        }
+        let Saving { value, low, high, .. } = Saving::from_waits(&from, &waits(10.0, 195.0));
+        assert_eq!((value, low, high), (90e9, 5e9, 90e9), "the value is an end of the interval");
+    }
+
+    #[test]
+    fn without_a_time_half_of_the_waiting_has_to_go_and_doubt_decides_nothing() {
+        let from = waits(100.0, 200.0);
+        let doubtful = Waits { doubt_ns: 30e9, ..waits(40.0, 80.0) };
+        for (to, worth) in [
+            (waits(40.0, 80.0), Worth::Yes),
+            (waits(60.0, 110.0), Worth::No),
+            (waits(40.0, 150.0), Worth::Undecided),
+            (doubtful, Worth::Undecided),
+        ] {
+            assert_eq!(Saving::from_waits(&from, &to).worth(None), worth, "{to:?}");
+        }
+    }
 }

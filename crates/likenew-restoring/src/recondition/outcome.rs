@@ -6,12 +6,11 @@ use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
 
 use super::comparison::{Change, Effect, Measure, largest};
-use super::overwrite::{is_steady, passes};
+use super::overwrite::{WritePass, is_steady, passes};
 use super::recondition_step::fix_reports;
 use super::rewrite::Rewriting;
 use super::step_name::StepName;
 use super::wording::{self, Restoration, StepLine};
-use super::write_pass::WritePass;
 
 /// A step that was run, and the checks around it.
 pub(super) struct StepOutcome<'a> {

@@ -12,13 +12,12 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Step};
 use likenew_stats::summary::quantile;
 
-use super::overwrite::passes;
+use super::overwrite::{FAST, WritePass, passes};
 use super::recondition_step::{
     ReconditionStep, SlowWrites, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
 };
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
-use super::write_pass::{FAST, WritePass};
 
 pub(super) struct Rewrite;
 

@@ -7,14 +7,13 @@ use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::comparison::Change;
 use super::outcome::StepOutcome;
-use super::overwrite::passes;
+use super::overwrite::{WritePass, passes};
 use super::recondition_step::{StepContext, fix_reports};
 use super::rewrite::write_passes;
 use super::step_list::implementation;
 use super::step_name::StepName;
 use super::wording;
-use super::write_pass::WritePass;
-use crate::command::likenew;
+use crate::site::likenew;
 
 /// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {

@@ -1,15 +1,18 @@
-//! Does TRIM reach the drive? The first step that decides it gives the answer.
+//! Does TRIM reach the drive? The first step that decides it gives the answer; the table and the charts of all steps.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
+use likenew_core::findings::{Findings, Line, Row, Series, Shape};
 use likenew_core::procedure::Evidence;
+use likenew_core::row;
+use likenew_core::trim::Layer;
+use likenew_procedure_support::series::{axis, speed};
 
 use super::TrimOptions;
-use super::outcome::Outcome;
-use super::trim_evidence::{TrimEvidence, TrimStep};
+use super::trim_evidence::{Outcome, TrimEvidence, TrimStep};
 use super::wording::{self, Doubt};
 use super::worth::{Gain, Worth};
-use crate::command::likenew;
+use crate::site::likenew;
 
 /// The headline, and every answer, most important first.
 pub(super) fn conclude(
@@ -122,4 +125,173 @@ fn advise(
         answer = answer.action(wording::measure_effect(likenew("trim", evidence, "")));
     }
     answer
+}
+
+/// A layer as a row.
+pub(super) fn layer_row(layer: &Layer) -> Row {
+    row! {
+        layer: &layer.name,
+        kind: &layer.kind,
+        passes: wording::passes(layer.passes),
+        largest_discard_bytes: layer.discard_max_bytes,
+        granularity_bytes: layer.granularity_bytes,
+        evidence: &layer.evidence,
+        remedy: layer.remedy.as_deref(),
+    }
+}
+
+/// Percentiles at which latencies are drawn.
+const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
+
+/// Draws the charts that have data.
+pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: Option<&Worth<'_>>) {
+    let lines: Vec<Line> = [(wording::WITHOUT, false), (wording::WITH, true)]
+        .into_iter()
+        .filter_map(|(name, trimmed)| {
+            let speeds = worth?.speeds(trimmed);
+            let points = speeds.into_iter().enumerate().map(|(index, speed)| [index as f64 + 1.0, speed]);
+            let points: Vec<[f64; 2]> = points.collect();
+            (!points.is_empty()).then(|| Line::new(name, points))
+        })
+        .collect();
+    if !lines.is_empty() {
+        findings.series.insert(
+            "worth".to_owned(),
+            Series::new(wording::EFFECT_TITLE, Shape::Line, axis("pass", ""), speed()).lines(lines),
+        );
+    }
+    let Some(Ok(result)) = trim_evidence.read_back else { return };
+    if result.probes_kept_ns.is_empty() {
+        return;
+    }
+    let quantiles = |name: &str, ns: &[u64]| {
+        let mut sorted = ns.to_vec();
+        sorted.sort_unstable();
+        let at = |share: usize| sorted[(share * (sorted.len() - 1)) / 100] as f64;
+        Line::new(name, SHARES.iter().map(|share| [*share as f64, at(*share)]).collect())
+    };
+    let lines = [
+        quantiles(wording::KEPT, &result.probes_kept_ns),
+        quantiles(wording::FREED, &result.probes_released_ns),
+    ];
+    let picture =
+        Series::new(wording::LATENCY_TITLE, Shape::Line, axis("percentile", "%"), axis("latency", "ns"))
+            .lines(lines);
+    findings.series.insert("probes".to_owned(), picture);
+}
+
+impl TrimEvidence<'_> {
+    /// Every step taken.
+    pub(super) fn steps(&self, worth: Option<&Worth<'_>>) -> Vec<TrimStep> {
+        let steps = [
+            self.capability(),
+            self.claimed_step(),
+            self.sending(),
+            self.reading_back(),
+            self.timing_step(),
+            self.allocation_check(),
+            worth.and_then(Worth::step),
+        ];
+        steps.into_iter().flatten().collect()
+    }
+
+    fn capability(&self) -> Option<TrimStep> {
+        let path = match self.path? {
+            Err(reason) => return Some(not_possible("capability", wording::CAPABILITY, reason)),
+            Ok(path) => path,
+        };
+        let nobody_says = path.layers.iter().all(|layer| layer.passes.is_none());
+        Some(TrimStep {
+            step: "capability",
+            question: wording::CAPABILITY,
+            answer: wording::layers_pass(path.blocked_by(), nobody_says),
+            evidence: wording::layers_evidence(&path.layers),
+            decisive: self.is_blocked(),
+        })
+    }
+
+    fn claimed_step(&self) -> Option<TrimStep> {
+        let claims = match self.claims? {
+            Err(reason) => return Some(not_possible("claims", wording::CLAIMS, reason)),
+            Ok(claims) => claims,
+        };
+        Some(TrimStep {
+            step: "claims",
+            question: wording::CLAIMS,
+            answer: wording::claims(claims.trims, claims.reads_as).to_owned(),
+            evidence: claims.evidence.clone(),
+            decisive: self.has_no_trim(),
+        })
+    }
+
+    fn sending(&self) -> Option<TrimStep> {
+        let sent = &self.read_back?.ok()?.sent;
+        Some(TrimStep {
+            step: "sending",
+            question: wording::SENDING,
+            answer: wording::sent(sent),
+            evidence: wording::sent_evidence(sent),
+            decisive: false,
+        })
+    }
+
+    fn reading_back(&self) -> Option<TrimStep> {
+        let step = "read_back";
+        let result = match self.read_back? {
+            Err(reason) => return Some(not_possible(step, wording::READ_BACK, reason)),
+            Ok(result) => result,
+        };
+        let Some(outcome) = self.outcome() else {
+            let reason = result.read_error.as_deref().unwrap_or(wording::NOT_READ);
+            return Some(not_possible(step, wording::READ_BACK, reason));
+        };
+        let contents = [
+            ("before", result.before_release),
+            ("after", result.released_half),
+            ("after the wait", result.released_half_later),
+            ("kept beside it", result.kept_half),
+        ];
+        Some(TrimStep {
+            step,
+            question: wording::READ_BACK,
+            answer: wording::outcome(outcome).to_owned(),
+            evidence: wording::contents(contents),
+            decisive: outcome.is_trimmed() || self.violates_claim(),
+        })
+    }
+
+    fn timing_step(&self) -> Option<TrimStep> {
+        let timing = self.timing()?;
+        let reads = self.read_back?.ok()?.probes_kept_ns.len();
+        let decisive = self.answers_from_map();
+        Some(TrimStep {
+            step: "timing",
+            question: wording::TIMING,
+            answer: wording::timing(decisive).to_owned(),
+            evidence: wording::timing_evidence(timing.ratio, timing.interval, reads),
+            decisive,
+        })
+    }
+
+    fn allocation_check(&self) -> Option<TrimStep> {
+        let allocated = self.read_back?.ok()?.allocated.as_ref()?;
+        let decisive = self.frees_allocation();
+        Some(TrimStep {
+            step: "accounting",
+            question: wording::ACCOUNTING,
+            answer: wording::accounting(decisive).to_owned(),
+            evidence: wording::accounting_evidence(allocated),
+            decisive,
+        })
+    }
+}
+
+fn not_possible(step: &'static str, question: &'static str, reason: &str) -> TrimStep {
+    TrimStep {
+        step,
+        question,
+        answer: wording::NOT_POSSIBLE.to_owned(),
+        evidence: reason.to_owned(),
+        decisive: false,
+    }
 }

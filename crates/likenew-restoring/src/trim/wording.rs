@@ -10,8 +10,7 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_procedure_support::wording::{capitalize, count, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
-use super::outcome::Outcome;
-use super::trim_evidence::TrimStep;
+use super::trim_evidence::{Outcome, TrimStep};
 
 // What it is for, and what it writes
 

@@ -14,7 +14,7 @@ use super::wording::{self, Comparison};
 use super::workload_plan::WorkloadPlan;
 use likenew_procedure_support::rows::{LatencyColumns, row};
 
-use crate::command::likenew;
+use crate::site::likenew;
 
 /// Ratio of the two speeds below which there is no difference. Chosen: less is not worth setting TRIM up for.
 const RATIO_INSIGNIFICANT: f64 = 1.05;

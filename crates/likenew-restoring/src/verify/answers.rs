@@ -8,12 +8,11 @@ use likenew_core::procedure::Evidence;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 
-use super::capacity::Capacity;
-use super::damage_summary::{DamageSummary, Unreadable};
-use super::task::Task;
+use super::damage_summary::{Capacity, DamageSummary, Unreadable};
+use super::narrowing::Task;
 use super::wording::{self, Doubt, Subject};
 use super::workload_plan::WorkloadPlan;
-use crate::command::{likenew, loss_of_writing};
+use crate::site::{likenew, loss_of_writing};
 
 /// The headline, and every answer, most important first.
 pub(super) struct Conclusion {

@@ -1,10 +1,14 @@
-//! From the few places where something was wrong to the drive's real capacity: the size at which its
-//! addresses wrap around, and where they end.
+//! What a verification is made of, and the way from the few places where something was wrong to the drive's real capacity: the
+//! size at which its addresses wrap around, and where they end.
+
+use std::ops::Range;
 
 use likenew_core::damage::{DamagedRange, Kind};
+use likenew_core::io::Op;
+use likenew_core::plan::Plan;
 use likenew_core::segment::Segment;
 
-use super::task::{NarrowStep, Round, Task, VerifyLayout};
+use super::VerifyOptions;
 
 /// The result of single blocks.
 #[derive(Clone, Debug, Default)]
@@ -159,13 +163,160 @@ fn offsets_between(present_until: u64, absent_from: u64, layout: &VerifyLayout) 
     places
 }
 
+/// One task, which is one workload.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Task {
+    /// The first address, the last, and one at each usual size of drives.
+    Boundaries(Op),
+    /// Random addresses.
+    Scattered(Op),
+    /// A round that narrows down the result of the probes.
+    NarrowStep(Round, NarrowStep),
+    /// Makes all writes durable.
+    Flush,
+    /// One part of a pass.
+    Part { op: Op, pass: u32, part: u32 },
+    /// Reads some of what was written, at random, up to this part.
+    ReadBack { parts: u32 },
+    /// Leaves the drive idle.
+    Idle,
+}
+
+/// The steps of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NarrowStep {
+    Write,
+    /// Writes enough elsewhere to push the last writes out of a small cache.
+    FillCache,
+    Flush,
+    Read,
+}
+
+/// A round of writing and reading a few blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Round {
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) writes: Vec<u64>,
+    pub(super) read: Vec<u64>,
+    /// Blocks are written below this address to push earlier writes out of a cache; 0 for none.
+    pub(super) flushed_below: u64,
+}
+
+impl Round {
+    /// Its steps.
+    pub(super) fn steps(&self) -> &'static [NarrowStep] {
+        if self.flushed_below == 0 {
+            &[NarrowStep::Write, NarrowStep::Flush, NarrowStep::Read]
+        } else {
+            &[NarrowStep::Write, NarrowStep::FillCache, NarrowStep::Flush, NarrowStep::Read]
+        }
+    }
+}
+
+/// The addresses that a verification uses.
+#[derive(Clone, Debug)]
+pub(super) struct VerifyLayout {
+    pub(super) options: VerifyOptions,
+    /// Bytes to verify.
+    pub(super) span: u64,
+    /// The run's key.
+    pub(super) key: u64,
+    /// Addresses are multiples of this; in a folder, of the block, because no I/O may cross the end of a
+    /// file.
+    pub(super) step: u64,
+    /// Whether addresses are those of files in the free space of a folder.
+    pub(super) is_folder: bool,
+    pub(super) places: Vec<u64>,
+}
+
+/// Random addresses are the same for writing and reading.
+const SCATTERED_SEED: usize = 1;
+
+impl Task {
+    /// The seed, if it is not the workload's own number.
+    pub(super) fn seed(&self, plan: &Plan) -> Option<u64> {
+        matches!(self, Self::Scattered(_)).then(|| plan.seed_of(SCATTERED_SEED))
+    }
+
+    /// Whether it is part of the search before everything is written.
+    pub(super) fn is_probe(&self) -> bool {
+        matches!(self, Self::Boundaries(_) | Self::Scattered(_))
+    }
+}
+
+impl VerifyLayout {
+    /// Parts of a pass: the number asked for, each of one block at least.
+    pub(super) fn parts(&self) -> u32 {
+        (self.span / self.options.block).min(u64::from(self.options.parts)) as u32
+    }
+
+    /// The addresses of a part: whole blocks, except at the end of the last one.
+    pub(super) fn part(&self, part: u32) -> Range<u64> {
+        let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
+        let start = |part: u64| blocks * part / parts * self.options.block;
+        let next = u64::from(part) + 1;
+        start(part.into())..if next == parts { self.span } else { start(next) }
+    }
+}
+
+/// Addresses of probes at 0, at every usual size of drives (powers of two and decimal sizes), and at the end.
+/// If addresses wrap around at such a size, the probe there meets the first one. Ascending, multiples of
+/// `step`, without overlaps.
+pub(super) fn boundary_offsets(span: u64, block: u64, step: u64) -> Vec<u64> {
+    let last = (span - block) - (span - block) % step;
+    let binary = (0..64).map_while(|doublings| 1u64.checked_shl(doublings));
+    let decimal = (0..36).map(|doublings| 1_000_000_000u64.saturating_mul(1 << doublings));
+    let mut places: Vec<u64> =
+        binary.chain(decimal).filter(|place| *place < last).map(|place| place - place % step).collect();
+    places.extend([0, last]);
+    places.sort_unstable();
+    let mut apart: Vec<u64> = Vec::with_capacity(places.len());
+    for place in places {
+        if apart.last().is_none_or(|before| before + block <= place) {
+            apart.push(place);
+        }
+    }
+    apart
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn distances_have_a_greatest_common_divisor() {
         assert_eq!([30u64 << 20, 45 << 20, 75 << 20].into_iter().reduce(divisor), Some(15 << 20));
         assert_eq!(divisor(7, 7), 7);
+    }
+
+    #[test]
+    fn every_size_that_drives_are_made_in_is_a_place() {
+        let places = boundary_offsets(512_000_000_000, 1 << 20, 512);
+        for size in [
+            0,
+            1 << 20,
+            1 << 34,
+            16_000_000_000,
+            64_000_000_000,
+            256_000_000_000,
+            512_000_000_000 - (1 << 20),
+        ] {
+            assert!(places.contains(&size), "{size}");
+        }
+        assert!(places.len() < 64, "{} places", places.len());
+    }
+
+    proptest! {
+        #[test]
+        fn places_lie_within_the_span_and_apart(blocks in 1u64..1 << 30, more in 0u64..2000, files in any::<bool>()) {
+            let (block, step) = (1 << 20, if files { 1 << 20 } else { 512 });
+            let span = blocks * block + if files { 0 } else { more * 512 };
+            let places = boundary_offsets(span, block, step);
+            prop_assert_eq!(places[0], 0);
+            prop_assert!(places.iter().all(|place| place + block <= span && place % step == 0));
+            prop_assert!(places.windows(2).all(|pair| pair[0] + block <= pair[1]));
+        }
     }
 }

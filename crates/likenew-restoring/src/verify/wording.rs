@@ -11,8 +11,7 @@ use likenew_core::units::Nanos;
 
 use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
 
-use super::capacity::Capacity;
-use super::damage_summary::Unreadable;
+use super::damage_summary::{Capacity, Unreadable};
 use super::device_wrap::DeviceWrap;
 
 // What it is for, and what it writes

@@ -12,9 +12,7 @@ use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 
 use super::VerifyOptions;
-use super::boundaries::boundary_offsets;
-use super::narrowing::next_round;
-use super::task::{Task, VerifyLayout};
+use super::narrowing::{Task, VerifyLayout, boundary_offsets, next_round};
 
 /// The tasks done, and the next one.
 pub(super) struct WorkloadPlan<'a> {

@@ -8,9 +8,8 @@ use likenew_core::stamp::Stamp;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::VerifyOptions;
-use super::task::{NarrowStep, Task, VerifyLayout};
-use super::wording;
+use super::narrowing::{NarrowStep, Task, VerifyLayout};
+use super::{VerifyOptions, wording};
 
 /// Random reads of a spot check.
 const SPOT_CHECK_READS: u64 = 32;

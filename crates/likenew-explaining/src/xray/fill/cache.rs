@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_stats::change_points::{Knee, knees};
 
-use super::super::context::{ExperimentContext, own_name};
+use super::super::experiment::{ExperimentContext, own_name};
 use super::super::property::{Key, Property};
 use super::super::wording;
 use super::super::writing::WriteProgress;

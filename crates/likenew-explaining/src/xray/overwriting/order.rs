@@ -11,10 +11,9 @@ use likenew_stats::period::{Period, period};
 use likenew_stats::recurrence::{Recurrence, recurrence};
 use likenew_stats::summary::mean;
 
-use super::super::context::{ExperimentContext, own_name};
-use super::super::fill;
+use super::super::experiment::{ExperimentContext, own_name};
 use super::super::property::{Key, Property};
-use super::super::wording;
+use super::super::{fill, wording};
 use super::{BLOCK, DEPTH, IN_PLACE, ORDER, TRIM};
 use likenew_procedure_support::series::axis;
 

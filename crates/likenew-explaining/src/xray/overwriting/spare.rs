@@ -4,7 +4,7 @@
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::quantity::Factor;
 
-use super::super::context::{ExperimentContext, own_name};
+use super::super::experiment::{ExperimentContext, own_name};
 use super::super::fill;
 use super::super::property::{Key, Property, State};
 use super::super::wording::{self, ScatteredWrites};

@@ -13,12 +13,10 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::super::context::{ExperimentContext, own_name};
-use super::super::finding::Finding;
-use super::super::mapping;
+use super::super::experiment::{ExperimentContext, Finding, own_name};
 use super::super::property::{Key, Property};
-use super::super::synced_writes::synced_writes;
-use super::super::wording;
+use super::super::writing::synced_writes;
+use super::super::{mapping, wording};
 use likenew_procedure_support::series::axis;
 
 const PAGE: u32 = 16 << 10;

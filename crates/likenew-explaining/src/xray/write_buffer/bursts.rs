@@ -20,8 +20,7 @@ use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, quantile, sorted};
 
-use super::super::context::{ExperimentContext, bytes_written, own_name};
-use super::super::finding::Finding;
+use super::super::experiment::{ExperimentContext, Finding, bytes_written, own_name};
 use super::super::property::{Key, Property};
 use super::super::wording;
 use super::first_wait::{self, FirstWait, FlushedBurst, agreed_wait};

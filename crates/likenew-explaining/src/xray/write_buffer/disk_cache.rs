@@ -12,8 +12,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::super::context::{ExperimentContext, random_reads};
-use super::super::finding::Finding;
+use super::super::experiment::{ExperimentContext, Finding, random_reads};
 use super::super::property::{Key, Property};
 use super::super::wording;
 use likenew_procedure_support::series::axis;

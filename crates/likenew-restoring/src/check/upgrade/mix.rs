@@ -15,7 +15,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use serde::{Deserialize, Serialize};
 
-use super::waits::Waits;
+use super::Waits;
 use crate::check::wording::error;
 use likenew_measuring::apps::AppsOptions;
 use likenew_measuring::apps::application::Application;
