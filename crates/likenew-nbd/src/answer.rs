@@ -3,10 +3,9 @@
 use std::io;
 
 use crate::engine::DataOwner;
-use crate::errno::Errno;
 use crate::job::Job;
-use crate::limits::EXTENTS_MAX;
 use crate::outbox::Outbox;
+use crate::protocol::{EXTENTS_MAX, Errno};
 use crate::reply::Reply;
 use crate::request::{Command, ValidRequest};
 use crate::store::Store;

@@ -10,9 +10,8 @@ use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
 use crate::content::Content;
-use crate::errno::Errno;
 use crate::job::{Job, Piece};
-use crate::limits::DEPTH;
+use crate::protocol::{DEPTH, Errno};
 use crate::request::{Command, ValidRequest};
 use crate::store::Store;
 

@@ -2,10 +2,9 @@
 //! answered at once.
 
 use crate::export::Export;
-use crate::limits::PAYLOAD_MAX;
 use crate::outbox::Outbox;
 use crate::protocol::{
-    NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, allocation, handshake, info, option, rep,
+    NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, PAYLOAD_MAX, allocation, handshake, info, option, rep,
 };
 use crate::wording;
 

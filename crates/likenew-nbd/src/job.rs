@@ -2,8 +2,7 @@
 
 use likenew_core::io::Op;
 
-use crate::errno::Errno;
-use crate::limits::{PIECE_MAX, TRIM_MAX};
+use crate::protocol::{Errno, PIECE_MAX, TRIM_MAX};
 use crate::request::{Command, ValidRequest};
 
 /// A request under way.

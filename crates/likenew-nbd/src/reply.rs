@@ -1,8 +1,7 @@
 //! Answers to requests as bytes: simple replies, and structured ones where the client has agreed on them.
 
-use crate::errno::Errno;
 use crate::outbox::Outbox;
-use crate::protocol::{CHUNK_MAGIC, SIMPLE_REPLY_MAGIC, allocation, chunk};
+use crate::protocol::{CHUNK_MAGIC, Errno, SIMPLE_REPLY_MAGIC, allocation, chunk};
 
 /// The request that an answer belongs to, and the form of the answer.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,8 @@
 //! Requests of a client once it has chosen the export: parsed from its bytes, and checked before anything is
 //! done.
 
-use crate::errno::Errno;
 use crate::export::Export;
-use crate::limits::PAYLOAD_MAX;
-use crate::protocol::{REQUEST_MAGIC, command, flag};
+use crate::protocol::{Errno, PAYLOAD_MAX, REQUEST_MAGIC, command, flag};
 use crate::wording;
 
 /// A request as it is sent.

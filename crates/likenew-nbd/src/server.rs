@@ -11,13 +11,12 @@ use crate::answer::{answer, answer_status};
 use crate::clock_scale::{Clock, ClockScale};
 use crate::content::Content;
 use crate::engine::{CompletedRequest, DataOwner, Engine};
-use crate::errno::Errno;
 use crate::export::Export;
-use crate::limits::{
-    CONNECTIONS_MAX, DEPTH, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
+use crate::notes::Notes;
+use crate::protocol::{
+    CONNECTIONS_MAX, DEPTH, Errno, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
     PIECE_MAX, REQUESTS_MAX,
 };
-use crate::notes::Notes;
 use crate::request::{Command, ValidRequest};
 use crate::serve_stats::{LagHistogram, ServeStats};
 use crate::session::{ParseOutcome, Session};

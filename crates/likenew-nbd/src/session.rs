@@ -4,15 +4,13 @@ use std::io::{self, Read, Write};
 
 use likenew_core::units::Nanos;
 
-use crate::errno::Errno;
 use crate::export::Export;
 use crate::handshake::{self, Handshake, HandshakeStep, OPTION_BYTES, OptionHead};
-use crate::inbox::{Inbox, ReadOutcome};
-use crate::limits::{
-    HANDSHAKE, NOTES_MAX, OPTION_BYTES_MAX, OPTION_BYTES_SKIPPED_MAX, OPTIONS_MAX, TURN_BYTES,
+use crate::outbox::{Inbox, Outbox, ReadOutcome};
+use crate::protocol::{
+    Errno, HANDSHAKE, NOTES_MAX, OPTION_BYTES_MAX, OPTION_BYTES_SKIPPED_MAX, OPTIONS_MAX, TURN_BYTES, option,
+    rep,
 };
-use crate::outbox::Outbox;
-use crate::protocol::{option, rep};
 use crate::reply::Reply;
 use crate::request::{Command, Header, NegotiatedOptions, Refusal, ValidRequest};
 use crate::wording;

@@ -63,9 +63,7 @@ mod ranges;
 mod record;
 mod refresh;
 mod resume;
-mod salvage;
 mod salvage_file;
-mod saved_piece;
 mod session;
 mod witnesses;
 mod wording;
@@ -82,6 +80,5 @@ pub use plan::{CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, Settings, StoreFacts, Task,
 pub use ranges::Ranges;
 pub use refresh::{Progress, Refresh, Step};
 pub use resume::{Difference, InspectedRefresh};
-pub use salvage_file::SalvageFile;
-pub use saved_piece::{SavedPiece, scan_saved_pieces};
+pub use salvage_file::{SalvageFile, SavedPiece, scan_saved_pieces};
 pub use session::{End, InterruptedRefresh, Outcome, RefreshSession, State};

@@ -11,7 +11,7 @@ use crate::journal::{Journal, Slot};
 use crate::plan::StoreFacts;
 use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
-use crate::salvage::append;
+use crate::salvage_file::append;
 use crate::witnesses::{fingerprint, witnesses};
 use crate::wording;
 

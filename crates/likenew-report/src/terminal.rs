@@ -9,7 +9,6 @@ mod overview;
 mod paint;
 mod plot;
 mod screen;
-mod shades;
 mod tables;
 
 use unicode_width::UnicodeWidthStr;

@@ -1,26 +1,29 @@
-//! The addresses that the page asks.
+//! The page, what a browser may do with it, and the addresses that it asks.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use likenew_metrics::{FORMATS, MediaType};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tokio_stream::{Stream, StreamExt as _};
 
-use crate::commands::{Grammar, Order};
-use crate::error::ApiError;
-use crate::index::{Index, RunList, Selection};
-use crate::jobs::{Cost, JobView, Jobs};
-use crate::metrics::media_type;
-use crate::program::Program;
-use crate::runs;
-use crate::wording;
+use super::commands::{Grammar, Order};
+use super::error::ApiError;
+use super::index::{Index, RunList, Selection};
+use super::jobs::{Cost, JobView, Jobs};
+use super::program::Program;
+use super::wording;
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -174,7 +177,7 @@ async fn compare(
 ) -> Result<Response, ApiError> {
     let runs: Vec<String> =
         query(asked)?.into_iter().filter(|(key, _)| key == "run").map(|(_, name)| name).collect();
-    runs::comparison(&api.program, &runs).await.map(json)
+    api.program.comparison(&runs).await.map(json)
 }
 
 async fn history(
@@ -196,5 +199,139 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response,
 }
 
 async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Response, ApiError> {
-    runs::document(&api.program, &name).await.map(json)
+    api.program.document(&name).await.map(json)
+}
+
+/// The one that `Accept` weighs most, and of equal ones the better. A reader that accepts neither gets plain text.
+pub(crate) fn media_type(headers: &HeaderMap) -> MediaType {
+    let accepted: Vec<&str> =
+        headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok()).collect();
+    let ranges: Vec<Range<'_>> = accepted.iter().flat_map(|line| line.split(',')).map(Range::new).collect();
+    let weight = |format: &MediaType| {
+        let named = ranges.iter().filter(|range| range.essence == format.essence);
+        named.map(|range| range.weight).fold(0.0, f64::max)
+    };
+    let [better, plain] = FORMATS;
+    if weight(&better) > 0.0 && weight(&better) >= weight(&plain) { better } else { plain }
+}
+
+/// A part of `Accept`: `text/plain;version=0.0.4;q=0.5`.
+struct Range<'a> {
+    essence: &'a str,
+    weight: f64,
+}
+
+impl<'a> Range<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut parts = text.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse().ok());
+        Self { essence, weight: weight.unwrap_or_default() }
+    }
+}
+
+/// The page with the policy that lets nothing run but what is in it.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) html: Bytes,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Page {
+    /// Of one file with its scripts and styles inside.
+    pub(crate) fn new(html: String) -> Self {
+        let hashes = |tag: &str| -> String {
+            inline(&html, tag)
+                .map(|text| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text))))
+                .collect()
+        };
+        let policy = [
+            "default-src 'none'".to_owned(),
+            format!("script-src{}", hashes("script")),
+            format!("style-src{}", hashes("style")),
+            ["img-src", "'self'", "data:", "blob:"].join(" "),
+            "connect-src 'self'".to_owned(),
+            "base-uri 'none'".to_owned(),
+            "form-action 'none'".to_owned(),
+            "frame-ancestors 'none'".to_owned(),
+        ]
+        .join("; ");
+        let mut headers = HeaderMap::new();
+        let mut put = |name: HeaderName, value: &str| {
+            headers.insert(name, HeaderValue::from_str(value).expect("it is plain ASCII"));
+        };
+        put(header::CONTENT_TYPE, "text/html; charset=utf-8");
+        put(header::CONTENT_SECURITY_POLICY, &policy);
+        Self { html: html.into(), headers }
+    }
+}
+
+/// What each element with this tag holds. Blocks of data are no scripts.
+fn inline<'a>(html: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str> {
+    let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
+    let mut rest = html;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, begun) = rest.split_once(&*open)?;
+            let (attributes, content) = begun.split_once('>')?;
+            let (content, after) = content.split_once(&*close)?;
+            rest = after;
+            let is_tag = attributes.is_empty() || attributes.starts_with([' ', '\n']);
+            if is_tag && !attributes.contains("application/json") {
+                return Some(content);
+            }
+        }
+    })
+}
+
+/// Headers of every answer.
+pub(crate) const ALWAYS: [(HeaderName, HeaderValue); 6] = [
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    /// What Prometheus 2.42 sends.
+    const PROMETHEUS: &str = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+        text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+
+    #[test]
+    fn the_type_is_the_one_that_the_reader_weighs_most() {
+        let essence = |accept: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in accept {
+                headers.append(header::ACCEPT, HeaderValue::from_static(line));
+            }
+            media_type(&headers).essence
+        };
+        let (openmetrics, plain) = ("application/openmetrics-text", "text/plain");
+        assert_eq!(essence(&[PROMETHEUS]), openmetrics);
+        assert_eq!(essence(&["text/plain", "application/openmetrics-text; version=1.0.0"]), openmetrics);
+        assert_eq!(essence(&["application/openmetrics-text;q=0.4, text/plain;q=0.5"]), plain);
+        assert_eq!(essence(&["application/openmetrics-text;q=0"]), plain);
+        assert_eq!(essence(&["application/openmetrics-text;q=much"]), plain);
+        for other in [&[][..], &["*/*"], &["text/html"], &[",;q=,;"]] {
+            assert_eq!(essence(other), plain, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn each_script_and_style_has_its_hash_and_no_other_may_run() {
+        let html = "<html><style rel=x>a{}</style><script type=\"module\">let a = 1;</script>\
+                    <script type=\"application/json\">[1]</script><scripted>no</scripted></html>";
+        let policy =
+            Page::new(html.to_owned()).headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+        assert!(policy.contains(&format!("script-src {};", hash("let a = 1;"))), "{policy}");
+        assert!(policy.contains(&format!("style-src {};", hash("a{}"))), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+    }
 }

@@ -19,7 +19,6 @@ use tokio::sync::{Notify, broadcast};
 use crate::commands::{Grammar, Order};
 use crate::error::ApiError;
 use crate::program::Program;
-use crate::runs;
 use crate::wording;
 
 /// Runs under way at once. Chosen: more than the drives that one person measures at a time.
@@ -141,7 +140,7 @@ impl Jobs {
 
     /// What the rest of an interrupted run costs.
     pub(crate) async fn estimate_rest(&self, name: &str) -> Result<Cost, ApiError> {
-        let folder = runs::folder(&self.program, name)?;
+        let folder = self.program.folder(name)?;
         let words = |fixed: [&str; 3]| -> Vec<OsString> {
             let words = ["resume"].into_iter().chain(fixed).chain(["--"]).map(OsString::from);
             words.chain([folder.clone().into()]).collect()

@@ -17,14 +17,13 @@ use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::api::{self, Api};
+use crate::api::{self, ALWAYS, Api, Page};
 use crate::commands::Grammar;
 use crate::connections::accept;
 use crate::error::ServeError;
 use crate::guard::{Guard, known_host, with_secret};
 use crate::index::Index;
 use crate::jobs::Jobs;
-use crate::page::{ALWAYS, Page};
 use crate::program::Program;
 use crate::secret::Secret;
 

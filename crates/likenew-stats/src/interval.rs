@@ -3,21 +3,13 @@
 //! One value has no interval: it does not show how the next one would differ. The functions return `None`
 //! there, and a report has to say "measured once".
 
+use std::f64::consts::PI;
+
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF as _, DiscreteCDF as _, Gamma, Normal, StudentsT};
 
-use crate::summary::{mean, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
-
-mod counts;
-mod medians;
-mod ratio;
-mod windows;
-
-pub use counts::{rate_interval, share_interval};
-pub use medians::median_interval;
-pub use ratio::ratio_interval;
-pub use windows::{WINDOWS_MIN, window_interval};
+use super::summary::{mean, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
 
 /// The confidence of every interval that is reported without its level: 95 of 100 hold the truth. Chosen: the usual level.
 pub const CONFIDENCE_95: f64 = 0.95;
@@ -142,10 +134,173 @@ fn acceleration(values: &[f64], statistic: &impl Fn(&[f64]) -> f64) -> f64 {
     if squares == 0.0 { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
 }
 
+/// The interval of a share of which `hits` of `of` independent cases were counted (Wilson, "Probable inference, the law
+/// of succession, and statistical inference", JASA 22 (1927) 209–212): the shares that a normal test does not reject.
+/// It stays within 0 and 1, and has a width even when none or all were hits. `None` of no cases.
+///
+/// # Panics
+/// When `confidence` is not between 0 and 1, or there are more hits than cases.
+pub fn share_interval(hits: u64, of: u64, confidence: f64) -> Option<Interval> {
+    let z = Normal::standard().inverse_cdf(1.0 - tail(confidence));
+    assert!(hits <= of, "{hits} hits of {of} cases");
+    if of == 0 {
+        return None;
+    }
+    let (cases, share) = (of as f64, hits as f64 / of as f64);
+    let weight = z * z / cases;
+    let center = (share + weight / 2.0) / (1.0 + weight);
+    let half = (share * (1.0 - share) * weight + weight * weight / 4.0).sqrt() / (1.0 + weight);
+    // At none and at all the end is exact, but for rounding.
+    let low = if hits == 0 { 0.0 } else { center - half };
+    let high = if hits == of { 1.0 } else { center + half };
+    Some(Interval { low, high })
+}
+
+/// The interval of the expected number of rare events of which so many were counted, such as stalls: exact for
+/// independent events (Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936) 437–442). Of no
+/// event the lower end is zero, and the upper one, at 95 %, is 3.69. Divide both ends by what was watched (gigabytes,
+/// seconds) to have a rate.
+///
+/// # Panics
+/// When `confidence` is not between 0 and 1.
+pub fn rate_interval(count: u64, confidence: f64) -> Interval {
+    let tail = tail(confidence);
+    // The gamma distribution of shape k is half of χ² with 2k degrees of freedom.
+    let gamma = |shape: u64| Gamma::new(shape as f64, 1.0).expect("a shape of at least one");
+    let low = if count == 0 { 0.0 } else { gamma(count).inverse_cdf(tail) };
+    Interval { low, high: gamma(count + 1).inverse_cdf(1.0 - tail) }
+}
+
+/// The interval of the median of independent values of any distribution: from the k-th smallest to the k-th
+/// largest, where k is the largest number for which at most a tail's share of coin tosses give fewer than k
+/// heads (Thompson, "On confidence ranges for the median and other expectation distributions for populations
+/// of unknown distribution form", Annals of Mathematical Statistics 7 (1936) 122–128). It holds the truth at
+/// least as often as its confidence says. `None` when even the extremes do not reach it: at 95% below six
+/// values.
+///
+/// # Panics
+/// When `confidence` is not between 0 and 1, or a value is not a number.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let tail = tail(confidence);
+    let ascending = sorted(values);
+    let tosses = Binomial::new(0.5, values.len() as u64).expect("a fair coin");
+    // How many of the outermost values may be left out at each end; the number is at most half of them.
+    let (mut enough, mut too_many) = (None, values.len() as u64 / 2 + 1);
+    let mut fewest = 0;
+    while fewest < too_many {
+        let middle = fewest.midpoint(too_many);
+        if tosses.cdf(middle) <= tail {
+            (enough, fewest) = (Some(middle as usize), middle + 1);
+        } else {
+            too_many = middle;
+        }
+    }
+    enough.map(|skips| Interval { low: ascending[skips], high: ascending[values.len() - 1 - skips] })
+}
+
+/// The interval of mean(`of`) / mean(`to`) of two independent sets of a few passes: the ratios ρ for which
+/// mean(`of`) − ρ·mean(`to`) does not differ from zero (Fieller, "Some problems in interval estimation", Journal of the
+/// Royal Statistical Society B 16 (1954) 175–185), where the sets may scatter differently (degrees of freedom by
+/// Welch, "The generalization of Student's problem when several different population variances are involved",
+/// Biometrika 34 (1947) 28–35).
+///
+/// `None` when a set has fewer than two values, or when `to` is so uncertain that its mean may be zero: then
+/// no ratio is too large.
+///
+/// # Panics
+/// When `confidence` is not between 0 and 1, or a value is not a number.
+pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interval> {
+    let tail = tail(confidence);
+    let (above, below) = (MeanEstimate::from_values(of)?, MeanEstimate::from_values(to)?);
+    if below.mean == 0.0 {
+        return None;
+    }
+    let ratio = above.mean / below.mean;
+    // The variance of mean(of) − ρ·mean(to) at the estimate.
+    let (part_above, part_below) = (above.variance, ratio * ratio * below.variance);
+    let whole = part_above + part_below;
+    if whole == 0.0 {
+        return Some(Interval { low: ratio, high: ratio });
+    }
+    let freedom =
+        whole * whole / (part_above * part_above / above.freedom + part_below * part_below / below.freedom);
+    let student = StudentsT::new(0.0, 1.0, freedom).expect("degrees of freedom are at least one");
+    let t_squared = student.inverse_cdf(1.0 - tail).powi(2);
+    let squared = below.mean * below.mean - t_squared * below.variance;
+    if squared <= 0.0 {
+        return None;
+    }
+    let center = above.mean * below.mean / squared;
+    let product = above.mean * above.mean - t_squared * above.variance;
+    // The discriminant is that of a quadratic whose values at the estimate are negative.
+    let half = (center * center - product / squared).max(0.0).sqrt();
+    Some(Interval { low: center - half, high: center + half })
+}
+
+/// A mean and how far it can be trusted.
+struct MeanEstimate {
+    mean: f64,
+    /// Variance of the mean.
+    variance: f64,
+    /// Degrees of freedom.
+    freedom: f64,
+}
+
+impl MeanEstimate {
+    fn from_values(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let variance = standard_deviation(values)?.powi(2) / count;
+        Some(Self { mean: mean(values)?, variance, freedom: count - 1.0 })
+    }
+}
+
+/// Fewer windows than this do not show their dependence.
+pub const WINDOWS_MIN: usize = 10;
+/// The number of cosine waves is this times the number of windows to the power of two thirds, as Lazarus et
+/// al. recommend.
+const WAVES: f64 = 0.4;
+
+/// The interval of the mean of consecutive windows of one run, as long as they neither rise nor fall: mean ± t·√(Ω/n)
+/// with B degrees of freedom, where Ω, the variance of the mean times n, is the mean square of the B slowest cosine
+/// waves in the series, and B = 0.4·n^⅔ (Lazarus, Lewis, Stock and Watson, "HAR inference: recommendations for
+/// practice", Journal of Business & Economic Statistics 36 (2018) 541–559). Block bootstraps and batch means were
+/// counted, too, and held the truth less often.
+///
+/// `None` below [`WINDOWS_MIN`] values.
+///
+/// # Panics
+/// When `confidence` is not between 0 and 1, or a value is not a finite number.
+pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let tail = tail(confidence);
+    assert!(values.iter().all(|value| value.is_finite()), "a window's value is a finite number");
+    if values.len() < WINDOWS_MIN {
+        return None;
+    }
+    let (center, count) = (mean(values)?, values.len() as f64);
+    let waves = (WAVES * count.powf(2.0 / 3.0)).round();
+    let squares: f64 = (1..=waves as usize).map(|wave| amplitude(values, center, wave).powi(2)).sum();
+    let student = StudentsT::new(0.0, 1.0, waves).expect("ten values have two waves");
+    let half = student.inverse_cdf(1.0 - tail) * (squares / waves / count).sqrt();
+    Some(Interval { low: center - half, high: center + half })
+}
+
+/// The amplitude in the series of a cosine with this many half waves. Of independent values the square is, on
+/// average, their variance.
+fn amplitude(values: &[f64], center: f64, wave: usize) -> f64 {
+    let count = values.len() as f64;
+    let step = PI * wave as f64 / count;
+    let along = |(index, value): (usize, &f64)| (value - center) * (step * (index as f64 + 0.5)).cos();
+    (2.0 / count).sqrt() * values.iter().enumerate().map(along).sum::<f64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::mean_interval;
     use crate::summary::median;
+    use proptest::prelude::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use statrs::distribution::Poisson;
 
     fn average(values: &[f64]) -> f64 {
         mean(values).unwrap()
@@ -198,5 +353,167 @@ mod tests {
     #[should_panic(expected = "between 0 and 1")]
     fn a_confidence_in_percent_is_a_mistake() {
         let _ = mean_interval(&[1.0, 2.0], 95.0);
+    }
+
+    fn assert_near(interval: Interval, low: f64, high: f64) {
+        assert!((interval.low - low).abs() < 1e-4 && (interval.high - high).abs() < 1e-4, "{interval:?}");
+    }
+
+    #[test]
+    fn wilsons_interval_of_worked_examples() {
+        // 81 of 263 and 0 of 20: Newcombe, Statistics in Medicine 17 (1998) 857–872, table I, method 3.
+        assert_near(share_interval(81, 263, 0.95).unwrap(), 0.2553, 0.3662);
+        assert_near(share_interval(0, 20, 0.95).unwrap(), 0.0, 0.1611);
+        assert_near(share_interval(1, 29, 0.95).unwrap(), 0.0061, 0.1718);
+        assert_eq!(share_interval(7, 7, 0.95).unwrap().high, 1.0);
+        assert_eq!(share_interval(0, 0, 0.95), None);
+    }
+
+    #[test]
+    fn garwoods_interval_of_worked_examples() {
+        // −ln 0.025 above none; the other ends solve their defining equations.
+        assert_near(rate_interval(0, 0.95), 0.0, 3.688_879);
+        assert_near(rate_interval(1, 0.95), 0.025_318, 5.571_643);
+        assert_near(rate_interval(10, 0.95), 4.795_389, 18.390_356);
+    }
+
+    #[test]
+    #[should_panic(expected = "3 hits of 2 cases")]
+    fn more_hits_than_cases_are_a_mistake() {
+        let _ = share_interval(3, 2, 0.95);
+    }
+
+    proptest! {
+        #[test]
+        fn the_ends_of_a_rate_leave_just_the_tails(count in 1u64..100_000, confidence in 0.5..0.99f64) {
+            let interval = rate_interval(count, confidence);
+            let tail = (1.0 - confidence) / 2.0;
+            let at_most = |rate: f64, count| Poisson::new(rate).unwrap().cdf(count);
+            prop_assert!((1.0 - at_most(interval.low, count - 1) - tail).abs() < 1e-5);
+            prop_assert!((at_most(interval.high, count) - tail).abs() < 1e-5);
+        }
+
+        #[test]
+        fn a_share_lies_within_its_interval(hits in 0u64..300, others in 0u64..300, confidence in 0.5..0.999f64) {
+            prop_assume!(hits + others > 0);
+            let interval = share_interval(hits, hits + others, confidence).unwrap();
+            prop_assert!(interval.contains(hits as f64 / (hits + others) as f64));
+            prop_assert!(0.0 <= interval.low && interval.low < interval.high && interval.high <= 1.0);
+        }
+    }
+
+    #[test]
+    fn worked_examples() {
+        let values = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
+        let interval = |count| median_interval(&values(count), 0.95);
+        // 2·½⁵ = 6.25 % and 2·½⁶ = 3.1 %; of 10 tosses 1.07 % give at most one head, of 20 2.07 % at most five.
+        assert_eq!((interval(0), interval(5)), (None, None));
+        assert_eq!(interval(6), Some(Interval { low: 1.0, high: 6.0 }));
+        assert_eq!(interval(10), Some(Interval { low: 2.0, high: 9.0 }));
+        assert_eq!(interval(20), Some(Interval { low: 6.0, high: 15.0 }));
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_the_median_of_the_values(values in prop::collection::vec(0.0..1e6f64, 6..200), confidence in 0.5..0.95f64) {
+            let interval = median_interval(&values, confidence).unwrap();
+            prop_assert!(interval.contains(median(&values).unwrap()));
+        }
+    }
+
+    fn ratio(of: &[f64], to: &[f64]) -> Option<Interval> {
+        ratio_interval(of, to, 0.95)
+    }
+
+    #[test]
+    fn over_an_exact_set_it_is_students_interval() {
+        let values = [1.0, 2.0, 4.0];
+        let (found, expected) = (ratio(&values, &[2.0; 50]).unwrap(), mean_interval(&values, 0.95).unwrap());
+        assert!((found.low - expected.low / 2.0).abs() < 1e-9);
+        assert!((found.high - expected.high / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_ends_are_where_the_difference_stops_being_significant() {
+        let (of, to) = ([48.0, 52.0, 50.0], [99.0, 101.0, 100.0]);
+        let interval = ratio(&of, &to).unwrap();
+        assert!(interval.contains(0.5) && interval.low > 0.4 && interval.high < 0.6);
+        // Variances of the means: 4/3 and 1/3; at the estimate 1.3333 + 0.25/3 = 1.41667 with 2.2486 degrees
+        // of freedom.
+        let freedom: f64 = 1.416_667f64.powi(2) / (1.333_333f64.powi(2) / 2.0 + 0.083_333f64.powi(2) / 2.0);
+        let t = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
+        for end in [interval.low, interval.high] {
+            let z = (50.0 - end * 100.0f64).abs() / (4.0f64 / 3.0 + end * end / 3.0).sqrt();
+            assert!((z - t).abs() < 1e-3, "{end}: {z} {t}");
+        }
+    }
+
+    #[test]
+    fn no_ratio_of_one_value_or_to_what_may_be_zero() {
+        assert_eq!(ratio(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(ratio(&[1.0, 2.0], &[1.0]), None);
+        assert_eq!(ratio(&[1.0, 2.0], &[0.0, 0.0]), None);
+        assert_eq!(ratio(&[1.0, 2.0], &[-1.0, 2.0, 0.1]), None);
+        assert_eq!(ratio(&[3.0; 3], &[2.0; 3]), Some(Interval { low: 1.5, high: 1.5 }));
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_the_estimate_and_the_unit_does_not_matter(
+            of in prop::collection::vec(90.0..110.0f64, 3..8),
+            to in prop::collection::vec(40.0..60.0f64, 3..8),
+        ) {
+            if let Some(interval) = ratio(&of, &to) {
+                prop_assert!(interval.contains(mean(&of).unwrap() / mean(&to).unwrap()));
+                let thousandths: Vec<f64> = of.iter().map(|value| value * 1000.0).collect();
+                let scaled = ratio(&thousandths, &to).unwrap();
+                prop_assert!((scaled.low / interval.low / 1000.0 - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+
+    fn width(interval: Interval) -> f64 {
+        interval.high - interval.low
+    }
+
+    /// Sums of coin tosses, each of which counts for so many values.
+    fn dependent(count: usize, reach: usize) -> Vec<f64> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let tosses: Vec<f64> = (0..count + reach).map(|_| f64::from(random.random_range(0..2))).collect();
+        tosses.windows(reach).take(count).map(|window| window.iter().sum()).collect()
+    }
+
+    #[test]
+    fn independent_values_have_students_interval_and_dependent_ones_a_wider_one() {
+        // The mean of sums of ten tosses varies √10 times as much as that of ten independent sums.
+        for (reach, least, most) in [(1, 0.8, 1.25), (10, 2.5, 4.0)] {
+            let values = dependent(1_000, reach);
+            let own = width(window_interval(&values, 0.95).unwrap());
+            let times = own / width(mean_interval(&values, 0.95).unwrap());
+            assert!((least..most).contains(&times), "reach {reach}: {times}");
+        }
+    }
+
+    #[test]
+    fn a_worked_example() {
+        // Of 0 and 1 in turn, ten values have two waves, of which the first swings once and the second does not show.
+        let values: Vec<f64> = (0..10).map(|index| f64::from(index % 2)).collect();
+        let first = (2.0f64 / 10.0).sqrt()
+            * (0..10).map(|i| f64::from(i % 2) * (PI * (f64::from(i) + 0.5) / 10.0).cos()).sum::<f64>();
+        let half = 4.302_653 * (first * first / 2.0 / 10.0).sqrt();
+        let interval = window_interval(&values, 0.95).unwrap();
+        assert!((interval.low - (0.5 - half)).abs() < 1e-6 && (interval.high - (0.5 + half)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn few_or_equal_values() {
+        assert_eq!(window_interval(&[1.0; 9], 0.95), None);
+        assert_eq!(window_interval(&[7.0; 10], 0.95), Some(Interval { low: 7.0, high: 7.0 }));
+    }
+
+    #[test]
+    #[should_panic(expected = "finite")]
+    fn an_infinite_value_is_a_mistake() {
+        let _ = window_interval(&[f64::INFINITY; 20], 0.95);
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the fields of a line byte by byte, and knows its place when something is wrong.
 
-use crate::line_error::LineError;
+use crate::error::LineError;
 use crate::wording::expected;
 
 /// A place in a line.

@@ -13,9 +13,9 @@ pub(crate) mod systor;
 pub(crate) mod tencent;
 pub(crate) mod tracefs;
 
+use crate::error::LineError;
 use crate::head::TraceHead;
 use crate::intake::Intake;
-use crate::line_error::LineError;
 
 /// Bytes of a sector, the unit of Linux's block layer and of several formats.
 const SECTOR: u64 = 512;

@@ -5,8 +5,7 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::applications::Applications;
-use crate::error::LineProblem;
-use crate::line_error::LineError;
+use crate::error::{LineError, LineProblem};
 use crate::notes::{Counted, Notes};
 use crate::pairing::Pairing;
 use crate::volumes::Volumes;

@@ -8,7 +8,6 @@
 //! existing file is ever written. This crate opens no drive and reads no clock.
 
 mod applications;
-mod compression;
 mod cursor;
 mod error;
 mod format;
@@ -16,7 +15,6 @@ mod formats;
 mod head;
 mod intake;
 mod iolog_writer;
-mod line_error;
 mod lines;
 mod notes;
 mod open;
@@ -28,11 +26,10 @@ mod volumes;
 mod window;
 mod wording;
 
-pub use compression::decompress;
 pub use error::{LineProblem, TraceError};
 pub use format::Format;
 pub use head::TraceHead;
 pub use iolog_writer::{IologVersion, IologWriter};
-pub use open::{OpenOptions, Trace, file, open, open_stream};
+pub use open::{OpenOptions, Trace, decompress, file, open, open_stream};
 pub use survey::{Amount, ApplicationShare, LatencyStats, Survey, Surveyor, survey};
 pub use trace_writer::TraceWriter;

@@ -1,29 +1,29 @@
 //! Opens a trace, whatever its format and compression.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSource};
 
-use crate::compression::decompress;
-use crate::error::TraceError;
-use crate::format::Format;
-use crate::formats::alibaba::Alibaba;
-use crate::formats::blkparse::Blkparse;
-use crate::formats::fiu::Fiu;
-use crate::formats::iolog::Iolog;
-use crate::formats::likenew::Likenew;
-use crate::formats::msr::Msr;
-use crate::formats::systor::Systor;
-use crate::formats::tencent::Tencent;
-use crate::formats::tracefs::Tracefs;
-use crate::head::TraceHead;
-use crate::intake::Intake;
-use crate::lines::Lines;
-use crate::reader::{Reader, Source, TraceReader};
-use crate::volumes::Volumes;
+use super::error::TraceError;
+use super::format::Format;
+use super::formats::alibaba::Alibaba;
+use super::formats::blkparse::Blkparse;
+use super::formats::fiu::Fiu;
+use super::formats::iolog::Iolog;
+use super::formats::likenew::Likenew;
+use super::formats::msr::Msr;
+use super::formats::systor::Systor;
+use super::formats::tencent::Tencent;
+use super::formats::tracefs::Tracefs;
+use super::head::TraceHead;
+use super::intake::Intake;
+use super::lines::Lines;
+use super::reader::{Reader, Source, TraceReader};
+use super::volumes::Volumes;
 
 /// Where descriptors have names that this process was given, such as for `<(zcat day.gz)` (proc(5)).
 const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
@@ -169,4 +169,37 @@ impl TraceSource for Trace {
     fn capacity(&self) -> Option<u64> {
         self.reader.capacity()
     }
+}
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const BUFFER: usize = 256 << 10;
+
+/// Whether Zstandard data begins with a skippable frame, as that of some parallel compressors does.
+fn is_skippable(magic: &[u8]) -> bool {
+    matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+}
+
+/// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames are one
+/// stream.
+///
+/// # Errors
+/// The stream cannot be read.
+pub fn decompress(
+    mut stream: Box<dyn Read + Send>,
+) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
+    let mut magic = Vec::with_capacity(ZSTANDARD.len());
+    stream.by_ref().take(ZSTANDARD.len() as u64).read_to_end(&mut magic)?;
+    let (gzip, zstandard) = (magic.starts_with(&GZIP), magic == ZSTANDARD || is_skippable(&magic));
+    let whole = io::Cursor::new(magic).chain(stream);
+    if gzip {
+        let packed = BufReader::with_capacity(BUFFER, whole);
+        return Ok((Box::new(MultiGzDecoder::new(packed)), Some("gzip")));
+    }
+    if zstandard {
+        let packed = BufReader::with_capacity(BUFFER, whole);
+        return Ok((Box::new(zstd::Decoder::with_buffer(packed)?), Some("Zstandard")));
+    }
+    Ok((Box::new(whole), None))
 }

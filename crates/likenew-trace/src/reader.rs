@@ -5,11 +5,10 @@ use std::io;
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
-use crate::error::{LineProblem, TraceError};
+use crate::error::{LineError, LineProblem, TraceError, locate};
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::Intake;
-use crate::line_error::{LineError, locate};
 use crate::lines::{LINE_MAX, Lines, ReadFailure};
 use crate::notes::Note;
 use crate::wording;

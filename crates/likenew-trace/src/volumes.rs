@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::line_error::LineError;
+use crate::error::LineError;
 
 /// Of longer volume names only the beginning is compared.
 const LENGTH_MAX: usize = 1024;

@@ -1,8 +1,5 @@
 //! One stream of a workload as a section of a job file.
 
-mod bound;
-mod pace;
-
 use std::fmt;
 use std::ops::Range;
 
@@ -12,7 +9,9 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 
 use super::error::{ExportError, MissingFeature};
 use super::wording;
@@ -79,7 +78,7 @@ impl Section {
         section.set("rate_iops", 1);
         let span = workload.until.elapsed.expect("a rest is checked to have an end");
         section.set("time_based", 1);
-        section.set("runtime", bound::duration(span));
+        section.set("runtime", duration(span));
         section
     }
 
@@ -306,4 +305,124 @@ fn percents(size: &Size) -> (Vec<u64>, bool) {
         percents[index] += 1;
     }
     (percents, exact)
+}
+
+impl Section {
+    /// Every copy gets an equal part of a count or an amount, as the loop's lanes do.
+    pub(super) fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        let Until { elapsed, ops, bytes } = workload.until;
+        let has_count = ops.is_some() || bytes.is_some();
+        if has_count && workload.streams.len() > 1 {
+            if elapsed.is_none() {
+                return Err(not_expressible(workload, MissingFeature::CommonEnd));
+            }
+            self.comment(wording::TIME_ONLY);
+            self.set("time_based", 1);
+        } else if has_count {
+            self.amount(workload, &stream.size);
+        } else {
+            self.set("time_based", 1);
+        }
+        if let Some(span) = elapsed {
+            self.set("runtime", duration(span));
+        }
+        Ok(())
+    }
+
+    fn amount(&mut self, workload: &Workload, size: &Size) {
+        let Until { ops, bytes, .. } = workload.until;
+        let copies = u64::from(workload.lanes);
+        let share = |bound: u64| bound.div_ceil(copies).max(1);
+        if [ops, bytes].into_iter().flatten().any(|bound| !bound.is_multiple_of(copies)) {
+            self.comment(wording::BOUND_ROUNDED);
+        }
+        if let [(length, _)] = size.choices() {
+            let length = u64::from(*length);
+            let by_bytes = bytes.map(|bytes| share(bytes).div_ceil(length));
+            let ios = ops.map(share).into_iter().chain(by_bytes).min().expect("one of both is given");
+            return self.set("io_size", ios.saturating_mul(length).min(BYTES_MAX));
+        }
+        // An amount ends a job before it has done its count of I/Os unless it is larger than all of them.
+        let by_ops = ops.map(|ops| share(ops).saturating_mul(u64::from(size.max())));
+        self.set("io_size", bytes.map(share).or(by_ops).expect("one of both is given").min(BYTES_MAX));
+        if let Some(ops) = ops {
+            self.set("number_ios", share(ops));
+        }
+    }
+}
+
+/// fio counts bytes in 63 bits.
+const BYTES_MAX: u64 = i64::MAX.cast_unsigned();
+
+/// In milliseconds where that is exact; fio's clock counts microseconds.
+pub(super) fn duration(span: Nanos) -> String {
+    match span.0 {
+        ns if ns.is_multiple_of(1_000_000) && ns > 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns.div_ceil(1_000).max(1)),
+    }
+}
+
+impl Section {
+    pub(super) fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        if matches!(stream.arrival, Arrival::Interleaved { .. }) {
+            return Err(not_expressible(workload, MissingFeature::Proportions));
+        }
+        self.set("iodepth", stream.arrival.depth());
+        let Arrival::Open { per_second, inter_arrival, .. } = stream.arrival else { return Ok(()) };
+        self.comment(wording::LATE_IOS);
+        match inter_arrival {
+            InterArrival::Even => {
+                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was actually
+                // moved.
+                let bytes_per_s = per_second * stream.size.mean();
+                let max = BYTES_PER_S_MAX;
+                let sides = sides(stream, bytes_per_s, max, |bytes_per_s| {
+                    not_expressible(workload, MissingFeature::ByteRate { bytes_per_s, max })
+                });
+                self.set("rate", sides?);
+            }
+            InterArrival::Poisson => {
+                if per_second.fract() != 0.0 {
+                    self.comment(wording::RATE_ROUNDED);
+                }
+                let max = IOPS_MAX;
+                let sides = sides(stream, per_second, max, |iops| {
+                    not_expressible(workload, MissingFeature::Iops { iops, max })
+                });
+                self.set("rate_iops", sides?);
+            }
+        }
+        if inter_arrival == InterArrival::Poisson {
+            self.set("rate_process", "poisson");
+        }
+        Ok(())
+    }
+}
+
+/// Beyond any drive, and within fio's 64 bits.
+const BYTES_PER_S_MAX: f64 = 1e15;
+
+/// fio counts the I/Os of a second in 32 bits.
+const IOPS_MAX: f64 = 4_294_967_295.0;
+
+/// fio keeps a rate for each of reads, writes and trims, in whole numbers; `refusal` is for any other.
+fn sides(
+    stream: &Stream,
+    rate: f64,
+    max: f64,
+    refusal: impl Fn(f64) -> ExportError,
+) -> Result<String, ExportError> {
+    let whole = |rate: f64| match (1.0..=max).contains(&rate.round()) {
+        true => Ok(rate.round() as u64),
+        false => Err(refusal(rate)),
+    };
+    Ok(match stream.op {
+        Mix::Reads(percent) => {
+            let reads = f64::from(percent) / 100.0;
+            format!("{},{}", whole(rate * reads)?, whole(rate * (1.0 - reads))?)
+        }
+        Mix::Only(Op::Write) => format!(",{}", whole(rate)?),
+        Mix::Only(Op::Trim) => format!(",,{}", whole(rate)?),
+        Mix::Only(Op::Read | Op::Flush) => whole(rate)?.to_string(),
+    })
 }

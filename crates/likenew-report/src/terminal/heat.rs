@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use super::bars::{pad, widest};
-use super::shades::Shades;
+use super::paint::Shades;
 use crate::column::MISSING;
 use crate::unit::{Unit, clean};
 use crate::wording;

@@ -1,6 +1,9 @@
-//! Color and weight of text, or none.
+//! Color and weight of text, or none, and the shades of a heat map.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
+use likenew_core::findings::{Axis, Scale};
+
+use crate::unit::Unit;
 
 /// Adds styles to text if the terminal shows them.
 pub(super) struct Paint {
@@ -51,5 +54,131 @@ impl Paint {
 
     fn with(&self, style: Style, text: &str) -> String {
         if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+/// The look of a cell; without color its blocks say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shade {
+    /// Two columns of text.
+    pub(super) blocks: &'static str,
+    /// One of the 256 terminal colors, in a middle tone that is visible on light and dark backgrounds.
+    pub(super) color: u8,
+}
+
+/// From the lowest values to the highest.
+const AMOUNTS: [Shade; 4] = [
+    Shade { blocks: "░░", color: 68 },
+    Shade { blocks: "▒▒", color: 37 },
+    Shade { blocks: "▓▓", color: 107 },
+    Shade { blocks: "██", color: 178 },
+];
+/// From much less to much more. Whether less is worse depends on the comparison, so colors do not say it.
+const RATIOS: [Shade; 5] = [
+    Shade { blocks: "▼▼", color: 172 },
+    Shade { blocks: "▼ ", color: 179 },
+    Shade { blocks: "· ", color: 244 },
+    Shade { blocks: "▲ ", color: 74 },
+    Shade { blocks: "▲▲", color: 32 },
+];
+/// Ratios at which all shades but the last end. Chosen: within a tenth, two runs are about equal; beyond a
+/// factor of two they clearly differ.
+const RATIO_ENDS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
+/// Ratio of the values from which they are shaded by ratios even without a logarithmic axis. Chosen: as for
+/// axes.
+const LOGARITHMIC_FROM: f64 = 1000.0;
+
+/// The shades of one heat map.
+pub(super) struct Shades {
+    shades: &'static [Shade],
+    /// The end of each; the last has none.
+    ends: Vec<f64>,
+    highest: f64,
+    unit: Unit,
+}
+
+impl Shades {
+    /// Four equal parts of the values, or of `range` if other maps share it; ratios have fixed parts.
+    pub(super) fn for_values(
+        values: impl Iterator<Item = f64>,
+        range: Option<[f64; 2]>,
+        axis: &Axis,
+    ) -> Self {
+        let unit = Unit::parse(&axis.unit);
+        let [low, high] = range.unwrap_or_else(|| {
+            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+                [low.min(value), high.max(value)]
+            })
+        });
+        if unit == Unit::Ratio {
+            return Self { shades: &RATIOS, ends: RATIO_ENDS.into(), highest: high, unit };
+        }
+        let logarithmic = low > 0.0 && (axis.scale == Scale::Log || high / low >= LOGARITHMIC_FROM);
+        let end = |level: usize| {
+            let share = level as f64 / AMOUNTS.len() as f64;
+            if logarithmic {
+                low * (high / low).powf(share)
+            } else {
+                low.min(0.0) + share * (high - low.min(0.0))
+            }
+        };
+        Self { shades: &AMOUNTS, ends: (1..AMOUNTS.len()).map(end).collect(), highest: high, unit }
+    }
+
+    /// The shade of a value.
+    pub(super) fn shade(&self, value: f64) -> Shade {
+        self.shades[self.ends.iter().position(|end| value < *end).unwrap_or(self.ends.len())]
+    }
+
+    /// Each shade with its values, in words.
+    pub(super) fn legend(&self) -> impl Iterator<Item = (Shade, String)> {
+        let last = self.shades.len() - 1;
+        let meaning = move |level: usize| {
+            if level < last {
+                format!("below {}", self.unit.spell(self.ends[level]))
+            } else if self.unit == Unit::Ratio {
+                format!("{} or more", self.unit.spell(self.ends[last - 1]))
+            } else {
+                format!("up to {}", self.unit.spell(self.highest))
+            }
+        };
+        self.shades.iter().enumerate().map(move |(level, shade)| (*shade, meaning(level)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meanings(values: &[f64], axis: Axis) -> Vec<String> {
+        Shades::for_values(values.iter().copied(), None, &axis).legend().map(|(_, meaning)| meaning).collect()
+    }
+
+    #[test]
+    fn shades_are_equal_parts_of_what_is_shown() {
+        let speed = Axis::new("speed", "bytes/s");
+        assert_eq!(
+            meanings(&[40e6, 200e6], speed.clone()),
+            ["below 50.0 MB/s", "below 100 MB/s", "below 150 MB/s", "up to 200 MB/s"]
+        );
+        let logarithmic = ["below 10.0 MB/s", "below 100 MB/s", "below 1,000 MB/s", "up to 10,000 MB/s"];
+        assert_eq!(meanings(&[1e6, 10e9], speed.clone()), logarithmic, "too far apart for equal steps");
+        assert_eq!(meanings(&[1e6, 16e6], speed.logarithmic())[0], "below 2.00 MB/s");
+        assert_eq!(
+            meanings(&[0.0, 4.0], Axis::new("", "").logarithmic())[0],
+            "below 1",
+            "0 has no logarithm"
+        );
+    }
+
+    #[test]
+    fn a_value_has_the_shade_whose_words_it_keeps() {
+        let shades = Shades::for_values([0.0, 4.0].into_iter(), None, &Axis::new("", ""));
+        let blocks = [0.0, 0.99, 1.0, 3.0, 4.0].map(|value| shades.shade(value).blocks);
+        assert_eq!(blocks, ["░░", "░░", "▒▒", "██", "██"]);
+        let shades = Shades::for_values([1.0].into_iter(), None, &Axis::new("", "×").logarithmic());
+        let blocks = [0.4, 0.5, 1.0, 1.2, 2.0].map(|value| shades.shade(value).blocks);
+        assert_eq!(blocks, ["▼▼", "▼ ", "· ", "▲ ", "▲▲"]);
+        assert_eq!(shades.legend().last().unwrap().1, "2.00× or more");
     }
 }

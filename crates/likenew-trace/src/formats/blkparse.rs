@@ -8,12 +8,11 @@ use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::Cursor;
-use crate::error::LineProblem;
+use crate::error::{LineError, LineProblem};
 use crate::formats::Parse;
 use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
 use crate::intake::{Columns, Intake};
-use crate::line_error::LineError;
 use crate::notes::Counted;
 use crate::wording::expected;
 

@@ -3,10 +3,10 @@
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
+use crate::error::LineError;
 use crate::formats::request::Range;
 use crate::formats::rwbs::{Payload, payload};
 use crate::intake::{Columns, Intake};
-use crate::line_error::LineError;
 use crate::notes::Counted;
 use crate::wording::expected;
 

@@ -9,9 +9,9 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
+use crate::error::LineError;
 use crate::formats::{Parse, SECTOR};
 use crate::intake::{Columns, Intake};
-use crate::line_error::LineError;
 use crate::volumes::Spelling;
 use crate::wording::expected;
 

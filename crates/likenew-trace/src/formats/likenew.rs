@@ -7,11 +7,10 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::error::LineProblem;
+use crate::error::{LineError, LineProblem};
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::{Columns, Intake};
-use crate::line_error::LineError;
 use crate::notes::Note;
 use crate::wording::expected;
 

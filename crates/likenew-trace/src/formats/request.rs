@@ -1,9 +1,9 @@
 //! The end of a line about a request of Linux's block layer: `SECTOR + COUNT … [COMM]`.
 
 use crate::cursor::Cursor;
+use crate::error::LineError;
 use crate::formats::SECTOR;
 use crate::intake::Columns;
-use crate::line_error::LineError;
 use crate::wording::expected;
 
 /// The range of a request and the text in its brackets.

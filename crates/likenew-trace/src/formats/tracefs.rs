@@ -10,11 +10,11 @@
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
+use crate::error::LineError;
 use crate::formats::Parse;
 use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
 use crate::intake::{Columns, Intake};
-use crate::line_error::LineError;
 use crate::notes::Counted;
 use crate::wording::expected;
 
