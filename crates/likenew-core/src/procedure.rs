@@ -150,7 +150,7 @@ impl<'a> Steps<'a> {
         self.evidence
     }
 
-    /// Seed of the workload after so many more.
+    /// Seed of the workload that comes after so many others.
     pub fn seed(&self, ahead: usize) -> u64 {
         self.evidence.plan.seed_of(self.evidence.segments.len() - self.segments.len() + ahead)
     }
@@ -161,6 +161,15 @@ impl<'a> Steps<'a> {
     /// Nothing more is measured.
     pub fn run(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
         self.segments.next().ok_or_else(|| self.end(Step::Run(workload)))
+    }
+
+    /// Runs a workload with a seed of its own: that of its place in the run.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn run_seeded(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
+        let seed = self.seed(0);
+        self.run(Workload { seed, ..workload })
     }
 
     /// Finds something out.

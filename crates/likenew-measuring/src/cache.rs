@@ -190,7 +190,7 @@ impl Cache {
         let is_first_read = |(level, _): &(Level, Op)| *level == Level::First;
         let first_read = cells.iter().position(is_first_read).expect("every pass has a first read");
         if geometry.writable {
-            steps.run(Workload { seed: steps.seed(0), ..prepare(span, span, data) })?;
+            steps.run_seeded(prepare(span, span, data))?;
         }
         for number in 1..=self.options.passes {
             for test in tests {

@@ -4,20 +4,28 @@ mod answers;
 mod trim_evidence;
 mod trim_options;
 mod wording;
-mod workload_plan;
 mod worth;
 
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::Findings;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
 use likenew_core::overview::Overview;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
+use likenew_core::region::Region;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
 
 use crate::site::add_failed_ios;
 use answers::conclude;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use trim_evidence::TrimEvidence;
-use workload_plan::WorkloadPlan;
-use worth::Worth;
+use worth::{Pass, Worth};
 
 pub use trim_options::{BYTES_STEP, HALF_STEP, TrimOptions};
 
@@ -28,6 +36,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     writes: wording::WRITES,
     manual: include_str!("trim.md"),
 };
+
+/// Bytes of a random write: the unit of file systems and of most mapping tables.
+const BLOCK: u32 = 4096;
+/// Bytes of one sequential write that fills a half, and the queue depth.
+const FILL_BLOCK: u32 = 1 << 20;
+const FILL_DEPTH: u32 = 8;
+/// Random writes before a pass that follows a change continue until they have moved as much as their half
+/// holds, or for this many passes.
+const SETTLE_PASSES: u64 = 4;
 
 /// The procedure.
 pub struct Trim {
@@ -64,21 +81,82 @@ impl Procedure for Trim {
         Layout { files: 2, file_bytes: half }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let workload_plan = WorkloadPlan::new(&self.options, evidence)?;
-        let trim_evidence = TrimEvidence::from_evidence(evidence);
-        Ok(workload_plan.next(&trim_evidence, evidence))
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let evidence = steps.evidence();
+        let capacity = evidence.geometry.capacity;
+        let half = self.options.half(capacity);
+        if self.options.worth && evidence.geometry.writable && (half == 0 || 2 * half > capacity) {
+            return Err(wording::span_does_not_fit(self.options.span.unwrap_or(capacity), capacity));
+        }
+        let (mut trim_evidence, mut passes) = (TrimEvidence::default(), Vec::new());
+        let _ended = self.measure(steps, half, &mut trim_evidence, &mut passes);
+        let worth = Worth::new(passes, &trim_evidence, half, self.options.worth);
+        Ok(self.findings(evidence, &trim_evidence, &worth))
+    }
+}
+
+impl Trim {
+    /// Probes until one ends the search, then the effect of TRIM: passes without, with, with, without, and so on, as a steady drift
+    /// affects both alike then, and the deleted half is refilled only half as often.
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        half: u64,
+        found: &mut TrimEvidence<'a>,
+        passes: &mut Vec<Pass<'a>>,
+    ) -> Result<(), Ended> {
+        let plan = &steps.evidence().plan;
+        found.put_path(steps.probe(Probe::TrimPath)?);
+        if found.is_blocked() {
+            return Ok(());
+        }
+        found.put_claims(steps.probe(Probe::TrimClaims)?);
+        if found.has_no_trim() || !steps.evidence().geometry.writable {
+            return Ok(());
+        }
+        found.put_read_back(steps.probe(Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
+        // A layer may learn only from the first TRIM that the one below it takes none.
+        found.put_path(steps.probe(Probe::TrimPath)?);
+        if !self.options.worth || found.refusal.is_some() {
+            return Ok(());
+        }
+        steps.run_seeded(fill(wording::FILL_KEPT, 0..half))?;
+        let mut before = None;
+        for pass in 0..2 * self.options.passes {
+            let trimmed = matches!(pass % 4, 1 | 2);
+            if before.replace(trimmed) != Some(trimmed) {
+                if trimmed {
+                    let release = Probe::Release { offset: half, bytes: half, wait: self.options.wait };
+                    found.put_release(steps.probe(release)?);
+                    if found.refusal.is_some() {
+                        return Ok(());
+                    }
+                } else {
+                    steps.run_seeded(fill(wording::FILL_DELETED, half..2 * half))?;
+                }
+                let settling = Nanos(self.options.time.0.saturating_mul(SETTLE_PASSES));
+                steps.run_seeded(self.random_writes(wording::SETTLE, half, settling))?;
+            }
+            let name = if trimmed { wording::WRITE_WITH } else { wording::WRITE_WITHOUT };
+            let segment = steps.run_seeded(self.random_writes(name, half, self.options.time))?;
+            passes.push(Pass { trimmed, segment });
+        }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let trim_evidence = TrimEvidence::from_evidence(evidence);
-        let workload_plan = WorkloadPlan::new(&self.options, evidence).ok();
-        let worth =
-            workload_plan.map(|workload_plan| Worth::from_evidence(&workload_plan, &trim_evidence, evidence));
+    /// Random writes over the half that is kept, for this time; at most what it holds.
+    fn random_writes(&self, name: &str, half: u64, time: Nanos) -> Workload {
+        let place = AccessPattern::Random(Region::bytes(0..half));
+        let stream =
+            Stream::closed(Mix::Only(Op::Write), BLOCK, place, self.options.depth, DataClass::Random);
+        Workload::new(name, Until { elapsed: Some(time), bytes: Some(half), ops: None }, vec![stream])
+    }
+
+    fn findings(&self, evidence: &Evidence, trim_evidence: &TrimEvidence<'_>, worth: &Worth<'_>) -> Findings {
         let mut findings = Findings::default();
-        let steps = trim_evidence.steps(worth.as_ref());
+        let steps = trim_evidence.steps(worth);
         (findings.summary, findings.answers) =
-            conclude(&self.options, evidence, &trim_evidence, &steps, worth.as_ref());
+            conclude(&self.options, evidence, trim_evidence, &steps, worth);
         add_failed_ios(evidence, &mut findings);
         findings.overview = Overview {
             answers: findings
@@ -96,10 +174,57 @@ impl Procedure for Trim {
             }
         };
         table("steps", steps.iter().map(row).collect());
-        table("worth", worth.iter().flat_map(Worth::rows).collect());
+        table("worth", worth.rows());
         table("layers", trim_evidence.layers().iter().map(answers::layer_row).collect());
-        table("worth_passes", worth.iter().flat_map(Worth::pass_rows).collect());
-        answers::draw(&mut findings, &trim_evidence, worth.as_ref());
+        table("worth_passes", worth.pass_rows());
+        answers::draw(&mut findings, trim_evidence, worth);
         findings
+    }
+}
+
+/// Writes a range once sequentially.
+fn fill(name: &str, range: Range<u64>) -> Workload {
+    let bytes = range.end - range.start;
+    let place = AccessPattern::Sequential(Region::bytes(range));
+    let stream = Stream::closed(Mix::Only(Op::Write), FILL_BLOCK, place, FILL_DEPTH, DataClass::Random);
+    Workload::new(name, Until::bytes(bytes), vec![stream])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::dry_run::DryRun;
+    use likenew_core::procedure::Step;
+
+    #[test]
+    fn passes_with_and_without_take_turns_so_that_drift_falls_on_both() {
+        let trim = Trim::new(TrimOptions { passes: 4, ..TrimOptions::default() }).unwrap();
+        let planned = DryRun::plan(&trim, &crate::fixtures::evidence()).unwrap().planned_steps;
+        let names: Vec<&str> = planned
+            .iter()
+            .map(|step| match step {
+                Step::Run(workload) => workload.name.as_str(),
+                Step::Probe(Probe::Release { .. }) => "release",
+                _ => "probe",
+            })
+            .skip_while(|name| *name == "probe")
+            .collect();
+        let (with, without) = (wording::WRITE_WITH, wording::WRITE_WITHOUT);
+        // Each change is followed by writes that do not count.
+        let (refill, release) = ([wording::FILL_DELETED, wording::SETTLE], ["release", wording::SETTLE]);
+        let expected = [
+            &[wording::FILL_KEPT][..],
+            &refill,
+            &[without],
+            &release,
+            &[with, with],
+            &refill,
+            &[without, without],
+            &release,
+            &[with, with],
+            &refill,
+            &[without],
+        ];
+        assert_eq!(names, expected.concat());
     }
 }

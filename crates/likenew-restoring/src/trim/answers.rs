@@ -20,7 +20,7 @@ pub(super) fn conclude(
     evidence: &Evidence,
     trim_evidence: &TrimEvidence<'_>,
     steps: &[TrimStep],
-    worth: Option<&Worth<'_>>,
+    worth: &Worth<'_>,
 ) -> (String, Vec<Answer>) {
     let (mut summary, reach) = reach(evidence, trim_evidence, steps, worth);
     let reach = advise(reach, options, evidence, trim_evidence);
@@ -32,7 +32,7 @@ pub(super) fn conclude(
         summary = lost_summary;
         answers.insert(0, answer);
     }
-    answers.extend(worth.and_then(|worth| worth.answer(options, evidence)));
+    answers.extend(worth.answer(options, evidence));
     (summary, answers)
 }
 
@@ -40,7 +40,7 @@ fn reach(
     evidence: &Evidence,
     trim_evidence: &TrimEvidence<'_>,
     steps: &[TrimStep],
-    worth: Option<&Worth<'_>>,
+    worth: &Worth<'_>,
 ) -> (String, Answer) {
     let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
     let relevant = if decisive.is_empty() { steps } else { &decisive };
@@ -67,12 +67,11 @@ fn reach(
         return failed(wording::promise_broken());
     }
     if let Some(proof) = decisive.first() {
-        let ratio = worth.filter(|worth| worth.gain() == Gain::Faster).and_then(Worth::ratio);
+        let ratio = (worth.gain() == Gain::Faster).then(|| worth.ratio()).flatten();
         return (wording::reaches_summary(ratio), wording::reaches(proof));
     }
-    let without_effect = worth.filter(|worth| worth.gain() == Gain::None && worth.frees_enough());
-    let comparison = without_effect.and_then(Worth::comparison).filter(|_| trim_evidence.is_silent());
-    if let Some(comparison) = comparison {
+    let is_without_effect = worth.gain() == Gain::None && worth.frees_enough() && trim_evidence.is_silent();
+    if let Some(comparison) = worth.comparison().filter(|_| is_without_effect) {
         return failed(wording::no_effect(&comparison));
     }
     let (summary, answer) = wording::undecided(doubt(evidence, trim_evidence));
@@ -83,7 +82,7 @@ fn doubt<'e>(evidence: &Evidence, trim_evidence: &TrimEvidence<'e>) -> Doubt<'e>
     if trim_evidence.path.is_none() {
         return Doubt::NotBegun;
     }
-    if let Some(reason) = trim_evidence.refusal() {
+    if let Some(reason) = trim_evidence.refusal {
         return Doubt::NotSent(reason);
     }
     match (trim_evidence.read_back, trim_evidence.outcome()) {
@@ -120,7 +119,7 @@ fn advise(
         let is_only_inspected = matches!(evidence.identity.kind, Kind::Device | Kind::File);
         return if is_only_inspected { answer.caveat(wording::TEST_FOLDER) } else { answer };
     }
-    let could_measure = !options.worth && evidence.geometry.writable && trim_evidence.refusal().is_none();
+    let could_measure = !options.worth && evidence.geometry.writable && trim_evidence.refusal.is_none();
     if answer.standing == Standing::Unknown && could_measure {
         answer = answer.action(wording::measure_effect(likenew("trim", evidence, "")));
     }
@@ -144,11 +143,11 @@ pub(super) fn layer_row(layer: &Layer) -> Row {
 const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
 
 /// Draws the charts that have data.
-pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: Option<&Worth<'_>>) {
+pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: &Worth<'_>) {
     let lines: Vec<Line> = [(wording::WITHOUT, false), (wording::WITH, true)]
         .into_iter()
         .filter_map(|(name, trimmed)| {
-            let speeds = worth?.speeds(trimmed);
+            let speeds = worth.speeds(trimmed);
             let points = speeds.into_iter().enumerate().map(|(index, speed)| [index as f64 + 1.0, speed]);
             let points: Vec<[f64; 2]> = points.collect();
             (!points.is_empty()).then(|| Line::new(name, points))
@@ -182,7 +181,7 @@ pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, wo
 
 impl TrimEvidence<'_> {
     /// Every step taken.
-    pub(super) fn steps(&self, worth: Option<&Worth<'_>>) -> Vec<TrimStep> {
+    pub(super) fn steps(&self, worth: &Worth<'_>) -> Vec<TrimStep> {
         let steps = [
             self.capability(),
             self.claimed_step(),
@@ -190,7 +189,7 @@ impl TrimEvidence<'_> {
             self.reading_back(),
             self.timing_step(),
             self.allocation_check(),
-            worth.and_then(Worth::step),
+            worth.step(),
         ];
         steps.into_iter().flatten().collect()
     }

@@ -1,7 +1,6 @@
 //! The results of the probes, step by step, and the content of freed blocks.
 
-use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::Evidence;
+use likenew_core::probe::ProbeResult;
 use likenew_core::trim::{Content, Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
@@ -11,12 +10,15 @@ use serde::Serialize;
 pub(super) type ProbeAnswer<'e, T> = Option<Result<&'e T, &'e str>>;
 
 /// What the probes found.
+#[derive(Default)]
 pub(super) struct TrimEvidence<'e> {
     pub(super) path: ProbeAnswer<'e, TrimPath>,
     pub(super) claims: ProbeAnswer<'e, TrimCapabilities>,
     pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
     /// Why TRIM could not be sent, from the last attempt.
-    refusal: Option<&'e str>,
+    pub(super) refusal: Option<&'e str>,
+    /// Why nobody knows how to release a range here.
+    pub(super) not_released: Option<&'e str>,
 }
 
 /// A row of the table of steps: what was asked, what was answered, and what that rests on.
@@ -45,42 +47,39 @@ const FASTER: f64 = 1.25;
 const FREED_SHARE_MIN: f64 = 0.8;
 
 impl<'e> TrimEvidence<'e> {
-    pub(super) fn from_evidence(evidence: &'e Evidence) -> Self {
-        let observations = &evidence.observations;
-        let unknown = |wanted: fn(&Probe) -> bool| {
-            observations.iter().find(|observation| wanted(&observation.probe)).and_then(|observation| {
-                match &observation.result {
-                    ProbeResult::Unknown(reason) => Some(reason.as_str()),
-                    _ => None,
-                }
-            })
-        };
-        let path = probe_result(evidence, |result| match result {
-            ProbeResult::TrimPath(path) => Some(Ok(path)),
-            _ => None,
-        });
-        let claims = probe_result(evidence, |result| match result {
-            ProbeResult::TrimClaims(claims) => Some(Ok(claims)),
-            _ => None,
-        });
-        let read_back = probe_result(evidence, |result| match result {
-            ProbeResult::TrimReadBack(result) => Some(Ok(&**result)),
-            _ => None,
-        });
-        let refusal = observations.iter().rev().find_map(|observation| {
-            match (&observation.probe, &observation.result) {
-                (_, ProbeResult::TrimReadBack(result)) => result.sent.refusal.as_deref(),
-                (_, ProbeResult::Released(sent)) => sent.refusal.as_deref(),
-                // A dry run has no answers.
-                _ => None,
+    /// Of two paths that were found, the later one counts.
+    pub(super) fn put_path(&mut self, result: &'e ProbeResult) {
+        match result {
+            ProbeResult::TrimPath(path) => self.path = Some(Ok(path)),
+            ProbeResult::Unknown(reason) => _ = self.path.get_or_insert(Err(reason)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn put_claims(&mut self, result: &'e ProbeResult) {
+        match result {
+            ProbeResult::TrimClaims(claims) => self.claims = Some(Ok(claims)),
+            ProbeResult::Unknown(reason) => self.claims = Some(Err(reason)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn put_read_back(&mut self, result: &'e ProbeResult) {
+        match result {
+            ProbeResult::TrimReadBack(result) => {
+                self.read_back = Some(Ok(result));
+                self.refusal = result.sent.refusal.as_deref();
             }
-        });
-        Self {
-            path: path.or_else(|| unknown(|probe| matches!(probe, Probe::TrimPath)).map(Err)),
-            claims: claims.or_else(|| unknown(|probe| matches!(probe, Probe::TrimClaims)).map(Err)),
-            read_back: read_back
-                .or_else(|| unknown(|probe| matches!(probe, Probe::TrimReadBack(_))).map(Err)),
-            refusal,
+            ProbeResult::Unknown(reason) => self.read_back = Some(Err(reason)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn put_release(&mut self, result: &'e ProbeResult) {
+        match result {
+            ProbeResult::Released(sent) => self.refusal = sent.refusal.as_deref(),
+            ProbeResult::Unknown(reason) => _ = self.not_released.get_or_insert(reason),
+            _ => {}
         }
     }
 
@@ -108,11 +107,6 @@ impl<'e> TrimEvidence<'e> {
     /// Whether the drive itself reports no TRIM support.
     pub(super) fn has_no_trim(&self) -> bool {
         matches!(self.claims, Some(Ok(TrimCapabilities { trims: Some(false), .. })))
-    }
-
-    /// Why TRIM could not be sent, if it could not.
-    pub(super) fn refusal(&self) -> Option<&'e str> {
-        self.refusal
     }
 
     /// The content of freed blocks at the last reading.
@@ -177,14 +171,6 @@ impl<'e> TrimEvidence<'e> {
             && !self.answers_from_map()
             && !self.frees_allocation()
     }
-}
-
-/// The last result of a kind of probe.
-pub(super) fn probe_result<'e, T>(
-    evidence: &'e Evidence,
-    of: impl Fn(&'e ProbeResult) -> Option<T>,
-) -> Option<T> {
-    evidence.observations.iter().rev().find_map(|observation| of(&observation.result))
 }
 
 /// The content of freed blocks.

@@ -2,7 +2,6 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::findings::Row;
-use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use likenew_core::segment::Segment;
@@ -11,7 +10,6 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use super::TrimOptions;
 use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording::{self, Comparison};
-use super::workload_plan::WorkloadPlan;
 use likenew_procedure_support::rows::{LatencyColumns, row};
 
 use crate::site::likenew;
@@ -33,44 +31,37 @@ pub(super) enum Gain {
     Undecided,
 }
 
+/// Random writes that count.
+pub(super) struct Pass<'e> {
+    /// Whether TRIM was sent before.
+    pub(super) trimmed: bool,
+    pub(super) segment: &'e Segment,
+}
+
 /// The measurements.
 pub(super) struct Worth<'e> {
-    passes: Vec<(bool, &'e Segment)>,
+    passes: Vec<Pass<'e>>,
     measured: bool,
     /// Why TRIM could not be sent.
-    refusal: Option<String>,
+    refusal: Option<&'e str>,
     released_bytes: u64,
     released_share: Option<f64>,
 }
 
-/// Passes without errors.
-fn measured_passes(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
-    passes.retain(|(_, segment)| segment.measurement_error().is_none());
-    passes
-}
-
 impl<'e> Worth<'e> {
-    pub(super) fn from_evidence(
-        workload_plan: &WorkloadPlan<'_>,
+    /// From the passes without errors.
+    pub(super) fn new(
+        mut passes: Vec<Pass<'e>>,
         trim_evidence: &TrimEvidence<'e>,
-        evidence: &'e Evidence,
+        released_bytes: u64,
+        measured: bool,
     ) -> Self {
+        passes.retain(|pass| pass.segment.measurement_error().is_none());
         let medium = trim_evidence.path.and_then(|path| path.ok()?.medium_bytes);
-        let released_bytes = workload_plan.half();
-        let unsent = evidence.observations.iter().find_map(|observation| {
-            match (&observation.probe, &observation.result) {
-                (Probe::Release { .. }, ProbeResult::Unknown(reason)) => Some(reason.clone()),
-                _ => None,
-            }
-        });
         Self {
-            passes: if workload_plan.measures() {
-                measured_passes(workload_plan.passes(evidence))
-            } else {
-                Vec::new()
-            },
-            measured: workload_plan.measures(),
-            refusal: trim_evidence.refusal().map(str::to_owned).or(unsent),
+            passes,
+            measured,
+            refusal: trim_evidence.refusal.or(trim_evidence.not_released),
             released_bytes,
             released_share: medium.map(|medium| released_bytes as f64 / medium.max(1) as f64),
         }
@@ -78,8 +69,8 @@ impl<'e> Worth<'e> {
 
     /// Speeds of the passes with or without TRIM, in bytes a second.
     pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
-        let of = self.passes.iter().filter(|(with, _)| *with == trimmed);
-        of.filter_map(|(_, segment)| segment.bytes_per_s()).collect()
+        let passes = self.passes.iter().filter(|pass| pass.trimmed == trimmed);
+        passes.filter_map(|pass| pass.segment.bytes_per_s()).collect()
     }
 
     /// Mean speed with TRIM over mean speed without.
@@ -142,7 +133,7 @@ impl<'e> Worth<'e> {
         if !self.measured || (comparison.is_none() && self.refusal.is_none()) {
             return None;
         }
-        if let Some(reason) = &self.refusal {
+        if let Some(reason) = self.refusal {
             return Some(wording::gain_not_measured(reason));
         }
         let comparison = comparison?;
@@ -182,12 +173,12 @@ impl<'e> Worth<'e> {
 
     pub(super) fn pass_rows(&self) -> Vec<Row> {
         let mut counts = [0; 2];
-        let rows = self.passes.iter().map(|(trimmed, segment)| {
-            let pass = &mut counts[usize::from(*trimmed)];
-            *pass += 1;
+        let rows = self.passes.iter().map(|Pass { trimmed, segment }| {
+            let count = &mut counts[usize::from(*trimmed)];
+            *count += 1;
             row! {
                 trim: if *trimmed { "with" } else { "without" },
-                pass: *pass,
+                pass: *count,
                 bytes_per_s: segment.bytes_per_s(),
                 iops: segment.iops(),
                 ..row(LatencyColumns::from(&segment.total()))
