@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::probe::{Observation, Probe, ProbeResult};
 use crate::segment::Segment;
 use crate::target::Geometry;
+use crate::wording;
 use crate::workload::Workload;
 
 /// What a procedure answers and what it costs.
@@ -126,23 +127,22 @@ pub struct Ended;
 /// What a procedure runs its workloads and probes with.
 ///
 /// It is followed from its beginning each time it is asked: what was done before comes back at once, and the first step that was
-/// not ends it. So a procedure has no state, can be resumed, and is judged from what is recorded.
+/// not ends it. So a procedure has no state, can be resumed, and is judged from what is recorded. Steps are made by closures, as
+/// most of them were done before.
 pub struct Steps<'a> {
     evidence: &'a Evidence,
     segments: std::slice::Iter<'a, Segment>,
     observations: std::slice::Iter<'a, Observation>,
-    wanted: Option<Step>,
+    /// The first step that was not done.
+    next: Option<Step>,
+    /// Whether only the next step is asked for.
+    is_planning: bool,
 }
 
 impl<'a> Steps<'a> {
-    /// Of what was done so far.
-    pub fn new(evidence: &'a Evidence) -> Self {
-        Self {
-            evidence,
-            segments: evidence.segments.iter(),
-            observations: evidence.observations.iter(),
-            wanted: None,
-        }
+    fn new(evidence: &'a Evidence, is_planning: bool) -> Self {
+        let (segments, observations) = (evidence.segments.iter(), evidence.observations.iter());
+        Self { evidence, segments, observations, next: None, is_planning }
     }
 
     /// The plan, the drive, and everything that was measured.
@@ -159,31 +159,35 @@ impl<'a> Steps<'a> {
     ///
     /// # Errors
     /// Nothing more is measured.
-    pub fn run(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
-        self.segments.next().ok_or_else(|| self.end(Step::Run(workload)))
+    pub fn run(&mut self, workload: impl FnOnce() -> Workload) -> Result<&'a Segment, Ended> {
+        self.segments.next().ok_or_else(|| self.end(|| Step::Run(workload())))
     }
 
     /// Runs a workload with a seed of its own: that of its place in the run.
     ///
     /// # Errors
     /// Nothing more is measured.
-    pub fn run_seeded(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
+    pub fn run_seeded(&mut self, workload: impl FnOnce() -> Workload) -> Result<&'a Segment, Ended> {
         let seed = self.seed(0);
-        self.run(Workload { seed, ..workload })
+        self.run(|| Workload { seed, ..workload() })
     }
 
     /// Finds something out.
     ///
     /// # Errors
     /// Nothing more is measured.
-    pub fn probe(&mut self, probe: Probe) -> Result<&'a ProbeResult, Ended> {
-        let observation = self.observations.next().ok_or_else(|| self.end(Step::Probe(probe)))?;
+    pub fn probe(&mut self, probe: impl FnOnce() -> Probe) -> Result<&'a ProbeResult, Ended> {
+        let observation = self.observations.next().ok_or_else(|| self.end(|| Step::Probe(probe())))?;
         Ok(&observation.result)
     }
 
-    /// Ends with a step that was not done yet; the first of them is the next.
-    fn end(&mut self, step: Step) -> Ended {
-        self.wanted.get_or_insert(step);
+    /// What the steps have shown; nothing where only the next step is asked for.
+    pub fn conclude(&self, findings: impl FnOnce(&'a Evidence) -> Findings) -> Findings {
+        if self.is_planning { Findings::default() } else { findings(self.evidence) }
+    }
+
+    fn end(&mut self, step: impl FnOnce() -> Step) -> Ended {
+        self.next.get_or_insert_with(step);
         Ended
     }
 }
@@ -213,8 +217,8 @@ pub trait Procedure {
         planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(step.bytes_written_max()?)))
     }
 
-    /// The experiment from its first step to what it says. It asks for one step after another; where one ends it, it says what the
-    /// steps before have shown.
+    /// The experiment from its first step to what it concludes: it asks for one step after another; where one ends it, it concludes
+    /// from those before.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
@@ -227,13 +231,16 @@ pub trait Procedure {
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let mut steps = Steps::new(evidence);
+        let mut steps = Steps::new(evidence, true);
         self.run(&mut steps)?;
-        Ok(steps.wanted.unwrap_or(Step::Done))
+        Ok(steps.next.unwrap_or(Step::Done))
     }
 
     /// What the evidence says; it may be incomplete.
     fn judge(&self, evidence: &Evidence) -> Findings {
-        self.run(&mut Steps::new(evidence)).unwrap_or_default()
+        self.run(&mut Steps::new(evidence, false)).unwrap_or_else(|reason| Findings {
+            summary: wording::nothing_measured(&reason),
+            ..Findings::default()
+        })
     }
 }

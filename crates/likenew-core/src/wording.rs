@@ -51,6 +51,10 @@ pub(crate) fn no_old_files(drive: &str) -> String {
     format!("{drive} has no old files beside what is measured: give a folder")
 }
 
+pub(crate) fn nothing_measured(reason: &str) -> String {
+    format!("Nothing was measured: {reason}.")
+}
+
 pub(crate) const CANNOT_BE_QUERIED: &str = "this kind of drive cannot be queried";
 pub(crate) const NO_POWER: &str = "there is no power";
 

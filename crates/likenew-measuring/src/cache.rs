@@ -177,7 +177,7 @@ impl Procedure for Cache {
         let mut passes = Vec::new();
         let _ended = self.measure(steps, &mut passes);
         passes.retain(Pass::is_complete);
-        Ok(self.findings(evidence, &passes))
+        Ok(steps.conclude(|evidence| self.findings(evidence, &passes)))
     }
 }
 
@@ -190,7 +190,7 @@ impl Cache {
         let is_first_read = |(level, _): &(Level, Op)| *level == Level::First;
         let first_read = cells.iter().position(is_first_read).expect("every pass has a first read");
         if geometry.writable {
-            steps.run_seeded(prepare(span, span, data))?;
+            steps.run_seeded(|| prepare(span, span, data))?;
         }
         for number in 1..=self.options.passes {
             for test in tests {
@@ -198,12 +198,12 @@ impl Cache {
                 let seed_of_reads = steps.seed(first_read);
                 let mut read_bytes = 0;
                 for (level, op) in &cells {
-                    let workload = Workload {
-                        seed: if *op == Op::Read { seed_of_reads } else { steps.seed(0) },
+                    let seed = if *op == Op::Read { seed_of_reads } else { steps.seed(0) };
+                    let segment = steps.run(|| Workload {
+                        seed,
                         cold: level.is_cold() && geometry.writable,
                         ..self.workload(number, *test, *level, *op, read_bytes)
-                    };
-                    let segment = steps.run(workload)?;
+                    })?;
                     read_bytes = segment.bytes(Op::Read);
                     passes.push(Pass { number, test: *test, level: *level, op: *op, segment });
                 }

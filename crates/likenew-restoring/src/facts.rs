@@ -8,7 +8,7 @@ use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known};
 use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::shell::shell_quote;
 use serde::{Deserialize, Serialize};
 
@@ -58,21 +58,17 @@ impl Procedure for Facts {
         true
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let has_looked = evidence.observations.iter().any(|observation| observation.probe == Probe::Facts);
-        Ok(if has_looked { Step::Done } else { Step::Probe(Probe::Facts) })
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let mut results =
-            evidence.observations.iter().rev().filter(|observation| observation.probe == Probe::Facts);
-        let reason = match results.next().map(|observation| &observation.result) {
-            Some(ProbeResult::Facts(facts)) => return judge(facts, evidence.plan.target.as_deref()),
-            Some(ProbeResult::Unknown(reason)) => Some(&**reason),
-            _ => None,
-        };
-        let (summary, answer) = wording::nothing_collected(reason);
-        Findings { summary, answers: vec![answer], ..Findings::default() }
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let result = steps.probe(|| Probe::Facts);
+        Ok(steps.conclude(|evidence| {
+            let reason = match result {
+                Ok(ProbeResult::Facts(facts)) => return judge(facts, evidence.plan.target.as_deref()),
+                Ok(ProbeResult::Unknown(reason)) => Some(&**reason),
+                _ => None,
+            };
+            let (summary, answer) = wording::nothing_collected(reason);
+            Findings { summary, answers: vec![answer], ..Findings::default() }
+        }))
     }
 }
 

@@ -91,7 +91,7 @@ impl Procedure for Trim {
         let (mut trim_evidence, mut passes) = (TrimEvidence::default(), Vec::new());
         let _ended = self.measure(steps, half, &mut trim_evidence, &mut passes);
         let worth = Worth::new(passes, &trim_evidence, half, self.options.worth);
-        Ok(self.findings(evidence, &trim_evidence, &worth))
+        Ok(steps.conclude(|evidence| self.findings(evidence, &trim_evidence, &worth)))
     }
 }
 
@@ -106,39 +106,39 @@ impl Trim {
         passes: &mut Vec<Pass<'a>>,
     ) -> Result<(), Ended> {
         let plan = &steps.evidence().plan;
-        found.put_path(steps.probe(Probe::TrimPath)?);
+        found.put_path(steps.probe(|| Probe::TrimPath)?);
         if found.is_blocked() {
             return Ok(());
         }
-        found.put_claims(steps.probe(Probe::TrimClaims)?);
+        found.put_claims(steps.probe(|| Probe::TrimClaims)?);
         if found.has_no_trim() || !steps.evidence().geometry.writable {
             return Ok(());
         }
-        found.put_read_back(steps.probe(Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
+        found.put_read_back(steps.probe(|| Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
         // A layer may learn only from the first TRIM that the one below it takes none.
-        found.put_path(steps.probe(Probe::TrimPath)?);
+        found.put_path(steps.probe(|| Probe::TrimPath)?);
         if !self.options.worth || found.refusal.is_some() {
             return Ok(());
         }
-        steps.run_seeded(fill(wording::FILL_KEPT, 0..half))?;
+        steps.run_seeded(|| fill(wording::FILL_KEPT, 0..half))?;
         let mut before = None;
         for pass in 0..2 * self.options.passes {
             let trimmed = matches!(pass % 4, 1 | 2);
             if before.replace(trimmed) != Some(trimmed) {
                 if trimmed {
-                    let release = Probe::Release { offset: half, bytes: half, wait: self.options.wait };
-                    found.put_release(steps.probe(release)?);
+                    let wait = self.options.wait;
+                    found.put_release(steps.probe(|| Probe::Release { offset: half, bytes: half, wait })?);
                     if found.refusal.is_some() {
                         return Ok(());
                     }
                 } else {
-                    steps.run_seeded(fill(wording::FILL_DELETED, half..2 * half))?;
+                    steps.run_seeded(|| fill(wording::FILL_DELETED, half..2 * half))?;
                 }
                 let settling = Nanos(self.options.time.0.saturating_mul(SETTLE_PASSES));
-                steps.run_seeded(self.random_writes(wording::SETTLE, half, settling))?;
+                steps.run_seeded(|| self.random_writes(wording::SETTLE, half, settling))?;
             }
             let name = if trimmed { wording::WRITE_WITH } else { wording::WRITE_WITHOUT };
-            let segment = steps.run_seeded(self.random_writes(name, half, self.options.time))?;
+            let segment = steps.run_seeded(|| self.random_writes(name, half, self.options.time))?;
             passes.push(Pass { trimmed, segment });
         }
         Ok(())

@@ -11,11 +11,10 @@ mod workload_plan;
 mod workloads;
 
 use likenew_core::findings::Findings;
-use likenew_core::probe::Probe;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, size_text};
-use likenew_core::workload::{SAMPLES_MAX, Workload};
+use likenew_core::workload::SAMPLES_MAX;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
@@ -154,10 +153,6 @@ impl Verify {
         }
         Ok(span)
     }
-
-    fn workload_plan<'a>(&self, evidence: &'a Evidence) -> Result<WorkloadPlan<'a>, String> {
-        Ok(WorkloadPlan::walk(&self.options, self.span(&evidence.geometry)?, evidence))
-    }
 }
 
 impl Procedure for Verify {
@@ -174,24 +169,9 @@ impl Procedure for Verify {
         None
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let workload_plan = self.workload_plan(evidence)?;
-        let Some(task) = &workload_plan.next else {
-            return Ok(if workload_plan.asks_for_extents(evidence) {
-                Step::Probe(Probe::Extents)
-            } else {
-                Step::Done
-            });
-        };
-        let seed = evidence.plan.seed_of(evidence.segments.len());
-        let workload = workload_plan.layout.workload(task);
-        Ok(Step::Run(Workload { seed: task.seed(&evidence.plan).unwrap_or(seed), ..workload }))
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        match self.workload_plan(evidence) {
-            Ok(workload_plan) => findings::findings(&self.options, &workload_plan, evidence),
-            Err(reason) => Findings { summary: wording::nothing_verified(&reason), ..Findings::default() },
-        }
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let span = self.span(&steps.evidence().geometry)?;
+        let workload_plan = WorkloadPlan::follow(&self.options, span, steps);
+        Ok(steps.conclude(|evidence| findings::findings(&self.options, &workload_plan, evidence)))
     }
 }

@@ -129,7 +129,7 @@ impl Case<'_> {
     fn ended_early(&self, answer: Answer) -> Answer {
         let plan = self.workload_plan;
         let read_all = plan.last_part_read().is_some_and(|part| part + 1 == plan.layout.parts());
-        if plan.next.is_some() || read_all {
+        if !plan.is_complete || read_all {
             return answer;
         }
         let ios =
@@ -190,7 +190,7 @@ impl Case<'_> {
     /// Why a drive without damage may still not hold everything.
     fn capacity_doubt(&self) -> Option<Doubt> {
         let (plan, layout) = (self.workload_plan, &self.workload_plan.layout);
-        if plan.next.is_some() || plan.reads().next().is_none() {
+        if !plan.is_complete || plan.reads().next().is_none() {
             return Some(if layout.options.quick { Doubt::ProbesOnly } else { Doubt::Unfinished });
         }
         let part = Doubt::PartOnly { span: layout.span, capacity: self.evidence.geometry.capacity };
@@ -199,7 +199,7 @@ impl Case<'_> {
 
     /// Why the data compared may not come from the medium.
     fn integrity_doubt(&self) -> Option<Doubt> {
-        let is_unfinished = self.workload_plan.next.is_some() && !self.workload_plan.layout.options.quick;
+        let is_unfinished = !self.workload_plan.is_complete && !self.workload_plan.layout.options.quick;
         self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
     }
 

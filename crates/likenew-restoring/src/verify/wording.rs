@@ -497,10 +497,6 @@ pub(super) fn span_too_small(span: u64, block: u64) -> String {
     format!("{} is less than one block of {}; use a smaller --block", Size(span), Size(block))
 }
 
-pub(super) fn nothing_verified(reason: &str) -> String {
-    format!("Nothing was verified: {reason}.")
-}
-
 pub(super) fn not_begun() -> String {
     "Nothing was written or read yet.".into()
 }

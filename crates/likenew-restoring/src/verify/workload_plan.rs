@@ -7,18 +7,20 @@ use likenew_core::drive::Kind;
 use likenew_core::extents::ExtentMap;
 use likenew_core::io::Op;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Ended, Evidence, Steps};
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
+use likenew_core::workload::Workload;
 
 use super::VerifyOptions;
 use super::narrowing::{Task, VerifyLayout, boundary_offsets, next_round};
 
-/// The tasks done, and the next one.
+/// The tasks done.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) layout: VerifyLayout,
     pub(super) history: Vec<(Task, &'a Segment)>,
-    pub(super) next: Option<Task>,
+    /// Whether no task is left.
+    pub(super) is_complete: bool,
 }
 
 /// Whether any data read back wrong.
@@ -27,27 +29,28 @@ pub(super) fn is_damaged(segment: &Segment) -> bool {
 }
 
 impl<'a> WorkloadPlan<'a> {
-    /// From the start through everything done.
-    pub(super) fn walk(options: &VerifyOptions, span: u64, evidence: &'a Evidence) -> Self {
-        let geometry = &evidence.geometry;
+    /// All tasks, as far as they go.
+    pub(super) fn follow(options: &VerifyOptions, span: u64, steps: &mut Steps<'a>) -> Self {
+        let Evidence { geometry, identity, plan, .. } = steps.evidence();
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
         let places = boundary_offsets(span, options.block, step);
-        let is_folder = evidence.identity.kind == Kind::Folder;
-        let layout =
-            VerifyLayout { options: options.clone(), span, key: evidence.plan.seed, step, is_folder, places };
-        let mut walk = Walk { segments: evidence.segments.iter(), history: Vec::new(), next: None };
-        let _ = walk.verify_all(&layout);
-        Self { history: walk.history, next: walk.next, layout }
+        let is_folder = identity.kind == Kind::Folder;
+        let layout = VerifyLayout { options: options.clone(), span, key: plan.seed, step, is_folder, places };
+        let mut followed = Self { layout, history: Vec::new(), is_complete: false };
+        followed.is_complete = followed.verify_all(steps).is_ok();
+        if followed.is_complete && followed.needs_extents(steps.evidence()) {
+            let _is_recorded = steps.probe(|| Probe::Extents);
+        }
+        followed
     }
 
     /// Whether it helps to know where the file system put the files. Not after an interruption, because new
     /// files are in other places.
-    pub(super) fn asks_for_extents(&self, evidence: &Evidence) -> bool {
+    fn needs_extents(&self, evidence: &Evidence) -> bool {
         let has_file_system = matches!(evidence.identity.kind, Kind::Folder | Kind::File);
         let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
         let same_files = !evidence.segments.iter().any(|segment| segment.after_interruption);
-        let asked = evidence.observations.iter().any(|observation| observation.probe == Probe::Extents);
-        has_file_system && wrapped && same_files && !asked
+        has_file_system && wrapped && same_files
     }
 
     /// Where the file system put the files, if it says so.
@@ -93,94 +96,79 @@ impl<'a> WorkloadPlan<'a> {
             _ => None,
         })
     }
-}
 
-struct Walk<'a> {
-    segments: std::slice::Iter<'a, Segment>,
-    history: Vec<(Task, &'a Segment)>,
-    next: Option<Task>,
-}
-
-impl<'a> Walk<'a> {
-    /// The record of this task, or `None` if it is the next one.
-    fn take(&mut self, task: Task) -> Option<&'a Segment> {
-        match self.segments.next() {
-            Some(segment) => {
-                self.history.push((task, segment));
-                Some(segment)
-            }
-            None => {
-                self.next = Some(task);
-                None
-            }
-        }
+    /// The record of this task.
+    fn take(&mut self, steps: &mut Steps<'a>, task: Task) -> Result<&'a Segment, Ended> {
+        let seed = task.seed(&steps.evidence().plan).unwrap_or_else(|| steps.seed(0));
+        let segment = steps.run(|| Workload { seed, ..self.layout.workload(&task) })?;
+        self.history.push((task, segment));
+        Ok(segment)
     }
 
-    /// Ends early if a task is left to do.
-    fn verify_all(&mut self, layout: &VerifyLayout) -> Option<()> {
-        let options = &layout.options;
-        if options.probes > 0 && !options.read_only && self.probes(layout)? && !options.full {
-            return Some(());
+    fn verify_all(&mut self, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let options = self.layout.options.clone();
+        if options.probes > 0 && !options.read_only && self.probes(steps)? && !options.full {
+            return Ok(());
         }
         if options.quick {
-            return Some(());
+            return Ok(());
         }
         let first = if options.read_only { options.passes } else { 1 };
         for pass in first..=options.passes {
-            let parts = if options.read_only { layout.parts() } else { self.write(layout, pass)? };
+            let parts = if options.read_only { self.layout.parts() } else { self.write(steps, pass)? };
             for part in 0..parts {
-                self.take(Task::Part { op: Op::Read, pass, part })?;
+                self.take(steps, Task::Part { op: Op::Read, pass, part })?;
             }
-            if parts < layout.parts() {
-                return Some(());
+            if parts < self.layout.parts() {
+                return Ok(());
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// Whether the probes found damage.
-    fn probes(&mut self, layout: &VerifyLayout) -> Option<bool> {
+    fn probes(&mut self, steps: &mut Steps<'a>) -> Result<bool, Ended> {
         for op in [Op::Write, Op::Read] {
             for task in [Task::Boundaries(op), Task::Scattered(op)] {
-                self.take(task)?;
+                self.take(steps, task)?;
             }
             if op == Op::Write {
-                self.take(Task::Flush)?;
+                self.take(steps, Task::Flush)?;
             }
         }
         if !self.history.iter().any(|(_, segment)| is_damaged(segment)) {
-            return Some(false);
+            return Ok(false);
         }
         // Rounds need addresses of the drive, which a folder's are not.
-        while let Some(round) = next_round(layout, &self.history).filter(|_| !layout.is_folder) {
+        while let Some(round) = next_round(&self.layout, &self.history).filter(|_| !self.layout.is_folder) {
             for step in round.steps() {
-                self.take(Task::NarrowStep(round.clone(), *step))?;
+                self.take(steps, Task::NarrowStep(round.clone(), *step))?;
             }
         }
-        Some(true)
+        Ok(true)
     }
 
     /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
     /// written parts are read, and a drive has shown enough.
-    fn write(&mut self, layout: &VerifyLayout, pass: u32) -> Option<u32> {
-        for part in 0..layout.parts() {
-            self.take(Task::Part { op: Op::Write, pass, part })?;
+    fn write(&mut self, steps: &mut Steps<'a>, pass: u32) -> Result<u32, Ended> {
+        for part in 0..self.layout.parts() {
+            self.take(steps, Task::Part { op: Op::Write, pass, part })?;
             let written = part + 1;
-            if pass == 1 && written.is_power_of_two() && written < layout.parts() {
-                let found = is_damaged(self.take(Task::ReadBack { parts: written })?);
-                if found && !layout.options.full {
-                    if !layout.is_folder {
-                        return Some(0);
+            if pass == 1 && written.is_power_of_two() && written < self.layout.parts() {
+                let found = is_damaged(self.take(steps, Task::ReadBack { parts: written })?);
+                if found && !self.layout.options.full {
+                    if !self.layout.is_folder {
+                        return Ok(0);
                     }
-                    self.take(Task::Flush)?;
-                    return Some(written);
+                    self.take(steps, Task::Flush)?;
+                    return Ok(written);
                 }
             }
         }
-        self.take(Task::Flush)?;
-        if layout.options.idle.0 > 0 {
-            self.take(Task::Idle)?;
+        self.take(steps, Task::Flush)?;
+        if self.layout.options.idle.0 > 0 {
+            self.take(steps, Task::Idle)?;
         }
-        Some(layout.parts())
+        Ok(self.layout.parts())
     }
 }
