@@ -30,6 +30,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     violations.extend(phrases::violations(&root)?);
     violations.extend(prose::violations(&root)?);
     violations.extend(guarantees::violations(&root, &sources(&root))?);
+    violations.extend(leftovers(&root));
     if violations.is_empty() {
         println!("tidy: no violations");
         return Ok(());
@@ -38,6 +39,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("violation: {violation}");
     }
     bail!("tidy: {} violations", violations.len())
+}
+
+/// Drafts, and what editors and merges leave, which one `git add` takes along.
+fn leftovers(root: &Path) -> impl Iterator<Item = String> {
+    let of_ending = |ending| files(&[root.to_owned()], ending);
+    let paths = ["bak", "new", "orig", "rej", "swp"].into_iter().flat_map(of_ending);
+    paths.map(|path| format!("{}: a draft or leftover; remove it", path.display()))
 }
 
 /// All Rust files of the workspace.
@@ -63,6 +71,15 @@ pub(crate) fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_draft_is_a_violation() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("wording.rs.new"), "").unwrap();
+        std::fs::write(folder.path().join("wording.rs"), "").unwrap();
+        let found: Vec<String> = super::leftovers(folder.path()).collect();
+        assert!(matches!(&found[..], [one] if one.contains("wording.rs.new: ")), "{found:?}");
+    }
+
     #[test]
     fn no_rule_is_violated() {
         super::run().unwrap();
