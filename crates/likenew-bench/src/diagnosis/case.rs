@@ -174,8 +174,7 @@ impl Case {
         let model = spec.model(no_files)?;
         spec.explain(no_files)?;
         let truth = causes(&spec, &model);
-        let is_fault =
-            |name: &&str| by_name(name).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
+        let is_fault = |name: &&str| by_name(name).is_some_and(|cause| cause.kind != Kind::ByDesign);
         let expected = truth.iter().copied().filter(is_fault).collect();
         Ok(Self { target: target.to_owned(), seed, truth, expected, references: References::Simulated })
     }

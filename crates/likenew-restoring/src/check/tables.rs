@@ -70,7 +70,7 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
         let all = found.evidence_for.iter().chain(&found.evidence_against);
         all.map(|item| {
             row(EvidenceRow {
-                cause: found.descriptor.name,
+                cause: found.cause.name,
                 evidence: item.name,
                 sentence: &item.sentence,
                 speaks: wording::speaks(item.bits),
@@ -94,9 +94,9 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
 
 fn cause_row(found: &FoundCause) -> CauseRow {
     CauseRow {
-        cause: found.descriptor.name,
+        cause: found.cause.name,
         probability_percent: found.chance * 100.0,
-        kind: match found.descriptor.kind {
+        kind: match found.cause.kind {
             Kind::Drive => "the drive",
             Kind::ByDesign => "by design",
             Kind::NotTheDrive => "not the drive",
@@ -121,7 +121,7 @@ fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> MetricR
 
 fn fix_row<'a>(found: &FoundCause, action: &'a Action) -> FixRow<'a> {
     FixRow {
-        cause: found.descriptor.name,
+        cause: found.cause.name,
         description: &action.why,
         command: action.command.as_deref(),
         loses: wording::loses(action.loses),
