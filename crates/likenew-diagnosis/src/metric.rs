@@ -2,9 +2,11 @@
 
 use likenew_core::io::Op;
 use likenew_core::quantity::{Iops, Rate};
+use serde::{Deserialize, Serialize};
 
 /// A rate with a reference. More is better; for random I/O it is a number per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Bytes a second of sequential reads.
     SequentialRead,
@@ -81,7 +83,8 @@ impl Metric {
 }
 
 /// Where a reference comes from, most telling first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The earliest kept check of the same drive.
     Baseline,
@@ -92,22 +95,13 @@ pub enum Origin {
     /// A simulated drive of the model that a real drive reports, in the same check: a model of a model, so it
     /// is used only if the data sheet has no value.
     SimulatedModel,
-    /// The rate of the link: nothing can be faster, and few drives are as fast.
+    /// The rate of the link: nothing can be faster, and few drives are as fast. It follows from facts, so no plan
+    /// gives it.
+    #[serde(skip_deserializing)]
     Link,
 }
 
 impl Origin {
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Simulated => "simulated",
-            Self::Advertised => "advertised",
-            Self::SimulatedModel => "simulated_model",
-            Self::Link => "link",
-        }
-    }
-
     /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
     /// conditions, a link carries more than any drive moves, and a simulated drive differs from itself when new
     /// only by what it holds. A simulation of a real drive knows neither its firmware nor which part of a disk a

@@ -1,15 +1,16 @@
 //! The metrics of a check, for comparison with another one.
 
 use likenew_core::findings::{Findings, Row};
+use likenew_diagnosis::Metric;
 use serde::de::DeserializeOwned;
 
-use super::check_options::{IndicatorOption, MetricName};
+use super::check_options::IndicatorOption;
 
 /// The metrics and indicators of one check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckMetrics {
     /// In bytes a second; those of small I/Os in IOPS.
-    pub metrics: Vec<(MetricName, f64)>,
+    pub metrics: Vec<(Metric, f64)>,
     /// Its indicators.
     pub indicators: Vec<IndicatorOption>,
 }

@@ -8,7 +8,6 @@ use likenew_core::findings::Findings;
 use likenew_diagnosis::{Case, Measured, Metric, Origin};
 use serde::Serialize;
 
-use super::check_options::MetricName;
 use super::wording::{self, Rated};
 use likenew_measuring::data::files::FileScan;
 use likenew_procedure_support::rows::row;
@@ -42,7 +41,7 @@ struct Share {
 
 #[derive(Serialize)]
 struct ShareRow {
-    metric: MetricName,
+    metric: Metric,
     unit: &'static str,
     advertised_per_s: f64,
     link_per_s: Option<f64>,
@@ -194,7 +193,7 @@ impl Share {
     fn row(&self, compresses_to: Option<f64>) -> ShareRow {
         let lost = |left: f64| (1.0 - left) * 100.0;
         ShareRow {
-            metric: MetricName::from_metric(self.metric),
+            metric: self.metric,
             unit: self.metric.unit(),
             advertised_per_s: self.advertised,
             link_per_s: self.link,

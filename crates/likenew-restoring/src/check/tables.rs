@@ -2,11 +2,10 @@
 
 use likenew_core::answer::Action;
 use likenew_core::findings::Findings;
-use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
+use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, Origin, cost};
 use likenew_procedure_support::rows::row;
 use serde::Serialize;
 
-use super::check_options::MetricName;
 use super::wording;
 
 #[derive(Serialize)]
@@ -19,13 +18,13 @@ struct CauseRow {
 
 #[derive(Serialize)]
 struct MetricRow {
-    metric: MetricName,
+    metric: Metric,
     unit: &'static str,
     measured_per_s: f64,
     low_per_s: f64,
     high_per_s: f64,
     reference_per_s: Option<f64>,
-    reference: Option<&'static str>,
+    reference: Option<Origin>,
     percent: Option<f64>,
 }
 
@@ -108,13 +107,13 @@ fn cause_row(found: &FoundCause) -> CauseRow {
 fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> MetricRow {
     let reference = case.shortfall(metric);
     MetricRow {
-        metric: MetricName::from_metric(metric),
+        metric,
         unit: metric.unit(),
         measured_per_s: measurement.value,
         low_per_s: measurement.low,
         high_per_s: measurement.high,
         reference_per_s: reference.map(|(_, of)| of.value),
-        reference: reference.map(|(_, of)| of.origin.name()),
+        reference: reference.map(|(_, of)| of.origin),
         percent: reference.map(|(share, _)| share.value * 100.0),
     }
 }
