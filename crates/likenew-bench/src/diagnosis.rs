@@ -13,7 +13,7 @@ use std::time::Instant;
 use clap::Args;
 
 use case::{Case, ScoredEvidence, SimulatedBaselines, cases};
-use likenew_diagnosis::prior;
+use likenew_diagnosis::by_name;
 
 /// Which cases.
 #[derive(Clone, Debug, Args)]
@@ -64,9 +64,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             let item = |item: &ScoredEvidence| {
                 format!("{} ({:.2}) {:+.1}", item.evidence_id, item.chance, item.bits)
             };
-            let bits = prior(items[0].cause) + items.iter().map(|item| item.bits).sum::<f64>();
+            let cause = by_name(items[0].cause).expect("evidence belongs to a cause");
+            let bits = cause.prior + items.iter().map(|item| item.bits).sum::<f64>();
             let items_text: Vec<String> = items.iter().map(item).collect();
-            println!("{:15} {bits:+.1} bits: {}", items[0].cause, items_text.join(", "));
+            println!("{:15} {bits:+.1} bits: {}", cause.name, items_text.join(", "));
         }
         return Ok(());
     }

@@ -125,9 +125,9 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
             site: Some(site),
         };
         for cause in ALL {
-            for hint in hints(&case, *cause) {
+            for hint in hints(&case, cause) {
                 let Action { id, why, command, .. } = &hint.action;
-                let of = format!("{}: {}: hint \"{why}\": ", site.target, cause.descriptor().name);
+                let of = format!("{}: {}: hint \"{why}\": ", site.target, cause.name);
                 faults.extend(command.as_deref().and_then(fault_of).map(|reason| format!("{of}{reason}")));
                 let about = |words: &[&str]| words.iter().any(|word| why.contains(word));
                 let is_known = site.facts.is_some();
@@ -173,8 +173,8 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
     };
     let mut faults = Vec::new();
     for cause in ALL {
-        for action in actions(&case, *cause) {
-            let of = format!("{}: {}: {:?}: ", site.target, cause.descriptor().name, action.command);
+        for action in actions(&case, cause) {
+            let of = format!("{}: {}: {:?}: ", site.target, cause.name, action.command);
             let commands = action.command.iter().chain(&action.undo);
             faults.extend(
                 commands.filter_map(|command| fault_of(command)).map(|reason| format!("{of}{reason}")),

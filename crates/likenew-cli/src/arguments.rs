@@ -511,7 +511,7 @@ fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_procedures::check::MetricName;
+    use likenew_procedures::check::Metric;
 
     use super::*;
 
@@ -592,10 +592,10 @@ mod tests {
         };
         for command in ["data", "model"] {
             let rated = parsed(command, "read=550MB/s,write=0.5GB/s").unwrap();
-            assert_eq!(rated.bytes_per_s(MetricName::SequentialRead), Some(550_000_000));
-            assert_eq!(rated.bytes_per_s(MetricName::SequentialWrite), Some(500_000_000));
+            assert_eq!(rated.bytes_per_s(Metric::SequentialRead), Some(550_000_000));
+            assert_eq!(rated.bytes_per_s(Metric::SequentialWrite), Some(500_000_000));
             let rated = parsed(command, "write=500MB/s").unwrap();
-            assert_eq!(rated.bytes_per_s(MetricName::SequentialRead), None);
+            assert_eq!(rated.bytes_per_s(Metric::SequentialRead), None);
             for (typed, words) in [
                 ("read=550MB/s,random_read=95000", "random_read is not used here"),
                 ("sustained_write=400MB/s", "give read and write"),

@@ -1,7 +1,7 @@
 //! Matches a real drive with the catalog.
 
 use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
-use likenew_procedures::check::{CatalogMatch, MetricName};
+use likenew_procedures::check::{CatalogMatch, Metric};
 use likenew_sim::model::Model;
 use likenew_sim::{Entry, Spec, by_reported_model};
 
@@ -10,7 +10,7 @@ pub(crate) struct CatalogDrive {
     /// The entry, as reported.
     pub(crate) catalog_match: CatalogMatch,
     /// Rated speeds of the entry, in bytes a second; only those with a source.
-    pub(crate) advertised: Vec<(MetricName, u64)>,
+    pub(crate) advertised: Vec<(Metric, u64)>,
     /// The simulated drive: new, and as full as the real one.
     pub(crate) simulation: Spec,
     /// Whether small writes go through a file system, which the simulation does not model.
@@ -64,10 +64,10 @@ fn passes_commands(kind: LayerKind) -> bool {
 }
 
 /// The rated speeds of an entry, and their source. Assumed values are no rated speeds.
-fn rated_metrics(model: &Model) -> (Vec<(MetricName, u64)>, Option<String>) {
+fn rated_metrics(model: &Model) -> (Vec<(Metric, u64)>, Option<String>) {
     let metrics = [
-        (MetricName::SequentialRead, model.advertised.read_bytes_per_s, "advertised.read_bytes_per_s"),
-        (MetricName::SequentialWrite, model.advertised.write_bytes_per_s, "advertised.write_bytes_per_s"),
+        (Metric::SequentialRead, model.advertised.read_bytes_per_s, "advertised.read_bytes_per_s"),
+        (Metric::SequentialWrite, model.advertised.write_bytes_per_s, "advertised.write_bytes_per_s"),
     ];
     let (mut rated_metrics, mut by) = (Vec::new(), Vec::new());
     for (metric, per_s, key) in metrics {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(known.catalog_match.entry, "crucial-m4-128gb");
         assert_eq!(
             known.advertised,
-            [(MetricName::SequentialRead, 415_000_000), (MetricName::SequentialWrite, 175_000_000)]
+            [(Metric::SequentialRead, 415_000_000), (Metric::SequentialWrite, 175_000_000)]
         );
         assert_eq!(known.catalog_match.advertised_by.as_deref(), Some("\"Tom's Hardware 2908\""));
         assert_eq!(known.simulation.text, "sim:crucial-m4-128gb?state=new&fill=0.31");

@@ -2,7 +2,7 @@
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_procedures::check::MetricName;
+use likenew_procedures::check::Metric;
 use likenew_procedures::data::Test;
 use likenew_procedures::pattern::Pattern;
 
@@ -88,7 +88,7 @@ pub(crate) fn sequential_rates(
 ) -> Result<(Option<u64>, Option<u64>), Failure> {
     let (read, write) = advertised_rates(resolved_target)?;
     let typed = |metric| typed.bytes_per_s(metric);
-    Ok((typed(MetricName::SequentialRead).or(read), typed(MetricName::SequentialWrite).or(write)))
+    Ok((typed(Metric::SequentialRead).or(read), typed(Metric::SequentialWrite).or(write)))
 }
 
 /// A simulated drive's rated sequential speeds, in bytes a second.

@@ -1,6 +1,6 @@
 //! Finds the references of a check before it runs.
 
-use likenew_procedures::check::{CheckOptions, MetricName, OriginName, RatedMetrics, ReferenceOption};
+use likenew_procedures::check::{CheckOptions, Metric, Origin, RatedMetrics, ReferenceOption};
 
 use crate::arguments::{ArchiveArguments, ReferenceArguments};
 use crate::catalog_match::{self, CatalogDrive};
@@ -21,10 +21,10 @@ pub(crate) fn add_references(
         .advertised
         .iter()
         .flat_map(|RatedMetrics(rated)| rated)
-        .map(|rated| reference_option(rated.metric, OriginName::Advertised, rated.per_s));
+        .map(|rated| reference_option(rated.metric, Origin::Advertised, rated.per_s));
     let mut references: Vec<ReferenceOption> = typed.collect();
     let (read, write) = defaults::advertised_rates(resolved_target)?;
-    let rated_metrics = [(MetricName::SequentialRead, read), (MetricName::SequentialWrite, write)];
+    let rated_metrics = [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)];
     add_rated(
         &mut references,
         rated_metrics.into_iter().filter_map(|(metric, per_s)| Some((metric, per_s?))),
@@ -42,23 +42,23 @@ pub(crate) fn add_references(
     Ok(true)
 }
 
-fn reference_option(metric: MetricName, origin: OriginName, per_s: f64) -> ReferenceOption {
+fn reference_option(metric: Metric, origin: Origin, per_s: f64) -> ReferenceOption {
     ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
 }
 
 /// Adds rated speeds of metrics without a typed one; returns whether there were any.
 fn add_rated(
     references: &mut Vec<ReferenceOption>,
-    rated_metrics: impl IntoIterator<Item = (MetricName, u64)>,
+    rated_metrics: impl IntoIterator<Item = (Metric, u64)>,
 ) -> bool {
     let typed = references.clone();
-    let is_new = |(metric, _): &(MetricName, u64)| typed.iter().all(|known| known.metric != *metric);
+    let is_new = |(metric, _): &(Metric, u64)| typed.iter().all(|known| known.metric != *metric);
     let before = references.len();
     references.extend(
         rated_metrics
             .into_iter()
             .filter(is_new)
-            .map(|(metric, per_s)| reference_option(metric, OriginName::Advertised, per_s as f64)),
+            .map(|(metric, per_s)| reference_option(metric, Origin::Advertised, per_s as f64)),
     );
     references.len() > before
 }
@@ -73,7 +73,7 @@ fn add_simulated(
         simulation
             .metrics
             .into_iter()
-            .map(|(metric, per_s)| reference_option(metric, OriginName::Simulated, per_s)),
+            .map(|(metric, per_s)| reference_option(metric, Origin::Simulated, per_s)),
     );
     asked.normal = simulation.indicators;
     Ok(true)
@@ -96,9 +96,8 @@ fn add_simulated_model(
     let metrics = answers
         .metrics
         .into_iter()
-        .filter(|(metric, _)| !(is_in_a_file_system && *metric == MetricName::RandomWrite));
-    references
-        .extend(metrics.map(|(metric, per_s)| reference_option(metric, OriginName::SimulatedModel, per_s)));
+        .filter(|(metric, _)| !(is_in_a_file_system && *metric == Metric::RandomWrite));
+    references.extend(metrics.map(|(metric, per_s)| reference_option(metric, Origin::SimulatedModel, per_s)));
     asked.normal = answers.indicators;
     Ok(true)
 }
@@ -124,9 +123,8 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_not_replaced() {
-        let mut references = vec![reference_option(MetricName::SequentialRead, OriginName::Advertised, 1e6)];
-        let rated_metrics =
-            [(MetricName::SequentialRead, 2_000_000), (MetricName::SequentialWrite, 3_000_000)];
+        let mut references = vec![reference_option(Metric::SequentialRead, Origin::Advertised, 1e6)];
+        let rated_metrics = [(Metric::SequentialRead, 2_000_000), (Metric::SequentialWrite, 3_000_000)];
         assert!(add_rated(&mut references, rated_metrics));
         let [read, write] = references[..] else { panic!("{references:?}") };
         assert_eq!((read.per_s, write.per_s), (1e6, 3e6));

@@ -4,10 +4,9 @@ use likenew_core::answer::Action;
 use likenew_core::drive;
 use likenew_core::shell::with_sudo;
 
+use super::evidence::LogOdds;
 use super::steps::blocked_steps;
-use super::{
-    ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
-};
+use super::{ALL, BlockedStep, Case, Cause, EvidenceItem, Kind, MissingEvidence, Symptom};
 
 /// Probability, in 0..1, from which a cause is named. Chosen: one wrong name in ten at most.
 const SURE: f64 = 0.9;
@@ -36,10 +35,10 @@ pub enum Overall {
 }
 
 /// A cause that is at work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FoundCause {
     /// What it is.
-    pub descriptor: &'static CauseDescriptor,
+    pub cause: &'static Cause,
     /// Probability that it makes something slow.
     pub chance: f64,
     /// The symptoms that it explains; empty if it does no harm yet.
@@ -61,23 +60,23 @@ pub struct FoundCause {
 impl FoundCause {
     /// Whether it is a problem even without a symptom: it was measured, or something is in danger.
     pub fn is_problem(&self) -> bool {
-        self.descriptor.endangers || self.chance >= SURE
+        self.cause.endangers || self.chance >= SURE
     }
 }
 
 /// A symptom that no cause explains with certainty.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct OpenSymptom {
     /// The symptom.
     pub symptom: Symptom,
     /// Its possible causes, with their probabilities.
-    pub rivals: Vec<(&'static CauseDescriptor, f64)>,
+    pub rivals: Vec<(&'static Cause, f64)>,
     /// Evidence that would decide it.
     pub missing_evidence: Vec<MissingEvidence>,
 }
 
 /// The result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// The overall result.
     pub overall: Overall,
@@ -93,7 +92,7 @@ pub struct Diagnosis {
 
 /// A cause with its evidence.
 struct ScoredCause {
-    cause: &'static dyn Cause,
+    cause: &'static Cause,
     log_odds: LogOdds,
 }
 
@@ -104,12 +103,12 @@ impl ScoredCause {
 
     /// Whether facts and this symptom alone speak for it. What slows down writes shows in them, and not in stalls alone.
     fn is_typical(&self, symptom: Symptom) -> bool {
-        symptom != Symptom::Stalls || !self.cause.descriptor().explains.contains(&Symptom::RewrittenFaster)
+        symptom != Symptom::Stalls || !self.cause.symptoms().any(|of| of == Symptom::RewrittenFaster)
     }
 
     /// The probability that it is at work. For a cause by design, facts alone are enough.
     fn chance(&self, explains: bool) -> f64 {
-        match self.cause.descriptor().kind {
+        match self.cause.kind {
             Kind::ByDesign => self.log_odds.chance(),
             Kind::Drive | Kind::NotTheDrive => self.log_odds.chance_at_work(explains),
         }
@@ -123,13 +122,13 @@ impl ScoredCause {
             evidence.into_iter().filter(|item| item.bits.abs() >= BITS_SHOWN_MIN && is_clear(item)).collect()
         };
         FoundCause {
-            descriptor: self.cause.descriptor(),
+            cause: self.cause,
             chance: self.chance(explains.iter().any(|symptom| self.is_typical(*symptom))),
             explains,
             evidence_for: text(evidence_for),
             evidence_against: text(against),
             missing_evidence: self.log_odds.missing_evidence(case.site.as_ref()),
-            blocked: blocked_steps(case, self.cause.descriptor().name),
+            blocked: blocked_steps(case, self.cause.fixed_by),
             actions: actions(case, self.cause),
             statement: self.cause.statement(case),
         }
@@ -138,9 +137,8 @@ impl ScoredCause {
 
 /// The fixes of a cause on the target of a case, the gentlest first. An action loses its command if that is
 /// for another kind of target, or names something unknown; commands that need root say so to other users.
-pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
-    let mut actions = cause.actions(case);
-    actions.retain(|action| case.virtual_by().is_none() || !HARDWARE.contains(&&*action.id));
+pub fn actions(case: &Case<'_>, cause: &Cause) -> Vec<Action> {
+    let mut actions = (cause.actions)(case);
     let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
     let belongs = |command: &str| {
         let is_own = command.starts_with("likenew ");
@@ -159,13 +157,9 @@ pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
 }
 
 /// Missing evidence for a cause on the target of a case, most telling first.
-pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<MissingEvidence> {
+pub fn hints(case: &Case<'_>, cause: &Cause) -> Vec<MissingEvidence> {
     cause.score(case).missing_evidence(case.site.as_ref())
 }
-
-/// Actions on a slot, a cable and a power supply, of which a disk that a hypervisor provides has none here.
-const HARDWARE: [&str; 5] =
-    ["change_slot", "change_cable", "change_usb_port", "change_enclosure", "turn_off_power_saving"];
 
 /// Placeholders for unknown names.
 const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];
@@ -173,11 +167,11 @@ const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];
 /// Every piece of evidence of every cause in a case, whether the cause is named or not; weights are fitted to
 /// these.
 pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
-    let of = |cause: &&'static dyn Cause| {
-        let name = cause.descriptor().name;
-        cause.score(case).evidence().into_iter().map(move |item| (name, item)).collect::<Vec<_>>()
+    let items = |cause: &&'static Cause| {
+        let name = cause.name;
+        cause.score(case).evidence().into_iter().map(move |item| (name, item))
     };
-    ALL.iter().flat_map(of).collect()
+    ALL.iter().flat_map(items).collect()
 }
 
 /// Scores every cause against all others.
@@ -189,7 +183,7 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> = ALL
         .iter()
         .filter(|_| !case.is_memory() && case.holes().is_none())
-        .map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) })
+        .map(|cause| ScoredCause { cause, log_odds: cause.score(case) })
         .collect();
     let symptoms = case.symptoms();
     let explained_by = |one: &ScoredCause| -> Vec<Symptom> {
@@ -200,10 +194,10 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
         there.map(|one| one.finding(case, explained_by(one))).partition(|one| !one.explains.is_empty());
     causes.retain(|one| one.chance >= SURE);
     causes.sort_by(|one, other| {
-        let is_made_so = |cause: &FoundCause| cause.descriptor.kind == Kind::ByDesign;
+        let is_made_so = |found: &FoundCause| found.cause.kind == Kind::ByDesign;
         is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
     });
-    let (design, latent) = latent.into_iter().partition(|one| one.descriptor.kind == Kind::ByDesign);
+    let (design, latent) = latent.into_iter().partition(|one| one.cause.kind == Kind::ByDesign);
     let is_open = |symptom: &&Symptom| causes.iter().all(|one| !one.explains.contains(symptom));
     let open: Vec<OpenSymptom> =
         symptoms.iter().filter(is_open).map(|symptom| to_open_symptom(case, &all, *symptom)).collect();
@@ -213,7 +207,7 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
 /// The possible causes of a symptom, with the probability that each is the one, most probable first, with those that nothing
 /// known here makes possible.
 fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
-    let able = all.iter().enumerate().filter(|(_, one)| one.cause.descriptor().explains.contains(&symptom));
+    let able = all.iter().enumerate().filter(|(_, one)| one.cause.symptoms().any(|of| of == symptom));
     let odds = able.map(|(index, one)| {
         let chance = one.chance(one.is_typical(symptom));
         (index, chance / (1.0 - chance))
@@ -246,14 +240,14 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
     missing_evidence.truncate(RIVALS_MAX);
     // What nothing makes possible is part of what is unknown, and what would show it is worth asking for.
     rivals.retain(|(index, _)| all[*index].can_explain(case, symptom));
-    let rivals = rivals.into_iter().map(|(index, chance)| (all[index].cause.descriptor(), chance)).collect();
+    let rivals = rivals.into_iter().map(|(index, chance)| (all[index].cause, chance)).collect();
     OpenSymptom { symptom, rivals, missing_evidence }
 }
 
 /// The worst result: a drive that has become slower, then an undecided one, then one slowed down by something
 /// else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
-    let has = |kind: Kind| causes.iter().any(|one| one.descriptor.kind == kind);
+    let has = |kind: Kind| causes.iter().any(|one| one.cause.kind == kind);
     if has(Kind::Drive) {
         Overall::Slow
     } else if !open.is_empty() {

@@ -1,4 +1,5 @@
-//! The target of fixes, and which steps are possible there: the same answer for advice and for action.
+//! The target of fixes, and what is possible there, with the same answer for advice and for action: steps, and
+//! what would tell more of the drive.
 
 use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
@@ -6,15 +7,19 @@ use likenew_core::facts::{DriveKind, Fact, Facts};
 use likenew_core::feasibility::{ActionKind, Feasibility};
 use likenew_core::shell::shell_quote;
 
-use crate::hint::{Hint, Needs};
-use crate::wording::obstacle;
-
 /// Overwriting less free space than this, in bytes, gains nothing (assumed).
 const FREE_LEAST: u64 = 64 << 20;
 
 /// Address space to which the measurement of TRIM's effect is limited, in bytes: more takes long on a large
 /// drive.
 const TRIM_SPACE: u64 = 1 << 30;
+
+// Why steps are not possible, where several have the same reason: clauses without a full stop.
+const NOTHING_FREE: &str = "nothing on it is free";
+const FREE_UNKNOWN: &str =
+    "only the file system knows which space is free; give the folder where it is mounted";
+const FREE_UNKNOWN_OF_FILE: &str = "a file has no free space of its own; give the folder it lies in";
+const NOTHING_THERE: &str = "the null target holds nothing";
 
 /// The target of fixes.
 #[derive(Clone, Copy, Debug)]
@@ -74,18 +79,20 @@ impl Site<'_> {
                 // A target that may not be written yet cannot be tested for TRIM, but it reports whether it
                 // supports it.
                 _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
-                    Some(Possibility::No(obstacle::IGNORES_TRIM_OVERWRITE.into()))
+                    Some(Possibility::No("this drive ignores TRIM; overwrite-all works without it".into()))
                 }
                 other => other,
             },
             ActionKind::Overwrite => self.whole_drive(),
             ActionKind::NvmeFormat => match self.kind {
-                Kind::Simulated => Some(Possibility::No(obstacle::NOT_SIMULATED.into())),
-                _ if self.is_nvme() == Some(false) => Some(Possibility::No(obstacle::NOT_NVME.into())),
+                Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
+                _ if self.is_nvme() == Some(false) => {
+                    Some(Possibility::No("only NVMe drives have this command".into()))
+                }
                 _ => self.whole_drive(),
             },
             ActionKind::NvmeSanitize | ActionKind::AtaSecureErase | ActionKind::AtaSanitize => {
-                Some(Possibility::No(obstacle::NEVER_DONE.into()))
+                Some(Possibility::No("likenew never does this; --dry-run prints the command to type".into()))
             }
         };
         let by_state = || Some(Possibility::No(self.feasibility?.objection_to(action)?.reason.clone()));
@@ -141,39 +148,44 @@ impl Site<'_> {
 
     fn fstrim_command(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder => self
-                .facts
-                .and_then(Facts::trim_blocked_by)
-                .map(|layer| obstacle::blocked_by(&layer.name, layer.kind.words())),
-            Kind::Simulated if !self.trims => Some(obstacle::IGNORES_TRIM.into()),
-            Kind::Simulated if self.free_bytes.is_none() => Some(obstacle::NOTHING_FREE.into()),
+            Kind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
+                format!(
+                    "{} ({}) blocks TRIM; likenew trim says what would let it pass",
+                    layer.name,
+                    layer.kind.words()
+                )
+            }),
+            Kind::Simulated if !self.trims => Some("this drive ignores TRIM".into()),
+            Kind::Simulated if self.free_bytes.is_none() => Some(NOTHING_FREE.into()),
             Kind::Simulated => None,
-            Kind::Device => Some(obstacle::FREE_UNKNOWN.into()),
-            Kind::File => Some(obstacle::FREE_UNKNOWN_OF_FILE.into()),
-            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
+            Kind::Device => Some(FREE_UNKNOWN.into()),
+            Kind::File => Some(FREE_UNKNOWN_OF_FILE.into()),
+            Kind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
     fn discards_unused(&self) -> Option<String> {
         match self.kind {
             Kind::Folder => match &self.feasibility?.unused_bytes {
-                Fact::Value { value: 0, .. } => Some(obstacle::ALL_PARTITIONED.into()),
+                Fact::Value { value: 0, .. } => Some("partitions cover the whole disk".into()),
                 Fact::Unknown { reason, .. } => Some(reason.clone()),
                 Fact::Value { .. } | Fact::NotQueried => None,
             },
-            Kind::Simulated => Some(obstacle::NO_PARTITIONS.into()),
-            Kind::Device => Some(obstacle::DEVICE_NEEDS_FOLDER.into()),
-            Kind::File => Some(obstacle::FILE_HAS_NO_PARTITIONS.into()),
-            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
+            Kind::Simulated => Some("a simulated drive has no partitions".into()),
+            Kind::Device => {
+                Some("only writes show whether it helps; give a folder on one of its partitions".into())
+            }
+            Kind::File => Some("a file has no partitions; give a folder on the drive".into()),
+            Kind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
     fn rewrites(&self) -> Option<String> {
         match self.kind {
             Kind::Folder | Kind::Device => None,
-            Kind::Simulated => (self.used_bytes == 0).then(|| obstacle::EMPTY.into()),
-            Kind::File => Some(obstacle::FILE_NEEDS_FOLDER.into()),
-            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
+            Kind::Simulated => (self.used_bytes == 0).then(|| "it holds no data".into()),
+            Kind::File => Some("a single file is not rewritten; give the folder that it lies in".into()),
+            Kind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
@@ -184,20 +196,21 @@ impl Site<'_> {
             return self.rewrites();
         };
         if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) {
-            return Some(obstacle::HARD_DISK.into());
+            return Some("a hard disk writes in place; rewriting all data gains nothing".into());
         }
-        let wear = drive.health.used_percent.get();
-        self.rewrites().or_else(|| wear.filter(|used| *used >= 100.0).map(|_| obstacle::WORN_OUT.into()))
+        let is_worn_out = drive.health.used_percent.get().is_some_and(|used| used >= 100.0);
+        let wears = || "the drive has used up its rated endurance; rewriting wears it further".into();
+        self.rewrites().or_else(|| is_worn_out.then(wears))
     }
 
     fn overwrites_free(&self) -> Option<String> {
         let reason = match (self.kind, self.free_bytes) {
-            (Kind::Simulated, None) => obstacle::NOTHING_FREE,
-            (Kind::File, _) if !self.writable => obstacle::FREE_UNKNOWN_OF_FILE,
-            (Kind::File, None) => obstacle::FREE_UNKNOWN_OF_FILE,
-            _ if !self.writable => obstacle::FREE_UNKNOWN,
-            (_, None) => obstacle::FREE_UNKNOWN,
-            (_, Some(free)) if free < FREE_LEAST => obstacle::HARDLY_FREE,
+            (Kind::Simulated, None) => NOTHING_FREE,
+            (Kind::File, _) if !self.writable => FREE_UNKNOWN_OF_FILE,
+            (Kind::File, None) => FREE_UNKNOWN_OF_FILE,
+            _ if !self.writable => FREE_UNKNOWN,
+            (_, None) => FREE_UNKNOWN,
+            (_, Some(free)) if free < FREE_LEAST => "hardly anything is free; delete something first",
             (_, Some(_)) => return None,
         };
         Some(reason.into())
@@ -207,11 +220,106 @@ impl Site<'_> {
     fn whole_drive(&self) -> Option<Possibility> {
         let no = |reason: &str| Some(Possibility::No(reason.to_owned()));
         match self.kind {
-            Kind::Folder => no(obstacle::FOLDER_IS_NO_DRIVE),
-            Kind::File => no(obstacle::FILE_IS_NO_DRIVE),
-            Kind::Nop => no(obstacle::NOTHING_THERE),
-            Kind::Device if !self.writable => Some(Possibility::WithConsent(obstacle::NEEDS_CONSENT.into())),
+            Kind::Folder => no("this step needs the whole block device, not a folder"),
+            Kind::File => no("this step needs a block device, not a file"),
+            Kind::Nop => no(NOTHING_THERE),
+            Kind::Device if !self.writable => Some(Possibility::WithConsent(
+                "this step erases the whole drive, which needs --consent".into(),
+            )),
             Kind::Device | Kind::Simulated => None,
         }
+    }
+}
+
+/// A way to get missing evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// Stable id of its action.
+    id: &'static str,
+    /// An imperative without a full stop; empty if nothing can be done.
+    why: &'static str,
+    /// Its command, with `{}` for the target.
+    command: Option<&'static str>,
+    needs: Needs,
+}
+
+/// What the target must allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// A machine whose system can be queried.
+    Machine,
+    /// The same, and nobody has asked it yet: what it did not say then, it does not say now.
+    Facts,
+    /// The same, and the user is not root yet.
+    Root,
+    /// Writes.
+    Writing,
+    /// Sending it TRIM.
+    Trim,
+}
+
+impl Hint {
+    /// Nothing would show it.
+    pub(crate) const NONE: Self = Self { id: "", why: "", command: None, needs: Needs::Nothing };
+
+    /// An option of the next check.
+    pub(crate) const fn here(why: &'static str) -> Self {
+        Self { id: "give_rated", why, command: None, needs: Needs::Nothing }
+    }
+
+    /// A measurement of a thorough check that only reads.
+    pub(crate) const fn thorough(why: &'static str) -> Self {
+        Self {
+            id: "check_thorough",
+            why,
+            command: Some("likenew check {} --thorough"),
+            needs: Needs::Nothing,
+        }
+    }
+
+    /// A measurement of a thorough check that writes.
+    pub(crate) const fn thorough_writing(why: &'static str) -> Self {
+        Self { needs: Needs::Writing, ..Self::thorough(why) }
+    }
+
+    /// A query to the machine of a real drive.
+    pub(crate) const fn machine(why: &'static str) -> Self {
+        Self { id: "ask_machine", why, command: None, needs: Needs::Machine }
+    }
+
+    /// A fact from the machine.
+    pub(crate) const fn facts(why: &'static str) -> Self {
+        Self { id: "facts", why, command: Some("likenew facts {}"), needs: Needs::Facts }
+    }
+
+    /// A fact that the machine shows only to root.
+    pub(crate) const fn root(why: &'static str) -> Self {
+        Self { id: "check_as_root", why, command: Some("sudo likenew check {}"), needs: Needs::Root }
+    }
+
+    /// The kernel's counts of other I/O.
+    pub(crate) const fn watch(why: &'static str) -> Self {
+        Self { id: "watch", command: Some("likenew watch"), ..Self::machine(why) }
+    }
+
+    /// Speed by kind of data.
+    pub(crate) const fn data(why: &'static str) -> Self {
+        Self { id: "data", why, command: Some("likenew data {}"), needs: Needs::Writing }
+    }
+
+    /// A map of the whole surface.
+    pub(crate) const fn surface(why: &'static str) -> Self {
+        Self { id: "surface", why, command: Some("likenew surface {}"), needs: Needs::Nothing }
+    }
+
+    /// A test with TRIM.
+    pub(crate) const fn trim(why: &'static str) -> Self {
+        Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
+    }
+
+    /// The action, without its command; none where nothing can be done.
+    pub(crate) fn action(self) -> Option<Action> {
+        (!self.why.is_empty()).then(|| Action::new(self.id, self.why))
     }
 }

@@ -1,48 +1,97 @@
-//! The steps of `likenew recondition` as actions: the causes that each fixes, its command for one target, and
-//! why it is not possible there.
+//! The steps of `likenew recondition` as actions: what each does, its command for one target, and why it is not
+//! possible there.
 
-use likenew_core::answer::Action;
+use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::Kind;
 use likenew_core::feasibility::ActionKind;
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 
-use crate::{Case, Metric, Possibility, Site, wording};
+use crate::{Case, Metric, Possibility, Site};
 
 /// Fewest passes of a step that overwrites: it ends once another pass changes nothing.
 const OVERWRITE_PASSES: u64 = 2;
 
-/// The causes that a step fixes.
-struct FixStep {
+/// A step of `likenew recondition`.
+struct Step {
     kind: ActionKind,
-    /// Names of causes.
-    causes: &'static [&'static str],
+    name: &'static str,
+    /// Its effect, as an imperative without a full stop.
+    why: &'static str,
+    loses: Loss,
+    /// What it costs, for a table.
+    cost: &'static str,
 }
 
 /// All steps, the gentlest first.
-const STEPS: [FixStep; 8] = [
-    FixStep { kind: ActionKind::Fstrim, causes: &["no_trim", "scattered_data", "nearly_full"] },
-    FixStep { kind: ActionKind::DiscardFree, causes: &["no_trim", "scattered_data", "nearly_full"] },
-    FixStep { kind: ActionKind::Refresh, causes: &["old_data"] },
-    FixStep { kind: ActionKind::OverwriteFree, causes: &["no_trim", "scattered_data"] },
-    FixStep { kind: ActionKind::Rewrite, causes: &["no_trim", "scattered_data"] },
-    FixStep { kind: ActionKind::Discard, causes: &["no_trim", "scattered_data", "nearly_full", "old_data"] },
-    FixStep { kind: ActionKind::Overwrite, causes: &["no_trim", "scattered_data", "old_data"] },
-    FixStep {
+const STEPS: [Step; 8] = [
+    Step {
+        kind: ActionKind::Fstrim,
+        name: "trim",
+        why: "Send TRIM for all free space, then leave the drive idle for ten minutes",
+        loses: Loss::DeletedFiles,
+        cost: "seconds",
+    },
+    Step {
+        kind: ActionKind::DiscardFree,
+        name: "discard-unused",
+        why: "Send TRIM for unpartitioned space",
+        loses: Loss::DeletedFiles,
+        cost: "seconds",
+    },
+    Step {
+        kind: ActionKind::Refresh,
+        name: "refresh",
+        why: "Rewrite slow data in place",
+        loses: Loss::Nothing,
+        cost: "one write of each slow byte",
+    },
+    Step {
+        kind: ActionKind::OverwriteFree,
+        name: "overwrite",
+        why: "Overwrite free space until another pass changes nothing",
+        loses: Loss::DeletedFiles,
+        cost: "several writes of all free space",
+    },
+    Step {
+        kind: ActionKind::Rewrite,
+        name: "rewrite",
+        why: "Rewrite all data in place",
+        loses: Loss::Nothing,
+        cost: "one write of all data, two at most",
+    },
+    Step {
+        kind: ActionKind::Discard,
+        name: "discard",
+        why: "Erase the whole drive with TRIM",
+        loses: Loss::Everything,
+        cost: "seconds, and restoring your data",
+    },
+    Step {
+        kind: ActionKind::Overwrite,
+        name: "overwrite-all",
+        why: "Overwrite the whole drive until another pass changes nothing",
+        loses: Loss::Everything,
+        cost: "several writes of the whole drive, and restoring your data",
+    },
+    Step {
         kind: ActionKind::NvmeFormat,
-        causes: &["no_trim", "scattered_data", "nearly_full", "old_data"],
+        name: "format",
+        why: "Have the drive format itself",
+        loses: Loss::Everything,
+        cost: "minutes, and restoring your data",
     },
 ];
 
-/// A step that fixes a cause, on one target.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HelpingStep {
-    /// The step.
-    pub kind: ActionKind,
-    /// Its action, with the command for this target.
-    pub action: Action,
-    /// Whether it is possible there, and if not, why.
-    pub possibility: Possibility,
+impl Step {
+    fn find(kind: ActionKind) -> &'static Self {
+        STEPS.iter().find(|step| step.kind == kind).expect("only steps of recondition fix a cause")
+    }
+
+    /// The id of its action.
+    fn id(&self) -> String {
+        format!("recondition_{}", self.name.replace('-', "_"))
+    }
 }
 
 /// A step that would help and is not possible now.
@@ -56,84 +105,67 @@ pub struct BlockedStep {
     pub reason: String,
 }
 
-/// The causes that a step fixes, by their names in JSON.
-pub fn causes_fixed_by(kind: ActionKind) -> &'static [&'static str] {
-    STEPS.iter().find(|step| step.kind == kind).map_or(&[], |step| step.causes)
-}
-
-/// The id of the action for a step of `likenew recondition`; `None` for other actions.
-pub fn step_action_id(kind: ActionKind) -> Option<String> {
-    wording::step_name(kind).map(|name| format!("recondition_{}", name.replace('-', "_")))
-}
-
 /// The step of an action, if it is one.
 pub fn step_kind(action: &Action) -> Option<ActionKind> {
-    ActionKind::ALL.into_iter().find(|kind| step_action_id(*kind).as_deref() == Some(&action.id))
+    STEPS.iter().find(|step| step.id() == action.id).map(|step| step.kind)
 }
 
-/// Every step that fixes a cause, possible here or not, the gentlest first; empty if nothing is known of the
-/// target.
-pub fn helping_steps(case: &Case<'_>, cause: &str) -> Vec<HelpingStep> {
+/// What an action costs that is a step.
+pub(crate) fn step_cost(action: &Action) -> Option<&'static str> {
+    STEPS.iter().find(|step| step.id() == action.id).map(|step| step.cost)
+}
+
+/// Of the steps that fix a cause, those that are possible on this target, the gentlest first. Rewriting everything is included if
+/// nothing gentler is possible, a step that erases if that is not possible either, and neither if a gentler one only has to wait.
+pub(crate) fn steps(case: &Case<'_>, fixed_by: &[ActionKind]) -> Vec<Action> {
     let Some(site) = &case.site else { return Vec::new() };
-    let of = |kind| HelpingStep {
-        kind,
-        action: step_action(case, site, kind),
-        possibility: site.possibility(kind),
-    };
-    kinds(site, cause).map(of).collect()
-}
-
-/// The steps that fix a cause and are possible on this target, the gentlest first. Rewriting everything is included if nothing
-/// gentler is possible, a step that erases if that is not possible either, and neither if a gentler one only has to wait.
-pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Action> {
     // The owner has to agree to losses on a device; the command asks for that.
-    let possible =
-        helping_steps(case, cause).into_iter().filter(|step| !matches!(step.possibility, Possibility::No(_)));
-    let (lossy, keeping): (Vec<_>, Vec<_>) = possible.partition(|step| step.kind.destroys());
-    let (all, gentle): (Vec<_>, Vec<_>) =
-        keeping.into_iter().partition(|step| step.kind == ActionKind::Rewrite);
-    let waits = blocked_steps(case, cause).iter().any(|step| step.kind != ActionKind::Rewrite);
+    let is_possible = |kind: &ActionKind| !matches!(site.possibility(*kind), Possibility::No(_));
+    let (lossy, keeping): (Vec<_>, Vec<_>) =
+        kinds(site, fixed_by).filter(is_possible).partition(|kind| kind.destroys());
+    let (all, gentle): (Vec<_>, Vec<_>) = keeping.into_iter().partition(|kind| *kind == ActionKind::Rewrite);
+    let blocked = blocked_steps(case, fixed_by);
+    let waits = blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
     let chosen = match (gentle.is_empty(), waits, all.is_empty()) {
         (false, ..) => gentle,
         (true, true, _) => Vec::new(),
         (true, false, false) => all,
-        (true, false, true) if blocked_steps(case, cause).is_empty() => lossy,
+        (true, false, true) if blocked.is_empty() => lossy,
         (true, false, true) => Vec::new(),
     };
-    chosen.into_iter().map(|step| step.action).collect()
+    chosen.into_iter().map(|kind| step_action(case, site, kind)).collect()
 }
 
 /// The gentle steps that would fix a cause and that only the drive's state prevents.
-pub(crate) fn blocked_steps(case: &Case<'_>, cause: &str) -> Vec<BlockedStep> {
+pub(crate) fn blocked_steps(case: &Case<'_>, fixed_by: &[ActionKind]) -> Vec<BlockedStep> {
     let Some(site) = &case.site else { return Vec::new() };
     let calm = Site { feasibility: None, ..*site };
     let blocked = |kind: ActionKind| match (calm.possibility(kind), site.possibility(kind)) {
         (Possibility::Yes, Possibility::No(reason)) => {
-            Some(BlockedStep { kind, why: wording::step_why(kind), reason })
+            Some(BlockedStep { kind, why: Step::find(kind).why, reason })
         }
         _ => None,
     };
-    kinds(site, cause).filter(|kind| !kind.destroys()).filter_map(blocked).collect()
+    kinds(site, fixed_by).filter(|kind| !kind.destroys()).filter_map(blocked).collect()
 }
 
-fn kinds<'a>(site: &'a Site<'_>, cause: &'a str) -> impl Iterator<Item = ActionKind> + 'a {
-    let helpful = STEPS.iter().filter(move |step| step.causes.contains(&cause)).map(|step| step.kind);
-    helpful.filter(|kind| match kind {
+fn kinds(site: &Site<'_>, fixed_by: &[ActionKind]) -> impl Iterator<Item = ActionKind> {
+    let is_nvme = site.is_nvme() == Some(true);
+    fixed_by.iter().copied().filter(move |kind| match kind {
         ActionKind::DiscardFree => false,
-        ActionKind::NvmeFormat => site.is_nvme() == Some(true),
+        ActionKind::NvmeFormat => is_nvme,
         _ => true,
     })
 }
 
 fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
-    let name = wording::step_name(kind).expect("only steps of recondition are in the list");
-    let id = step_action_id(kind).expect("only steps of recondition are in the list");
+    let step = Step::find(kind);
     // File system commands need root.
     let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
         Some(false) if site.kind != Kind::Simulated && kind != ActionKind::OverwriteFree => "sudo ",
         _ => "",
     };
-    let command = format!("{rights}likenew recondition {} --step {name}", shell_quote(site.target));
+    let command = format!("{rights}likenew recondition {} --step {}", shell_quote(site.target), step.name);
     let bytes = match kind {
         ActionKind::OverwriteFree => site.free_bytes.map(|bytes| bytes.saturating_mul(OVERWRITE_PASSES)),
         ActionKind::Overwrite => Some(site.used_bytes + site.free_bytes.unwrap_or(0))
@@ -142,12 +174,15 @@ fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
         ActionKind::Rewrite => bytes_in_use(site),
         _ => None,
     };
-    let why = match bytes.filter(|_| kind == ActionKind::Rewrite).and_then(|bytes| wear_percent(site, bytes))
-    {
-        Some(percent) => wording::rewrite_with_wear(percent),
-        None => wording::step_why(kind).to_owned(),
+    let wear = bytes.filter(|_| kind == ActionKind::Rewrite).and_then(|bytes| wear_percent(site, bytes));
+    let why = match wear {
+        Some(percent) => {
+            let percent = if percent < 0.1 { "under 0.1".to_owned() } else { format!("{percent:.1}") };
+            format!("Rewrite all data in place (uses {percent}% of the rated endurance)")
+        }
+        None => step.why.to_owned(),
     };
-    let action = Action::new(id, why).command(command).loses(wording::step_loses(kind));
+    let action = Action::new(step.id(), why).command(command).loses(step.loses);
     let Some(bytes) = bytes else { return action };
     match time(case, kind, bytes) {
         Some(time) => action.bytes_written(bytes).time(time),

@@ -9,8 +9,8 @@ use likenew_core::facts::{
     Identity, Layer, LayerKind, Link, Power, Trimming,
 };
 use likenew_diagnosis::{
-    ALL, Case, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site, Symptom,
-    WriteCliff, actions, by_name, cost, diagnose, hints,
+    ALL, Case, Cause, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
+    Symptom, WriteCliff, actions, by_name, cost, diagnose, evidence, hints,
 };
 
 /// A target with its measurements.
@@ -363,7 +363,7 @@ const BREAKS: &[Broken] = &[
 ];
 
 fn names(diagnosis: &Diagnosis) -> Vec<&'static str> {
-    diagnosis.causes.iter().map(|found| found.descriptor.name).collect()
+    diagnosis.causes.iter().map(|found| found.cause.name).collect()
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn every_cause_is_named_where_it_is_at_work_and_none_beside_it() {
         let diagnosis = target.diagnose();
         assert_eq!(names(&diagnosis), [*name], "{diagnosis:#?}");
         assert!(diagnosis.open.is_empty(), "{name} explains everything: {:?}", diagnosis.open);
-        let expected = match by_name(name).unwrap().descriptor().kind {
+        let expected = match by_name(name).unwrap().kind {
             Kind::Drive => Overall::Slow,
             Kind::NotTheDrive => Overall::NotTheDrive,
             Kind::ByDesign => Overall::ByDesign,
@@ -383,8 +383,27 @@ fn every_cause_is_named_where_it_is_at_work_and_none_beside_it() {
     }
     let attempts: Vec<&str> = BREAKS.iter().map(|(name, ..)| *name).collect();
     let missing_evidence: Vec<&str> =
-        ALL.iter().map(|cause| cause.descriptor().name).filter(|name| !attempts.contains(name)).collect();
+        ALL.iter().map(|cause| cause.name).filter(|name| !attempts.contains(name)).collect();
     assert!(missing_evidence.is_empty(), "{missing_evidence:?} were not tried");
+}
+
+#[test]
+fn evidence_reads_as_written() {
+    for (name, sentence) in [
+        ("no_trim", "sda1 (partition) blocks TRIM."),
+        ("nearly_full", "The file system is 99% full."),
+        ("link_errors", "The drive has counted 5,000 transfers with a wrong checksum in its life."),
+        ("lazy_volume", "A first 4K random read takes 20.0 ms."),
+    ] {
+        let (_, target, set_to_work) = BREAKS.iter().find(|(of, ..)| *of == name).unwrap();
+        let mut target = target();
+        set_to_work(&mut target);
+        let Target { measurements, facts, delta, references } = &target;
+        let (facts, delta) = (Some(facts), Some(delta));
+        let case = Case { measurements, facts, delta, references, normal: &[], site: None };
+        let found = evidence(&case);
+        assert!(found.iter().any(|(of, item)| *of == name && item.sentence == sentence), "{found:#?}");
+    }
 }
 
 #[test]
@@ -546,7 +565,7 @@ fn scattered_data_slows_down_sequential_reads_and_no_random_ones() {
             target.slower(metric, 2.0);
         }
         let diagnosis = target.diagnose();
-        let cause = diagnosis.causes.iter().find(|found| found.descriptor.name == "scattered_data");
+        let cause = diagnosis.causes.iter().find(|found| found.cause.name == "scattered_data");
         cause.expect("writes show it").explains.contains(&Symptom::Below(Metric::SequentialRead))
     };
     assert!(explained(Metric::SequentialRead));
@@ -564,10 +583,10 @@ fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
     let diagnosis = target.diagnose();
     assert!(diagnosis.causes.is_empty() && diagnosis.overall == Overall::AsNew, "{diagnosis:#?}");
     let [text] = &diagnosis.latent[..] else { panic!("{:#?}", diagnosis.latent) };
-    assert!(text.descriptor.name == "no_trim" && !text.is_problem() && text.chance < 0.9, "{text:#?}");
+    assert!(text.cause.name == "no_trim" && !text.is_problem() && text.chance < 0.9, "{text:#?}");
     let mut target = healthy();
     target.drive().database.warning = fact(Some("update it".to_owned()));
-    let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.descriptor.name).collect();
+    let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.cause.name).collect();
     assert_eq!(latent, ["firmware"], "a warning is told before it costs anything");
 }
 
@@ -614,19 +633,19 @@ fn every_cause_has_a_manual_a_fix_and_a_way_to_check_it() {
     let site = Some(folder(facts));
     let case = Case { measurements, facts: Some(facts), delta: Some(delta), references, normal: &[], site };
     for cause in ALL {
-        let card = cause.descriptor();
-        assert!(card.manual.starts_with("# ") && card.manual.contains("**Fix:**"), "{}", card.name);
-        assert!(!card.explains.is_empty() && !card.summary.ends_with('.'), "{}", card.name);
-        assert!(!card.title.is_empty() && !card.title.ends_with('.'), "{}", card.name);
-        let actions = cause.actions(&case);
-        assert!(!actions.is_empty(), "{}", card.name);
+        let Cause { name, title, summary, manual, .. } = cause;
+        assert!(manual.starts_with("# ") && manual.contains("**Fix:**"), "{name}");
+        assert!(cause.symptoms().next().is_some(), "{name}");
+        assert!([title, summary].iter().all(|text| !text.is_empty() && !text.ends_with('.')), "{name}");
+        let actions = actions(&case, cause);
+        assert!(!actions.is_empty(), "{name}");
         for action in actions {
-            assert!(!action.why.is_empty() && !cost(&action).is_empty(), "{}", card.name);
+            assert!(!action.why.is_empty() && !cost(&action).is_empty(), "{name}");
             let destroys = action
                 .command
                 .as_deref()
                 .is_some_and(|command| command.contains("discard") || command.contains("mkfs"));
-            assert!(!destroys || action.loses == Loss::Everything, "{}: {action:?}", card.name);
+            assert!(!destroys || action.loses == Loss::Everything, "{name}: {action:?}");
         }
     }
 }
@@ -639,7 +658,7 @@ fn what_the_machine_did_not_say_is_not_asked_again_and_a_virtual_disk_has_no_slo
     let Target { measurements, facts, delta, references } = &target;
     let case = |site, facts| Case { measurements, facts, delta: Some(delta), references, normal: &[], site };
     let asks = |case: &Case<'_>| {
-        let all = ALL.iter().flat_map(|cause| hints(case, *cause));
+        let all = ALL.iter().flat_map(|cause| hints(case, cause));
         all.filter(|hint| hint.action.id == "facts").count()
     };
     let unasked = Site { facts: None, ..folder(facts) };
@@ -677,7 +696,7 @@ fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<Str
         normal: &[],
         site: Some(folder(&target.facts)),
     };
-    let actions = by_name(name).unwrap().actions(&case);
+    let actions = actions(&case, by_name(name).unwrap());
     actions.into_iter().filter_map(|action| Some((action.command?, action.undo))).collect()
 }
 

@@ -11,7 +11,7 @@ use likenew_core::answer::Standing;
 use likenew_core::findings::{Findings, Row, standing};
 use likenew_core::plan::Plan;
 use likenew_core::segment::Segment;
-use likenew_restoring::check::{self, CheckOptions, MetricName};
+use likenew_restoring::check::{self, CheckOptions, Metric};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -168,7 +168,7 @@ fn check_metric(table: &str, row: &Row, options: Option<&CheckOptions>) -> Optio
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = text("metric")?;
-    let metric: Option<MetricName> = serde_json::from_value(Value::String(name.clone())).ok();
+    let metric: Option<Metric> = serde_json::from_value(Value::String(name.clone())).ok();
     Some(MetricValue {
         source: table.to_owned(),
         name,

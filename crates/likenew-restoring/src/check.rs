@@ -20,9 +20,7 @@ use likenew_core::facts::Facts;
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_diagnosis::{
-    Case, Diagnosis, EvidenceItem, Indicator, Measured, Metric, Origin, Reference, Site, diagnose,
-};
+use likenew_diagnosis::{Case, Diagnosis, EvidenceItem, Indicator, Measured, Reference, Site, diagnose};
 
 use crate::site::{add_failed_ios, has_failed, site};
 use answers::Answers;
@@ -32,10 +30,9 @@ use workload_plan::WorkloadPlan;
 
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
-pub use check_options::{
-    CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
-};
+pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, ReferenceOption};
 pub use history::{CheckHistory, CheckMetrics};
+pub use likenew_diagnosis::{Metric, Origin};
 pub use rated_metric::{RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 

@@ -204,8 +204,8 @@ fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
 /// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     let fixable = causes_fixed_by(name.action());
-    let found = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
-    found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
+    let found = diagnosis.causes.iter().filter(|found| found.cause.kind != Kind::ByDesign);
+    found.filter(|found| fixable.contains(&found.cause.name)).collect()
 }
 
 /// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places
@@ -214,10 +214,10 @@ fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagno
     let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
-    let latent = diagnosis.latent.iter().map(|found| found.descriptor.name);
+    let latent = diagnosis.latent.iter().map(|found| found.cause.name);
     name == StepName::Trim
         && !is_hopeless
-        && rivals.map(|(descriptor, _)| descriptor.name).chain(latent).any(|cause| fixable.contains(&cause))
+        && rivals.map(|(cause, _)| cause.name).chain(latent).any(|cause| fixable.contains(&cause))
 }
 
 /// Whether a step helps by what it leaves for garbage collection, which shows in writing places again.
@@ -416,7 +416,7 @@ impl Recondition {
     fn dangers(&self, check: &Evidence) -> Vec<Answer> {
         self.check.with_diagnosis(check, |_, diagnosis| {
             let dangers = diagnosis.latent.iter().filter(|found| found.is_problem());
-            dangers.map(|found| wording::danger(found.descriptor.name, &found.statement)).collect()
+            dangers.map(|found| wording::danger(found.cause.name, &found.statement)).collect()
         })
     }
 

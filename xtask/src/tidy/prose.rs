@@ -1,4 +1,5 @@
-//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, or at the variants of an error.
+//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, at the variants of an error, or in the
+//! data of a diagnosis that they describe, such as a cause.
 
 use std::path::Path;
 
@@ -17,9 +18,16 @@ const START_LENGTH: usize = 70;
 /// Rooms that nobody reads at a terminal: measurements of ourselves and their reports.
 const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
 
+/// Where a sentence stands at the data that it describes: the evidence and fixes of a cause, a symptom, a step, and what prevents one.
+const DESCRIBED: [&str; 4] = [
+    "crates/likenew-diagnosis/src/causes/",
+    "crates/likenew-diagnosis/src/site.rs",
+    "crates/likenew-diagnosis/src/steps.rs",
+    "crates/likenew-diagnosis/src/symptom.rs",
+];
+
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
 const ALLOWED: &[(&str, &str, &str)] = &[
-    ("causes/commands.rs", "", "command lines, nothing else"),
     ("core/src/shell.rs", "", "command lines, nothing else"),
     ("facts/layer.rs", "echo {rule}", "a command line"),
     ("facts/layer.rs", "rm {UNMAP_RULES}", "a command line"),
@@ -69,7 +77,9 @@ fn is_allowed(name: &str, text: &str) -> bool {
 
 /// Where sentences belong.
 fn is_wording(name: &str) -> bool {
-    name.ends_with("/wording.rs") || name.contains("/wording/")
+    name.ends_with("/wording.rs")
+        || name.contains("/wording/")
+        || DESCRIBED.iter().any(|described| name.starts_with(described))
 }
 
 /// Whether it is prose: words with spaces between, and not a path, a command line or a pattern.
@@ -98,6 +108,7 @@ mod tests {
     #[test]
     fn wording_is_told_by_its_path() {
         assert!(is_wording("crates/a/src/x/wording.rs") && is_wording("crates/a/src/wording/help.rs"));
-        assert!(!is_wording("crates/a/src/rewording.rs"));
+        assert!(is_wording("crates/likenew-diagnosis/src/causes/heat.rs"));
+        assert!(!is_wording("crates/a/src/rewording.rs") && !is_wording("crates/a/src/causes/heat.rs"));
     }
 }

@@ -8,7 +8,7 @@ use likenew_core::answer::Standing;
 use likenew_core::findings::Findings;
 use likenew_diagnosis::{EvidenceItem, Kind, by_name};
 use likenew_procedures::check::{
-    Check, CheckMetrics, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
+    Check, CheckMetrics, CheckOptions, IndicatorOption, Metric, Origin, ReferenceOption,
 };
 use likenew_sim::Spec;
 use likenew_sim::catalog;
@@ -57,9 +57,9 @@ pub(super) struct CaseResult {
     /// The same names, with the probability that is stated for each.
     pub(super) stated: Vec<(String, f64)>,
     /// Every metric that was measured.
-    pub(super) metrics: Vec<(MetricName, f64)>,
+    pub(super) metrics: Vec<(Metric, f64)>,
     /// The same of the drive when new.
-    pub(super) when_new: Vec<(MetricName, f64)>,
+    pub(super) when_new: Vec<(Metric, f64)>,
     /// Whether something is slow without an explanation.
     pub(super) is_undecided: bool,
     /// The sentences.
@@ -174,8 +174,7 @@ impl Case {
         let model = spec.model(no_files)?;
         spec.explain(no_files)?;
         let truth = causes(&spec, &model);
-        let is_fault =
-            |name: &&str| by_name(name).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
+        let is_fault = |name: &&str| by_name(name).is_some_and(|cause| cause.kind != Kind::ByDesign);
         let expected = truth.iter().copied().filter(is_fault).collect();
         Ok(Self { target: target.to_owned(), seed, truth, expected, references: References::Simulated })
     }
@@ -255,7 +254,7 @@ impl SimulatedBaselines {
         let CheckMetrics { metrics, indicators } = CheckMetrics::from_findings(&findings);
         let references = metrics.into_iter().map(|(metric, per_s)| ReferenceOption {
             metric,
-            origin: OriginName::Simulated,
+            origin: Origin::Simulated,
             per_s,
             repeatability: 0.0,
         });
@@ -266,7 +265,7 @@ impl SimulatedBaselines {
 }
 
 /// The loss of the worst metric, in percent of earlier values.
-pub(super) fn loss_percent(now: &[(MetricName, f64)], earlier: &[(MetricName, f64)]) -> f64 {
+pub(super) fn loss_percent(now: &[(Metric, f64)], earlier: &[(Metric, f64)]) -> f64 {
     let shares =
         now.iter().filter_map(|(metric, per_s)| Some(per_s / earlier.iter().find(|(of, _)| of == metric)?.1));
     100.0 * (1.0 - shares.fold(1.0, f64::min))

@@ -271,7 +271,7 @@ fn reliability(all: &[LossyCase<'_>]) -> String {
 fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
     let top = answer.causes.first();
     top.is_some_and(|top| {
-        let is_fault = by_name(top).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
+        let is_fault = by_name(top).is_some_and(|cause| cause.kind != Kind::ByDesign);
         is_fault && !case.truth.contains(&top.as_str())
     })
 }

@@ -2,23 +2,45 @@
 //!
 //! A weight is log₂ P(evidence | cause at work) / P(evidence | not at work), once for evidence that is
 //! present and once for evidence that is absent. Both probabilities are shares of cases, drawn towards those
-//! of the weights in the table by [`PRIOR_CASES`] cases: the mean of a beta distribution. A weight whose
+//! of the weights set by hand by [`PRIOR_CASES`] cases: the mean of a beta distribution. A weight whose
 //! prior is 0 bits stays as it is, because such evidence is only reported if it is present. The same cases
 //! give the same weights.
 
 use std::collections::BTreeMap;
 
-use likenew_diagnosis::{WEIGHTS, Weight, prior};
+use likenew_diagnosis::{ALL, Cause, Evidence};
 
 use super::case::{Case, CaseResult, ScoredEvidence};
 
-/// Number of cases with the cause at work, and as many without, that the table counts for. Chosen: a fifth of
+/// Number of cases with the cause at work, and as many without, that the weights set by hand count for. Chosen: a fifth of
 /// a round of one seed, so that hand-set weights still show.
 const PRIOR_CASES: f64 = 20.0;
 /// Most bits of one piece of evidence: as in `LogOdds` of the diagnosis.
 const BITS_MAX: f64 = 8.0;
 /// Probability, in 0..1, from which a cause is named: as in the diagnosis.
 const SURE: f64 = 0.9;
+
+/// The weight of a piece of evidence: set by hand, or fitted.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    cause: &'static Cause,
+    evidence: &'static Evidence,
+    when_present: f64,
+    when_absent: f64,
+}
+
+impl Weight {
+    /// Those of all causes.
+    fn all() -> Vec<Self> {
+        let weights = |&cause: &&'static Cause| {
+            cause.evidence.iter().map(move |evidence| {
+                let Evidence { when_present, when_absent, .. } = *evidence;
+                Self { cause, evidence, when_present, when_absent }
+            })
+        };
+        ALL.iter().flat_map(weights).collect()
+    }
+}
 
 /// Evidence of one case, and the causes at work.
 struct TrainingCase<'a> {
@@ -35,23 +57,29 @@ pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
             .collect()
     };
     let (even, odd) = (of(true), of(false));
+    let by_hand = Weight::all();
     let fitted = fit(&even);
     let mut text = String::new();
-    for (new, old) in fitted.iter().zip(WEIGHTS) {
+    for (new, old) in fitted.iter().zip(&by_hand) {
         text += &format!(
             "{:16} {:22} {:5.1} {:5.1}   by hand {:5.1} {:5.1}\n",
-            new.cause, new.evidence_id, new.when_present, new.when_absent, old.when_present, old.when_absent
+            new.cause.name,
+            new.evidence.id,
+            new.when_present,
+            new.when_absent,
+            old.when_present,
+            old.when_absent
         );
     }
     text +=
         &format!("\nfitted on {} cases of even seeds; on {} cases of odd seeds:\n", even.len(), odd.len());
-    for (name, weights) in [("by hand", WEIGHTS), ("fitted", &fitted)] {
+    for (name, weights) in [("by hand", &by_hand), ("fitted", &fitted)] {
         text += &format!("{name:8} {}\n", Score::compute(&odd, weights).text());
     }
     text
 }
 
-/// Fits the table to cases.
+/// Fits all weights to cases.
 fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     let mut counts: BTreeMap<(&str, &str), [(f64, f64); 2]> = BTreeMap::new();
     for TrainingCase { truth, evidence_items } in observations {
@@ -61,18 +89,18 @@ fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
             (*when_present, *all) = (*when_present + chance, *all + 1.0);
         }
     }
-    let fitted = |weight: &Weight| match counts.get(&(weight.cause, weight.evidence_id)) {
-        Some([without, with]) => refine(*weight, *with, *without),
-        None => *weight,
+    let fitted = |weight: Weight| match counts.get(&(weight.cause.name, weight.evidence.id)) {
+        Some([without, with]) => refine(weight, *with, *without),
+        None => weight,
     };
-    WEIGHTS.iter().map(fitted).collect()
+    Weight::all().into_iter().map(fitted).collect()
 }
 
 /// Refines a weight by cases: how often the evidence was present, of how many, with the cause at work and
 /// without.
 fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     let (when_present, when_absent) = (weight.when_present.exp2(), weight.when_absent.exp2());
-    // The two shares whose ratios are those of the table.
+    // The two shares whose ratios are those of the weights set by hand.
     let share = (1.0 - when_absent) / (when_present - when_absent);
     if !(share > 0.0 && share < 1.0 && when_present * share < 1.0) {
         return weight;
@@ -96,12 +124,10 @@ struct Score {
 impl Score {
     fn compute(observations: &[TrainingCase<'_>], weights: &[Weight]) -> Self {
         let mut score = Self { surprise: 0.0, named: 0, missed: 0, wrong: 0 };
-        let causes = likenew_diagnosis::ALL.iter().map(|cause| cause.descriptor().name);
-        let causes: Vec<&'static str> = causes.collect();
         for TrainingCase { truth, evidence_items } in observations {
-            for cause in &causes {
+            for cause in ALL {
                 let chance = chance(cause, evidence_items, weights);
-                let is_at_work = truth.contains(cause);
+                let is_at_work = truth.contains(&cause.name);
                 let right: f64 = if is_at_work { chance } else { 1.0 - chance };
                 score.surprise -= right.max(f64::MIN_POSITIVE).log2();
                 match (is_at_work, chance >= SURE) {
@@ -112,7 +138,7 @@ impl Score {
                 }
             }
         }
-        score.surprise /= (observations.len() * causes.len()).max(1) as f64;
+        score.surprise /= (observations.len() * ALL.len()).max(1) as f64;
         score
     }
 
@@ -125,13 +151,14 @@ impl Score {
 }
 
 /// The probability of a cause from its evidence, as in `LogOdds`: each group counts by its strongest item.
-fn chance(cause: &str, evidence_items: &[ScoredEvidence], weights: &[Weight]) -> f64 {
-    let (mut bits, mut groups) = (prior(cause), BTreeMap::<&str, f64>::new());
-    for scored in evidence_items.iter().filter(|scored| scored.cause == cause) {
-        let weight = weights.iter().find(|of| of.cause == cause && of.evidence_id == scored.evidence_id);
-        let weight = weight.expect("evidence that was scored is in the table");
+fn chance(cause: &Cause, evidence_items: &[ScoredEvidence], weights: &[Weight]) -> f64 {
+    let (mut bits, mut groups) = (cause.prior, BTreeMap::<&str, f64>::new());
+    for scored in evidence_items.iter().filter(|scored| scored.cause == cause.name) {
+        let is_scored =
+            |weight: &&Weight| weight.cause.name == cause.name && weight.evidence.id == scored.evidence_id;
+        let weight = weights.iter().find(is_scored).expect("evidence that was scored has a weight");
         let bits_of_item = scored.chance * weight.when_present + (1.0 - scored.chance) * weight.when_absent;
-        match weight.group {
+        match weight.evidence.group {
             None => bits += bits_of_item,
             Some(group) => {
                 let strongest = groups.entry(group).or_insert(bits_of_item);
@@ -157,9 +184,14 @@ mod tests {
     const CAUSE: &str = "background_io";
     const CLUE: &str = "background_io";
 
+    fn weight(cause: &str, evidence_id: &str) -> Weight {
+        let is_it = |weight: &Weight| weight.cause.name == cause && weight.evidence.id == evidence_id;
+        Weight::all().into_iter().find(is_it).unwrap()
+    }
+
     #[test]
-    fn without_cases_the_table_stays_and_many_cases_outweigh_it() {
-        let by_hand = Weight::lookup(CAUSE, CLUE);
+    fn without_cases_weights_stay_and_many_cases_outweigh_them() {
+        let by_hand = weight(CAUSE, CLUE);
         let same = refine(by_hand, (0.0, 0.0), (0.0, 0.0));
         assert!(
             (same.when_present - by_hand.when_present).abs() < 1e-9
@@ -178,8 +210,9 @@ mod tests {
 
     #[test]
     fn a_weight_with_evidence_on_one_side_only_is_not_fitted() {
-        let one_way = Weight::lookup("slc_cache", "virtual");
-        assert_eq!(refine(one_way, (5.0, 9.0), (1.0, 9.0)), one_way);
+        let one_way = weight("slc_cache", "virtual");
+        let refined = refine(one_way, (5.0, 9.0), (1.0, 9.0));
+        assert_eq!((refined.when_present, refined.when_absent), (one_way.when_present, one_way.when_absent));
     }
 
     #[test]
@@ -195,7 +228,7 @@ mod tests {
             .map(|(index, evidence_items)| TrainingCase { truth: &truths[index / 2 % 2], evidence_items })
             .collect();
         let fitted = fit(&cases);
-        let (by_hand, after) = (Score::compute(&cases, WEIGHTS), Score::compute(&cases, &fitted));
+        let (by_hand, after) = (Score::compute(&cases, &Weight::all()), Score::compute(&cases, &fitted));
         assert!(after.surprise < by_hand.surprise && after.wrong < by_hand.wrong, "{}", after.text());
     }
 }

@@ -5,7 +5,7 @@ use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::findings::{Findings, Row};
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_procedures::check::{CheckMetrics, CheckOptions, MetricName, OriginName, ReferenceOption};
+use likenew_procedures::check::{CheckMetrics, CheckOptions, Metric, Origin, ReferenceOption};
 use likenew_procedures::recondition::{ReconditionOptions, StepName};
 use likenew_sim::generator::Family;
 use likenew_sim::truth::causes;
@@ -87,7 +87,7 @@ pub(super) struct Case {
 /// A metric over its value when new.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteShare {
-    pub(super) metric: MetricName,
+    pub(super) metric: Metric,
     pub(super) before: f64,
     pub(super) after: f64,
     /// The same drive with the same files, when new and then rewritten.
@@ -108,7 +108,7 @@ impl Case {
         let mut check = CheckOptions { bytes: Some(bytes), ..CheckOptions::default() };
         let when_new = run_check(&new, seed, &check)?;
         check.normal = when_new.indicators;
-        let origin = OriginName::Simulated;
+        let origin = Origin::Simulated;
         let reference = |&(metric, per_s)| ReferenceOption { metric, origin, per_s, repeatability: 0.0 };
         check.references = when_new.metrics.iter().map(reference).collect();
         let before = run_check(&spec, seed, &check)?;
@@ -128,7 +128,7 @@ impl Case {
             Use::Unfixable => None,
         };
         let steps = rows(&findings, "steps");
-        let writes = [MetricName::SustainedWrite, MetricName::SequentialWrite, MetricName::RandomWrite];
+        let writes = [Metric::SustainedWrite, Metric::SequentialWrite, Metric::RandomWrite];
         let shares = writes.into_iter().filter_map(|metric| {
             let new = value(&when_new.metrics, metric)?;
             let before = value(&before.metrics, metric)? / new;
@@ -151,7 +151,7 @@ impl Case {
 
     /// Sustained writes if they fell, as the goal is about them; else the metric that fell farthest.
     pub(super) fn worst(&self) -> Option<WriteShare> {
-        let sustained = self.writes.iter().find(|share| share.metric == MetricName::SustainedWrite);
+        let sustained = self.writes.iter().find(|share| share.metric == Metric::SustainedWrite);
         let worst = self.writes.iter().min_by(|one, other| one.before.total_cmp(&other.before));
         sustained.filter(|share| share.before < FALLEN).or(worst).copied()
     }
@@ -181,12 +181,12 @@ fn rows<'a>(findings: &'a Findings, table: &str) -> &'a [Row] {
     findings.tables.get(table).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn value(metrics: &[(MetricName, f64)], metric: MetricName) -> Option<f64> {
+fn value(metrics: &[(Metric, f64)], metric: Metric) -> Option<f64> {
     metrics.iter().find(|(of, _)| *of == metric).map(|(_, value)| *value)
 }
 
 /// A metric after the last step, if any was run.
-fn after(findings: &Findings, metric: MetricName) -> Option<f64> {
+fn after(findings: &Findings, metric: Metric) -> Option<f64> {
     let words = metric.metric().words();
     rows(findings, "before_and_after").iter().rfind(|row| row["metric"] == words)?["after_per_s"].as_f64()
 }

@@ -18,7 +18,7 @@ pub(super) fn line(case: &Case) -> String {
     let worst = case.worst().map_or_else(String::new, |share| {
         format!(
             "{} {:.0}% → {:.0}% of new (attainable {:.0}%)",
-            share.metric.metric().words(),
+            share.metric.words(),
             share.before * 100.0,
             share.after * 100.0,
             share.attainable * 100.0
@@ -33,7 +33,7 @@ pub(super) fn line(case: &Case) -> String {
 pub(super) fn one(case: &Case) -> String {
     let mut text = format!("{}\n{}\n", line(case), case.summary);
     for share in &case.writes {
-        let words = share.metric.metric().words();
+        let words = share.metric.words();
         let [before, after, attainable] =
             [share.before, share.after, share.attainable].map(|share| share * 100.0);
         writeln!(text, "  {words:18} {before:>6.1}% → {after:>6.1}% of new (attainable {attainable:.1}%)")

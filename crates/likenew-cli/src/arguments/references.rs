@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use likenew_procedures::check::{MetricName, RatedMetrics};
+use likenew_procedures::check::{Metric, RatedMetrics};
 
 use crate::wording;
 
@@ -32,7 +32,7 @@ pub(crate) struct SequentialRates {
 
 impl SequentialRates {
     /// Bytes a second of one metric, if it was given.
-    pub(crate) fn bytes_per_s(&self, metric: MetricName) -> Option<u64> {
+    pub(crate) fn bytes_per_s(&self, metric: Metric) -> Option<u64> {
         let RatedMetrics(rated) = self.advertised.as_ref()?;
         Some(rated.iter().find(|rated| rated.metric == metric)?.per_s as u64)
     }
@@ -41,7 +41,7 @@ impl SequentialRates {
 /// Rated sequential speeds. Other metrics would be ignored, so they are refused.
 fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
     let rated: RatedMetrics = text.parse()?;
-    let is_used = |metric| matches!(metric, MetricName::SequentialRead | MetricName::SequentialWrite);
+    let is_used = |metric| matches!(metric, Metric::SequentialRead | Metric::SequentialWrite);
     match rated.0.iter().find(|rated| !is_used(rated.metric)) {
         Some(other) => Err(wording::metric_is_not_used(other.name())),
         None => Ok(rated),

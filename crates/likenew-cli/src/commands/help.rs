@@ -27,7 +27,7 @@ pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
 /// The page of a cause, or of a command: its manual, if it has one, and its options.
 fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
-        return Some(cause.descriptor().manual.to_owned());
+        return Some(cause.manual.to_owned());
     }
     let mut all = arguments::command();
     let command = all.find_subcommand_mut(topic)?;
@@ -47,10 +47,8 @@ fn contents() -> String {
     let kinds = [Kind::Drive, Kind::NotTheDrive, Kind::ByDesign];
     for (kind, title) in kinds.into_iter().zip(wording::CAUSES) {
         text += &format!("\n{title}\n");
-        for descriptor in
-            ALL.iter().map(|cause| cause.descriptor()).filter(|descriptor| descriptor.kind == kind)
-        {
-            text += &wording::cause(descriptor.name, descriptor.summary);
+        for cause in ALL.iter().filter(|cause| cause.kind == kind) {
+            text += &wording::cause(cause.name, cause.summary);
         }
     }
     text + wording::PAGES
@@ -59,6 +57,6 @@ fn contents() -> String {
 fn unknown(topic: &str) -> Failure {
     let commands = arguments::command();
     let commands = commands.get_subcommands().map(clap::Command::get_name);
-    let topics = commands.chain(ALL.iter().map(|cause| cause.descriptor().name));
+    let topics = commands.chain(ALL.iter().map(|cause| cause.name));
     Failure::Usage(no_such_page(topic, nearest(topic, topics)))
 }

@@ -101,10 +101,10 @@ fn causes(grammar: &clap::Command) -> File {
     let mut page = Roff::new();
     title(&mut page, grammar, "likenew-causes", OVERVIEWS_SECTION);
     name(&mut page, "likenew-causes", wording::CAUSES);
-    for descriptor in ALL.iter().map(|cause| cause.descriptor()) {
-        let title = markdown::title(descriptor.manual).unwrap_or_default();
-        page.control("SH", [wording::cause(descriptor.name, &title).as_str()]);
-        markdown::append(&mut page, descriptor.manual);
+    for cause in ALL {
+        let title = markdown::title(cause.manual).unwrap_or_default();
+        page.control("SH", [wording::cause(cause.name, &title).as_str()]);
+        markdown::append(&mut page, cause.manual);
     }
     see_also(&mut page, &[("likenew", COMMANDS_SECTION), ("likenew-check", COMMANDS_SECTION)]);
     file("likenew-causes", OVERVIEWS_SECTION, &page.render())

@@ -15,9 +15,10 @@ pub(super) fn pages() -> Vec<File> {
     let mut pages = vec![commands(&grammar)];
     pages.extend(grammar.get_subcommands().map(command));
     pages.push(causes());
-    pages.extend(ALL.iter().map(|cause| cause.descriptor()).map(|descriptor| {
-        File::new(format!("reference/causes/{}.md", descriptor.name), descriptor.manual.to_owned())
-    }));
+    pages.extend(
+        ALL.iter()
+            .map(|cause| File::new(format!("reference/causes/{}.md", cause.name), cause.manual.to_owned())),
+    );
     pages.push(drives());
     let contents = pages.iter().map(contents_line).collect();
     pages.push(File::new("reference/contents.md", contents));
@@ -109,8 +110,8 @@ fn option(argument: &Arg) -> String {
 
 fn causes() -> File {
     let mut text = format!("# {}\n\n{}\n\n", wording::CAUSES_TITLE, wording::CAUSES_INTRODUCTION);
-    for descriptor in ALL.iter().map(|cause| cause.descriptor()) {
-        text += &format!("- [`{0}`](causes/{0}.md): {1}\n", descriptor.name, descriptor.summary);
+    for cause in ALL {
+        text += &format!("- [`{0}`](causes/{0}.md): {1}\n", cause.name, cause.summary);
     }
     File::new("reference/causes.md", text)
 }

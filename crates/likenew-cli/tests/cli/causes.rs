@@ -315,14 +315,13 @@ fn spell(action: &Action) -> String {
 }
 
 /// Everything that can be said of one cause.
-fn page(cause: &'static dyn Cause, machines: &[Machine]) -> String {
-    let descriptor = cause.descriptor();
+fn page(cause: &'static Cause, machines: &[Machine]) -> String {
     let (mut sentences, mut questions, mut statements) = (Vec::new(), Vec::new(), Vec::new());
     let mut fixes: Vec<(String, Vec<&str>)> = Vec::new();
     for machine in machines {
         for bad in [true, false] {
             with_case(machine, bad, |case| {
-                let items = evidence(case).into_iter().filter(|(name, _)| *name == descriptor.name);
+                let items = evidence(case).into_iter().filter(|(name, _)| *name == cause.name);
                 let spoken = items.map(|(_, item)| {
                     let side = match item.bits {
                         ..0.0 => "against",
@@ -353,8 +352,8 @@ fn page(cause: &'static dyn Cause, machines: &[Machine]) -> String {
     let fixes: String = fixes.iter().map(|(text, names)| format!("{}\n{text}", title(names))).collect();
     format!(
         "## {} ({})\n{}\nEvidence\n{}\nWhat would tell more\n{}{fixes}\n",
-        descriptor.title,
-        descriptor.name,
+        cause.title,
+        cause.name,
         statements.join("\n"),
         sentences.join("\n"),
         questions.concat()
@@ -369,6 +368,6 @@ fn messages_of_causes() {
         text += &format!("{}: {}\n", machine.name, machine.about);
     }
     text.push('\n');
-    text.extend(ALL.iter().map(|cause| page(*cause, &machines)));
+    text.extend(ALL.iter().map(|cause| page(cause, &machines)));
     matches_file("causes.txt", &text);
 }

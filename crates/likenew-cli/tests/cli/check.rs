@@ -142,7 +142,7 @@ fn each_cause_has_a_page() {
     let sandbox = Sandbox::new();
     let all = sandbox.run(&["help"]).code(0).stdout();
     for cause in likenew_diagnosis::ALL {
-        let name = cause.descriptor().name;
+        let name = cause.name;
         assert!(all.contains(name), "{name}");
         let page = sandbox.run(&["help", name]).code(0).stdout();
         assert!(page.starts_with("# ") && page.contains("**Fix:**"), "{page}");

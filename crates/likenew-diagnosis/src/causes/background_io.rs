@@ -1,79 +1,49 @@
 //! Other I/O on the drive.
 
-use likenew_core::answer::Action;
-use likenew_core::drive;
-use likenew_core::units::Nanos;
-
-use super::commands::record_io;
-use crate::case::BACKGROUND_SHARE_MAX;
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+use super::shared::*;
 
 /// How long the I/O of other programs is recorded: periodic I/O shows within a minute.
 const RECORDING: Nanos = Nanos::from_secs(60);
 
-/// Something else uses the drive.
-pub(super) struct BackgroundIo;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "background_io",
-    title: wording::background_io::TITLE,
-    summary: wording::background_io::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::BackgroundIo,
-        Symptom::Stalls,
-        Symptom::RewrittenFaster,
-        Symptom::SlowRegions,
-        Symptom::SlowWhenAligned,
-        Symptom::Uneven,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
+    title: "other I/O on the drive",
+    summary: "something else uses the drive at the same time",
     manual: include_str!("background_io.md"),
-};
-
-impl Cause for BackgroundIo {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "background_io",
-            case.measurements.background_share,
-            BACKGROUND_SHARE_MAX,
-            wording::background_io::busy,
-            wording::background_io::COUNT_OTHERS,
-        );
-        log_odds.add_fact(
-            "array_busy",
-            case.array_is_busy().then_some(true),
-            |_| wording::background_io::array_busy(),
-            Hint::NONE,
-        );
-        log_odds.add_measured(
-            "uneven_reads",
-            case.measurements.read_scatter,
-            0.15,
-            wording::background_io::uneven_reads,
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let action = wording::background_io::find_other_io();
+    kind: Kind::NotTheDrive,
+    prior: -1.0,
+    explains: &[&[BackgroundIo, Stalls, RewrittenFaster, SlowRegions, SlowWhenAligned, Uneven], SLOW],
+    evidence: &[
+        measured("background_io", 5.0, -5.0, BACKGROUND_SHARE_MAX, |case| {
+            let busy = case.measurements.background_share?;
+            let text = if busy.value >= 1.0 {
+                "While nothing was measured, other I/O kept the drive busy all the time.".into()
+            } else {
+                let share = share(Measured::new(busy.value, busy.low, busy.high.min(1.0)));
+                format!("While nothing was measured, other I/O kept the drive busy for {share} of the time.")
+            };
+            Some((busy, text))
+        })
+        .hint(Hint::watch("Count I/O of other programs meanwhile")),
+        fact("array_busy", -4.0, 0.0, |case| {
+            let text = "The array below it is rebuilding, checking or reshaping, which causes that I/O.";
+            only_if(case.array_is_busy(), text)
+        }),
+        measured("uneven_reads", 1.5, -0.5, 0.15, |case| {
+            let scatter = case.measurements.read_scatter?;
+            let share = share(scatter);
+            Some((scatter, format!("The speed of sequential reads varies by {share} from moment to moment.")))
+        }),
+    ],
+    actions: |case| {
+        let text = "Find the programs that use the drive, stop them, and check again";
+        let action = Action::new("find_other_io", text);
         // Programs can only be recorded on a real drive.
         let site = case.site.filter(|site| !matches!(site.kind, drive::Kind::Simulated | drive::Kind::Nop));
-        vec![match site {
-            Some(site) => action.command(record_io(site.target)).time(RECORDING),
-            None => action,
-        }]
-    }
-}
+        let Some(site) = site else { return vec![action] };
+        let target = shell_quote(site.target);
+        let command = format!("sudo likenew record {target} --out /dev/shm/io.csv.zst --time 60s");
+        vec![action.command(command).time(RECORDING)]
+    },
+    ..Cause::BLANK
+};

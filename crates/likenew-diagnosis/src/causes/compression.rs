@@ -1,53 +1,32 @@
-//! A controller that compresses.
+//! A controller that compresses, and is fast only with compressible data.
 
-use likenew_core::answer::Action;
-use likenew_core::drive;
+use super::shared::*;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::commands::measure_files;
-use super::hard_disk_evidence;
-
-/// The controller is fast only with compressible data.
-pub(super) struct Compression;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "compression",
-    title: wording::compression::TITLE,
-    summary: wording::compression::SUMMARY,
-    kind: Kind::ByDesign,
-    endangers: false,
-    explains: &[
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomWrite),
-    ],
+    title: "compressing controller",
+    summary: "the controller compresses data, and its rated speed is for data that compresses well",
     manual: include_str!("compression.md"),
-};
-
-impl Cause for Compression {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "zeros_faster",
-            case.measurements.zeros_over_random,
-            1.4,
-            wording::compression::zeros_faster,
-            wording::compression::WRITE_ZEROS,
-        );
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, |_| wording::compression::virtual_disk(), Hint::NONE);
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+    kind: Kind::ByDesign,
+    prior: -2.0,
+    explains: &[SLOW_WRITES],
+    evidence: &[
+        measured("zeros_faster", 6.0, -7.0, 1.4, |case| {
+            let ratio = case.measurements.zeros_over_random?;
+            Some((ratio, format!("Zeros are written {} as fast as random data.", times(ratio))))
+        })
+        .hint(Hint::data("Compare writes of zeros with writes of random data")),
+        hard_disk(-6.0, 0.0),
+        fact("virtual", -5.0, 0.0, |case| {
+            only_if(case.virtual_by().is_some(), "This is a virtual disk, whose host may skip zeros.")
+        }),
+    ],
+    actions: |case| {
         let folder = case.site.filter(|site| site.kind == drive::Kind::Folder);
-        let command = folder.map(|folder| measure_files(folder.target));
-        vec![Action { command, ..wording::compression::test_own_files() }]
-    }
-}
+        let folder = folder.map(|site| shell_quote(site.target));
+        let text = "See what speed your own files get; nothing needs repair";
+        let command = folder.map(|folder| format!("likenew data --files {folder} {folder}"));
+        vec![Action { command, ..Action::new("test_your_files", text) }]
+    },
+    ..Cause::BLANK
+};

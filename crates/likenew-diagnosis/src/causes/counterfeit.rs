@@ -1,50 +1,33 @@
 //! A drive that loses or changes data, such as one with less capacity than it claims.
 
-use likenew_core::answer::{Action, Loss};
-use likenew_core::drive;
+use super::shared::*;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
-
-use super::shell_quote;
-
-/// The drive is counterfeit.
-pub(super) struct Counterfeit;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "counterfeit",
-    title: wording::counterfeit::TITLE,
-    summary: wording::counterfeit::SUMMARY,
+    title: "data corruption",
+    summary: "counterfeit or failing drive: it does not keep what is written to it",
+    manual: include_str!("counterfeit.md"),
     kind: Kind::Drive,
     endangers: true,
-    explains: &[Symptom::WrongData, Symptom::Errors],
-    manual: include_str!("counterfeit.md"),
-};
-
-impl Cause for Counterfeit {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let wrong = case.measurements.wrong_sectors;
-        log_odds.add_fact(
-            "wrong_data",
-            Some(wrong > 0),
-            |_| wording::counterfeit::wrong_data(wrong),
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+    prior: -1.0,
+    explains: &[&[WrongData, Errors]],
+    evidence: &[fact("wrong_data", 7.0, -3.0, |case| {
+        let text = match case.measurements.wrong_sectors {
+            0 => "Everything read back as it was written.".into(),
+            sectors => format!("{} sectors did not read back as they were written.", Number(sectors as f64)),
+        };
+        Some((case.measurements.wrong_sectors > 0, text))
+    })],
+    actions: |case| {
         let command = case.site.map(|site| format!("likenew verify {}", shell_quote(site.target)));
         let is_kept =
             case.site.is_some_and(|site| matches!(site.kind, drive::Kind::Folder | drive::Kind::Simulated));
         let loses = if is_kept { Loss::Nothing } else { Loss::Everything };
         vec![
-            wording::counterfeit::return_drive(),
-            Action { command, loses, ..wording::counterfeit::verify_capacity() },
+            Action::new("return_drive", "Store nothing on it, and return it"),
+            Action { command, loses, ..Action::new("verify_capacity", "Find its real capacity") },
         ]
-    }
-}
+    },
+    costs: &[("verify_capacity", "one write of all of it")],
+    ..Cause::BLANK
+};

@@ -1,67 +1,48 @@
 //! An array that is degraded or busy.
 
-use likenew_core::answer::Action;
-use likenew_core::facts::{Layer, LayerKind};
+use super::shared::*;
 
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::commands::pause_check;
-
-/// The array is degraded or busy.
-pub(super) struct DegradedArray;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "degraded_array",
-    title: wording::degraded_array::TITLE,
-    summary: wording::degraded_array::SUMMARY,
+    title: "degraded or busy array",
+    summary: "the array is degraded, rebuilding or being checked",
+    manual: include_str!("degraded_array.md"),
     kind: Kind::NotTheDrive,
     endangers: true,
-    explains: &[
-        Symptom::BackgroundIo,
-        Symptom::Stalls,
-        Symptom::SlowRegions,
-        Symptom::SlowWhenAligned,
-        Symptom::Uneven,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
-    manual: include_str!("degraded_array.md"),
+    prior: -2.0,
+    explains: &[&[BackgroundIo, Stalls, SlowRegions, SlowWhenAligned, Uneven], SLOW],
+    evidence: &[fact("array_degraded", 7.0, -7.0, |case| {
+        let arrays: Vec<&Layer> = case.facts?.layers_of(LayerKind::Array).collect();
+        let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
+        let text = match (misses, case.array_is_busy()) {
+            (true, _) => "An array has a missing member.",
+            (false, true) => "An array is rebuilding, checking or reshaping.",
+            (false, false) if arrays.is_empty() => "There is no array below it.",
+            (false, false) => "Every array is complete and idle.",
+        };
+        Some((misses || case.array_is_busy(), text.into()))
+    })
+    .hint(SHOW_LAYERS)],
+    actions: |case| {
+        let watch = Action::new(
+            "watch_array",
+            "See what the array is doing; replace a missing member, or let the rebuild finish",
+        );
+        pause_check(case).into_iter().chain([watch.command("cat /proc/mdstat")]).collect()
+    },
+    costs: &[("pause_array_check", "a later check"), ("watch_array", "hours")],
+    ..Cause::BLANK
 };
 
-impl Cause for DegradedArray {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let arrays: Vec<&Layer> =
-            case.facts.map(|facts| facts.layers_of(LayerKind::Array).collect()).unwrap_or_default();
-        let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
-        let is_busy = case.array_is_busy();
-        log_odds.add_fact(
-            "array_degraded",
-            case.facts.map(|_| misses || is_busy),
-            |is| match (is, misses) {
-                (true, true) => wording::degraded_array::missing(),
-                (true, false) => wording::degraded_array::busy(),
-                (false, _) if arrays.is_empty() => wording::degraded_array::none(),
-                (false, _) => wording::degraded_array::idle(),
-            },
-            wording::SHOW_LAYERS,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let pause = pause_check(case).map(|command| command.add_to(wording::degraded_array::pause_check()));
-        pause
-            .into_iter()
-            .chain([wording::degraded_array::watch_array().command("cat /proc/mdstat")])
-            .collect()
-    }
+/// Stops the check of an array; a rebuild is left alone.
+fn pause_check(case: &Case<'_>) -> Option<Action> {
+    let is_check = |doing: &str| matches!(doing, "check" | "repair");
+    let mut arrays = case.facts?.layers_of(LayerKind::Array);
+    let (name, doing) = arrays.find_map(|layer| {
+        let doing = layer.busy_with.value().filter(|doing| is_check(doing))?;
+        Some((shell_quote(&layer.name), doing))
+    })?;
+    let file = format!("/sys/block/{name}/md/sync_action");
+    let action = Action::new("pause_array_check", "Pause the array's check while the array is in use");
+    Some(action.command(format!("echo idle > {file}")).undo(format!("echo {doing} > {file}")))
 }

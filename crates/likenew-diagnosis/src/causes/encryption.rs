@@ -1,12 +1,6 @@
 //! Encryption that takes longer than the drive.
 
-use likenew_core::answer::Action;
-use likenew_core::facts::LayerKind;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
-
-use super::commands::refresh_command;
-use super::{READS_BELOW, writes_over_reads};
+use super::shared::*;
 
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -15,27 +9,6 @@ const SMALL_BYTES: f64 = 4096.0;
 const ONE_PROCESSOR: f64 = 0.8;
 /// Ratio of two rates below which one cipher limits both. Chosen: a cipher is steadier than that.
 const ALIKE: f64 = 1.3;
-
-/// Encryption is the bottleneck.
-pub(super) struct Encryption;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
-    name: "encryption",
-    title: wording::encryption::TITLE,
-    summary: wording::encryption::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-    ],
-    manual: include_str!("encryption.md"),
-};
-
 /// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
 const SAME_DELAY: f64 = 1.6;
 /// Speed over its reference from which a delay is more than scatter. Chosen: the scatter of checks.
@@ -43,72 +16,88 @@ const SLOWER: f64 = 0.9;
 /// Half the interval of a ratio of delays, as a share. Assumed: each is a difference of two times.
 const DELAY_ERROR: f64 = 0.2;
 
-impl Cause for Encryption {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
-        log_odds.add_fact("encrypted", is_encrypted, wording::encryption::encrypted, wording::SHOW_LAYERS);
-        log_odds.add_measured(
-            "processor_busy",
-            case.measurements.kernel_processors,
-            ONE_PROCESSOR,
-            |processors| wording::encryption::processor_busy(processors.value),
-            wording::encryption::WATCH_CPU,
-        );
+pub(super) static CAUSE: Cause = Cause {
+    name: "encryption",
+    title: "encryption",
+    summary: "encryption is slower than the drive",
+    manual: include_str!("encryption.md"),
+    kind: Kind::NotTheDrive,
+    prior: -1.0,
+    explains: &[&[
+        Below(Metric::SequentialRead),
+        Below(Metric::SequentialWrite),
+        Below(Metric::SustainedWrite),
+        Below(Metric::RandomReadQd32),
+        Below(Metric::RandomRead),
+        Below(Metric::RandomWrite),
+    ]],
+    evidence: &[
+        encrypted(2.0, -8.0).hint(SHOW_LAYERS),
+        measured("processor_busy", 4.0, -1.5, ONE_PROCESSOR, |case| {
+            let cores = case.measurements.kernel_processors?;
+            let used = Share(cores.value);
+            Some((cores, format!("The kernel used {used} of one CPU core during sequential reads.")))
+        })
+        .hint(Hint::machine("Watch the CPU during sequential reads")),
         // A cipher counts bytes wherever they are; a drive does not. If measured processor use shows that
         // encryption is not the limit, queues that count I/Os may be.
-        let is_watched = case.measurements.kernel_processors.is_some();
-        let deep = case.measurements.metric(Metric::RandomReadQd32).map(|ios| ios.scale_by(SMALL_BYTES));
-        let alike = case.measurements.metric(Metric::SequentialRead).zip(deep).map(|(read, deep)| {
-            let ratio = read.divide_by(deep);
-            if ratio.value < 1.0 { deep.divide_by(read) } else { ratio }
-        });
-        log_odds.add_measured(
-            if is_watched { "alike_visible" } else { "alike_hidden" },
-            alike,
-            ALIKE,
-            |ratio| {
-                if ratio.value < ALIKE {
-                    wording::encryption::alike(ratio)
-                } else {
-                    wording::encryption::differ(ratio)
-                }
-            },
-            Hint::NONE,
+        measured("alike_visible", 0.0, 2.0, ALIKE, |case| {
+            case.measurements.kernel_processors?;
+            alike(case)
+        }),
+        measured("alike_hidden", -2.0, 4.0, ALIKE, |case| {
+            case.measurements.kernel_processors.is_none().then(|| alike(case))?
+        }),
+        measured("same_delay", -0.5, 4.0, SAME_DELAY, |case| {
+            let ratio = delay_ratio(case).filter(|_| is_encrypted(case) == Some(true))?;
+            let times = times(ratio);
+            let text = if ratio.value < SAME_DELAY {
+                format!("4K random reads and writes are delayed by the same time, within {times}.")
+            } else {
+                format!("4K random reads and writes are delayed by different times: {times}.")
+            };
+            Some((ratio, text))
+        }),
+        measured("reads_below_writes", 1.2, 0.0, READS_BELOW, |case| {
+            writes_against_reads(writes_over_reads(case).filter(|_| is_encrypted(case) == Some(true))?)
+        }),
+    ],
+    actions: |case| {
+        let flags = ["--perf-no_read_workqueue", "--perf-no_write_workqueue"];
+        let [does, undoes] = refresh_encryption(case, &flags);
+        let bypass_queues = Action::new(
+            "bypass_crypt_queues",
+            "Bypass dm-crypt's work queues, which shortens latency unless the CPU is the limit",
         );
-        log_odds.add_measured(
-            "same_delay",
-            delay_ratio(case).filter(|_| is_encrypted == Some(true)),
-            SAME_DELAY,
-            |ratio| wording::encryption::delays(ratio, ratio.value < SAME_DELAY),
-            Hint::NONE,
+        let choose_cipher = Action::new(
+            "choose_cipher",
+            "Find a cipher that this CPU accelerates; changing it takes hours (cryptsetup reencrypt)",
         );
-        log_odds.add_measured(
-            "reads_below_writes",
-            writes_over_reads(case).filter(|_| is_encrypted == Some(true)),
-            READS_BELOW,
-            wording::writes_against_reads,
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let queues = refresh_command(case, &["--perf-no_read_workqueue", "--perf-no_write_workqueue"]);
-        let mut actions = vec![
-            queues.add_to(wording::encryption::bypass_queues()),
-            wording::encryption::choose_cipher().command("cryptsetup benchmark"),
-        ];
+        let mut actions =
+            vec![bypass_queues.command(does).undo(undoes), choose_cipher.command("cryptsetup benchmark")];
         // Without the queues the cipher still runs on the processor that is full.
-        if case.measurements.kernel_processors.is_some_and(|of| of.value >= ONE_PROCESSOR) {
+        if case.measurements.kernel_processors.is_some_and(|cores| cores.value >= ONE_PROCESSOR) {
             actions.reverse();
         }
         actions
-    }
+    },
+    costs: &[("choose_cipher", "hours to re-encrypt everything")],
+    ..Cause::BLANK
+};
+
+/// The bytes a second of sequential reads over those of small ones at QD32, or the reverse if that is larger.
+fn alike(case: &Case<'_>) -> Option<(Measured, String)> {
+    let deep = case.measurements.metric(Metric::RandomReadQd32)?.scale_by(SMALL_BYTES);
+    let read = case.measurements.metric(Metric::SequentialRead)?;
+    let ratio = read.divide_by(deep);
+    let ratio = if ratio.value < 1.0 { deep.divide_by(read) } else { ratio };
+    let times = times(ratio);
+    let text = if ratio.value < ALIKE {
+        format!("In MB/s, sequential reads and 4K random reads at QD32 differ by only {times}.")
+    } else {
+        format!("In MB/s, sequential reads and 4K random reads at QD32 differ by {times}.")
+    };
+    Some((ratio, text))
 }
 
 /// The time that a 4K random read takes longer than its reference, over the same of a write, or the reverse if that is longer; `None` if

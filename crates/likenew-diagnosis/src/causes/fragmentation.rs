@@ -1,11 +1,6 @@
 //! Files in many fragments.
 
-use likenew_core::answer::Action;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Origin, Symptom, wording};
-
-use super::commands::defragment;
-use super::hard_disk_evidence;
+use super::shared::*;
 
 /// Time of the seeks in a MiB over that of moving it, from which files are fragmented. Chosen: reads lose a
 /// quarter.
@@ -17,71 +12,51 @@ const FITS: f64 = 0.3;
 const ACCESS_NS: f64 = 12e6;
 const RATE: f64 = 85e6;
 
-/// Files lie in many pieces.
-pub(super) struct Fragmentation;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "fragmentation",
-    title: wording::fragmentation::TITLE,
-    summary: wording::fragmentation::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::NewDataFaster,
-        Symptom::SlowRegions,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomWrite),
-    ],
+    title: "fragmented files",
+    summary: "files are fragmented, and each fragment costs a seek",
     manual: include_str!("fragmentation.md"),
+    kind: Kind::NotTheDrive,
+    prior: -1.0,
+    explains: &[&[NewDataFaster, SlowRegions, Below(Metric::SequentialRead)], SLOW_WRITES],
+    evidence: &[
+        fact("many_pieces", 4.0, -6.0, |case| {
+            let pieces = pieces_per_mib(case)?;
+            if pieces * seek_cost(case) > SEEKS_COST {
+                Some((true, format!("Files have {} fragments per MiB.", digits(pieces))))
+            } else {
+                Some((false, "Files have few fragments.".into()))
+            }
+        })
+        .hint(Hint::facts("See how fragmented the files are")),
+        // What is read is as slow as the seeks make it.
+        measured("reads_fit_seeks", 1.5, -2.0, FITS, |case| {
+            let seeks = pieces_per_mib(case)? * seek_cost(case);
+            let share = case.is_below(Metric::SequentialRead).filter(|_| seeks > SEEKS_COST)?;
+            let ratio = Measured::with_interval(1.0 / (1.0 + seeks), 0.0).divide_by(share);
+            let times = times(ratio);
+            let text = format!("With a seek for each fragment, reads would be {times} as fast as they are.");
+            Some((ratio, text))
+        }),
+        hard_disk(3.0, -3.0),
+        measured("new_file_faster", 2.0, -0.5, 1.5, |case| {
+            let ratio = case.measurements.new_over_old_data?;
+            let times = times(ratio);
+            Some((ratio, format!("A newly written file is read {times} as fast as existing files.")))
+        })
+        .hint(WRITE_AND_READ_BACK),
+    ],
+    actions: |case| {
+        let text = "Defragment the worst files, but none that snapshots or reflinks share";
+        vec![Action { command: command(case), ..Action::new("defragment", text) }]
+    },
+    costs: &[("defragment", "one write of these files")],
+    ..Cause::BLANK
 };
 
-impl Cause for Fragmentation {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let pieces = case.facts.and_then(|facts| facts.files.as_ref()?.extents_per_mib.get());
-        let has_many = pieces.is_some_and(|pieces| pieces * seek_cost(case) > SEEKS_COST);
-        log_odds.add_fact(
-            "many_pieces",
-            pieces.map(|_| has_many),
-            |is| match pieces {
-                Some(pieces) if is => wording::fragmentation::many(pieces),
-                _ => wording::fragmentation::few(),
-            },
-            wording::fragmentation::SHOW_FRAGMENTS,
-        );
-        // What is read is as slow as the seeks make it.
-        let with_seeks = pieces.map(|pieces| 1.0 / (1.0 + pieces * seek_cost(case)));
-        log_odds.add_measured(
-            "reads_fit_seeks",
-            with_seeks
-                .zip(case.is_below(Metric::SequentialRead))
-                .filter(|_| has_many)
-                .map(|(with_seeks, share)| Measured::with_interval(with_seeks, 0.0).divide_by(share)),
-            FITS,
-            wording::fragmentation::reads_fit_seeks,
-            Hint::NONE,
-        );
-        hard_disk_evidence(&mut log_odds, case);
-        log_odds.add_measured(
-            "new_file_faster",
-            case.measurements.new_over_old_data,
-            1.5,
-            wording::fragmentation::new_file_faster,
-            wording::WRITE_AND_READ_BACK,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let command = defragment(case).map(|command| command.does);
-        vec![Action { command, ..wording::fragmentation::defragment() }]
-    }
+fn pieces_per_mib(case: &Case<'_>) -> Option<f64> {
+    case.facts?.files.as_ref()?.extents_per_mib.get()
 }
 
 /// The time to reach a fragment over that of moving a MiB at the speed that the disk could have.
@@ -90,4 +65,16 @@ fn seek_cost(case: &Case<'_>) -> f64 {
     let reference = case.shortfall(Metric::SequentialRead).map(|(_, reference)| reference);
     let rate = reference.filter(|of| of.origin != Origin::Link).map_or(RATE, |of| of.value);
     access_ns / ((1 << 20) as f64 / rate * 1e9)
+}
+
+/// The program of the file system that defragments files.
+fn command(case: &Case<'_>) -> Option<String> {
+    let system = case.facts?.file_system.as_ref()?;
+    let point = shell_quote(&system.point);
+    Some(match system.kind.value()?.as_str() {
+        "ext4" => format!("e4defrag {point}"),
+        "xfs" => format!("xfs_fsr -v {point}"),
+        "btrfs" => format!("btrfs filesystem defragment -r {point}"),
+        _ => return None,
+    })
 }

@@ -1,66 +1,58 @@
-//! A drive without DRAM that received no host memory buffer.
+//! A drive without DRAM that received no host memory buffer, so that it keeps its mapping table in flash.
 
-use likenew_core::answer::Action;
-use likenew_core::facts::DriveKind;
+use super::shared::*;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::hard_disk_evidence;
-
-/// The drive keeps its mapping table in flash, because it has no memory for it.
-pub(super) struct NoHostMemory;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "host_memory",
-    title: wording::host_memory::TITLE,
-    summary: wording::host_memory::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::SlowOverWideSpan,
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
+    title: "no host memory buffer",
+    summary: "a drive without DRAM gets no host memory buffer (HMB) for its mapping table",
     manual: include_str!("host_memory.md"),
+    kind: Kind::NotTheDrive,
+    prior: -1.5,
+    explains: &[&[SlowOverWideSpan, Below(Metric::RandomRead), Below(Metric::RandomReadQd32)]],
+    evidence: &[
+        measured("spread_costs", 3.0, -5.0, 1.5, |case| {
+            let ratio = case.measurements.wide_over_narrow?;
+            let times = times(ratio);
+            let text =
+                format!("4K random reads over the whole drive take {times} as long as within a few MiB.");
+            Some((ratio, text))
+        })
+        .hint(Hint::thorough("Compare 4K random reads over narrow and wide spans")),
+        fact("memory_refused", 6.0, -4.0, |case| {
+            let memory = case.drive()?.host_memory.as_ref()?;
+            let has_too_little =
+                || Some(memory.given_bytes.get()? < memory.least_bytes.get().unwrap_or(1).max(1));
+            either(
+                memory.is_refused().or_else(has_too_little)?,
+                "It asked for host memory and has none.",
+                "It has the host memory that it asked for, or needs none.",
+            )
+        })
+        .hint(Hint::root("Read its host memory setting, which needs root")),
+        fact("nvme", 0.0, -8.0, |case| {
+            let drive = case.drive()?;
+            let is_nvme = match drive.kind {
+                DriveKind::Nvme => true,
+                DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb | DriveKind::Card => false,
+                _ => drive.link.bus.value()? == "PCIe",
+            };
+            either(
+                is_nvme,
+                "It is attached by PCIe, as drives with a host memory buffer are.",
+                "Only NVMe drives use a host memory buffer, and it is not attached by PCIe.",
+            )
+        })
+        .hint(SHOW_LINK),
+        hard_disk(-8.0, 0.0),
+        virtual_disk(-4.0),
+    ],
+    actions: |_| {
+        vec![Action::new(
+            "allow_host_memory",
+            "Let the kernel give it memory: add nvme.max_host_mem_size_mb=512 to the kernel command line",
+        )]
+    },
+    costs: &[("allow_host_memory", "host memory, as much as it asks for")],
+    ..Cause::BLANK
 };
-
-impl Cause for NoHostMemory {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "spread_costs",
-            case.measurements.wide_over_narrow,
-            1.5,
-            wording::host_memory::spread_costs,
-            wording::host_memory::COMPARE_SPANS,
-        );
-        let memory = case.drive().and_then(|drive| drive.host_memory.as_ref());
-        let least = memory.and_then(|memory| {
-            Some(memory.given_bytes.get()? < memory.least_bytes.get().unwrap_or(1).max(1))
-        });
-        log_odds.add_fact(
-            "memory_refused",
-            memory.and_then(|memory| memory.is_refused()).or(least),
-            wording::host_memory::memory_refused,
-            wording::host_memory::ASK_DRIVE,
-        );
-        let is_nvme = case.drive().and_then(|drive| match drive.kind {
-            DriveKind::Nvme => Some(true),
-            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb | DriveKind::Card => Some(false),
-            _ => drive.link.bus.value().map(|bus| bus == "PCIe"),
-        });
-        log_odds.add_fact("nvme", is_nvme, wording::host_memory::nvme, wording::SHOW_LINK);
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::host_memory::allow()]
-    }
-}

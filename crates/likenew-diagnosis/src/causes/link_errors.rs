@@ -1,61 +1,36 @@
 //! A cable or contact that corrupts transfers.
 
-use likenew_core::answer::Action;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+use super::shared::*;
 
 /// Errors up to this number come with plugging it in.
 const CRC_SOME: u64 = 10;
 
-/// The link has errors.
-pub(super) struct LinkErrors;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "link_errors",
-    title: wording::link_errors::TITLE,
-    summary: wording::link_errors::SUMMARY,
+    title: "link errors",
+    summary: "the link corrupts transfers, which have to be repeated",
+    manual: include_str!("link_errors.md"),
     kind: Kind::NotTheDrive,
     endangers: true,
-    explains: &[
-        Symptom::Stalls,
-        Symptom::SlowRegions,
-        Symptom::NewDataFaster,
-        Symptom::Uneven,
-        Symptom::Errors,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::RandomReadQd32),
+    prior: -2.0,
+    explains: &[&[Stalls, SlowRegions, NewDataFaster, Uneven, Errors], SLOW],
+    evidence: &[
+        link_errors_during_check(6.0, -2.5)
+            .hint(Hint::root("Count link errors during a check, which needs root"))
+            .in_group("crc"),
+        fact("crc_before", 2.0, -0.5, |case| {
+            let count = case.drive()?.counts.crc_errors.get()?;
+            let transfers = Number(count as f64);
+            let text =
+                format!("The drive has counted {transfers} transfers with a wrong checksum in its life.");
+            Some((count > CRC_SOME, text))
+        })
+        .in_group("crc"),
     ],
-    manual: include_str!("link_errors.md"),
+    actions: |case| {
+        let action = Action::new("change_cable", "Reseat or replace the cable, or use another port");
+        unless_virtual(case, [action])
+    },
+    costs: &[("change_cable", "a cable")],
+    ..Cause::BLANK
 };
-
-impl Cause for LinkErrors {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_count(
-            "crc_during",
-            case.had_link_errors(),
-            wording::link_errors::during,
-            wording::link_errors::COUNT,
-        );
-        let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
-        log_odds.add_fact(
-            "crc_before",
-            before.map(|count| count > CRC_SOME),
-            |_| before.map_or_else(String::new, wording::link_errors::before),
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::link_errors::change_cable()]
-    }
-}

@@ -1,9 +1,6 @@
 //! File system blocks that straddle those of the drive.
 
-use likenew_core::answer::Action;
-use likenew_core::facts::LayerKind;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+use super::shared::*;
 
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
@@ -12,68 +9,56 @@ const UNIT: u64 = 4096;
 /// of checks.
 const ONLY_SMALL: f64 = 1.15;
 
-/// The partition is misaligned.
-pub(super) struct Misalignment;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "misalignment",
-    title: wording::misalignment::TITLE,
-    summary: wording::misalignment::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::SlowWhenAligned,
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-    ],
+    title: "misaligned partition",
+    summary: "the partition is misaligned, so each 4K write touches two of the drive's blocks",
     manual: include_str!("misalignment.md"),
+    kind: Kind::NotTheDrive,
+    prior: -2.0,
+    explains: &[&[
+        SlowWhenAligned,
+        Below(Metric::RandomWrite),
+        Below(Metric::SequentialWrite),
+        Below(Metric::SustainedWrite),
+    ]],
+    evidence: &[
+        measured("aligned_slower", 5.0, -4.0, 1.3, |case| {
+            let ratio = case.measurements.aligned_over_shifted?;
+            let times = times(ratio);
+            let text =
+                format!("4K random writes at multiples of 4 KiB take {times} as long as shifted ones.");
+            Some((ratio, text))
+        })
+        .hint(Hint::thorough_writing("Compare aligned with shifted 4K writes")),
+        fact("partition_off", 4.0, -5.0, |case| {
+            let facts = case.facts?;
+            let mut partitions = facts.layers_of(LayerKind::Partition);
+            let start = partitions.find_map(|layer| layer.misaligned_by(UNIT)).map(|bytes| bytes > 0);
+            let offset = facts.stack.iter().find_map(|layer| layer.alignment_offset_bytes.get());
+            let offset = offset.map(|bytes| bytes != 0);
+            start.or(offset)?;
+            either(
+                start == Some(true) || offset == Some(true),
+                "The partition does not start at a multiple of 4 KiB of the drive.",
+                "Everything starts at multiples of 4 KiB.",
+            )
+        })
+        .hint(Hint::facts("See where the partition starts")),
+        measured("only_small_writes", 1.5, -1.0, ONLY_SMALL, |case| {
+            let sequential = case.is_below(Metric::SequentialWrite)?;
+            let ratio = sequential.divide_by(case.is_below(Metric::RandomWrite)?);
+            let times = times(ratio);
+            let text = format!(
+                "Against their references, sequential writes are {times} as fast as 4K random writes."
+            );
+            Some((ratio, text))
+        }),
+    ],
+    actions: |_| {
+        let text = "Back up, recreate the partition at a multiple of 1 MiB, and restore";
+        vec![Action::new("repartition", text).loses(Loss::Everything)]
+    },
+    costs: &[("repartition", "a backup and hours")],
+    ..Cause::BLANK
 };
-
-impl Cause for Misalignment {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "aligned_slower",
-            case.measurements.aligned_over_shifted,
-            1.3,
-            wording::misalignment::aligned_slower,
-            wording::misalignment::WRITE_SHIFTED,
-        );
-        let start = case.facts.and_then(|facts| {
-            facts.layers_of(LayerKind::Partition).find_map(|layer| layer.misaligned_by(UNIT))
-        });
-        let offset = case
-            .facts
-            .and_then(|facts| facts.stack.iter().find_map(|layer| layer.alignment_offset_bytes.get()));
-        let is_off = match (start, offset) {
-            (None, None) => None,
-            (start, offset) => {
-                Some(start.is_some_and(|bytes| bytes > 0) || offset.is_some_and(|bytes| bytes != 0))
-            }
-        };
-        log_odds.add_fact(
-            "partition_off",
-            is_off,
-            wording::misalignment::partition_off,
-            wording::misalignment::SHOW_START,
-        );
-        let shares = case.is_below(Metric::SequentialWrite).zip(case.is_below(Metric::RandomWrite));
-        log_odds.add_measured(
-            "only_small_writes",
-            shares.map(|(sequential, random)| sequential.divide_by(random)),
-            ONLY_SMALL,
-            wording::misalignment::only_small_writes,
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::misalignment::repartition()]
-    }
-}

@@ -1,59 +1,48 @@
 //! A link that runs below what drive and port support.
 
-use likenew_core::answer::Action;
+use super::shared::*;
 
-use crate::case::LINK_FULL;
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-/// The link is slower than it could be.
-pub(super) struct NarrowLink;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "narrow_link",
-    title: wording::narrow_link::TITLE,
-    summary: wording::narrow_link::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
+    title: "slow link",
+    summary: "the link runs slower than drive and port support",
     manual: include_str!("narrow_link.md"),
-};
-
-impl Cause for NarrowLink {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let link = case.drive().map(|drive| &drive.link);
-        let share = link.and_then(|link| {
+    kind: Kind::NotTheDrive,
+    prior: -1.0,
+    explains: &[&[
+        Below(Metric::SequentialRead),
+        Below(Metric::SequentialWrite),
+        Below(Metric::SustainedWrite),
+        Below(Metric::RandomReadQd32),
+    ]],
+    evidence: &[
+        fact("link_share", 4.0, -6.0, |case| {
+            let link = &case.drive()?.link;
             let (now, best) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
-            (best > 0).then(|| now as f64 / best as f64)
-        });
-        log_odds.add_fact(
-            "link_share",
-            share.map(|share| share < 0.9),
-            |is| wording::narrow_link::link_share(share.filter(|_| is)),
-            wording::SHOW_LINK,
-        );
+            let share = (best > 0).then(|| now as f64 / best as f64)?;
+            let is_narrow = share < 0.9;
+            let text = if is_narrow {
+                format!("The link carries {} of what both ends support.", Share(share))
+            } else {
+                "The link carries what both ends support.".into()
+            };
+            Some((is_narrow, text))
+        })
+        .hint(SHOW_LINK),
         // On USB the port, the cable or the bridge is the limit, which is a separate cause.
-        log_odds.add_fact("usb", case.is_usb(), wording::narrow_link::usb, Hint::NONE);
-        log_odds.add_measured(
-            "reads_at_ceiling",
-            case.reads_over_link(),
-            LINK_FULL,
-            wording::narrow_link::reads_at_ceiling,
-            wording::SHOW_LINK,
+        fact("usb", -8.0, 0.0, |case| either(case.is_usb()?, "The link is USB.", "The link is not USB.")),
+        measured("reads_at_ceiling", 4.0, -4.0, LINK_FULL, |case| {
+            reads_at_link_limit(case.reads_over_link()?)
+        })
+        .hint(SHOW_LINK),
+    ],
+    actions: |case| {
+        let action = Action::new(
+            "change_slot",
+            "Reseat the drive and its cable; if the link stays slow, use another slot or port",
         );
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::narrow_link::change_slot()]
-    }
-}
+        unless_virtual(case, [action])
+    },
+    costs: &[("change_slot", "minutes with the power off")],
+    ..Cause::BLANK
+};

@@ -1,59 +1,37 @@
 //! A drive with hardly any free space.
 
-use likenew_core::answer::{Action, Loss};
-
-use crate::steps::steps;
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::hard_disk_evidence;
+use super::shared::*;
 
 /// Percent of space in use: TechPowerUp measures at 85%, and write amplification doubles between 80 and 90%
 /// by theory (X.-Y. Hu et al., SYSTOR 2009).
 const FULL_PERCENT: f64 = 92.0;
 
-/// The drive is nearly full.
-pub(super) struct NearlyFull;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "nearly_full",
-    title: wording::nearly_full::TITLE,
-    summary: wording::nearly_full::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::RewrittenFaster,
-        Symptom::WriteCliff,
-        Symptom::Stalls,
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomWrite),
-    ],
+    title: "nearly full",
+    summary: "the drive is nearly full, so garbage collection has little free space to work with",
     manual: include_str!("nearly_full.md"),
-};
-
-impl Cause for NearlyFull {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let used = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
-        log_odds.add_fact(
-            "full",
-            used.map(|used| used > FULL_PERCENT),
-            |_| used.map_or_else(String::new, wording::nearly_full::full),
-            wording::nearly_full::SHOW_FILL,
+    kind: Kind::NotTheDrive,
+    prior: -2.0,
+    explains: &[&[RewrittenFaster, WriteCliff, Stalls], SLOW_WRITES],
+    evidence: &[
+        fact("full", 5.0, -6.0, |case| {
+            let percent = case.facts?.file_system.as_ref()?.used_percent.get()?;
+            Some((percent > FULL_PERCENT, format!("The file system is {} full.", Share(percent / 100.0))))
+        })
+        .hint(SHOW_FILL),
+        hard_disk(-4.0, 0.5),
+        virtual_disk(-4.0),
+    ],
+    fixed_by: &[ActionKind::Fstrim, ActionKind::DiscardFree, ActionKind::Discard, ActionKind::NvmeFormat],
+    actions: |case| {
+        let free = Action::new(
+            "free_space",
+            "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)",
         );
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, crate::Hint::NONE);
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let gentle =
-            steps(case, DESCRIPTOR.name).into_iter().filter(|action| action.loses < Loss::Everything);
-        std::iter::once(wording::nearly_full::free_space()).chain(gentle).collect()
-    }
-}
+        let gentle = steps(case, CAUSE.fixed_by).into_iter().filter(|action| action.loses < Loss::Everything);
+        std::iter::once(free).chain(gentle).collect()
+    },
+    costs: &[("free_space", "what you delete")],
+    ..Cause::BLANK
+};

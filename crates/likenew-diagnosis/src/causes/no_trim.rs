@@ -1,21 +1,7 @@
 //! A drive that receives no TRIM.
 
-use likenew_core::answer::Action;
-use likenew_core::drive;
-use likenew_core::facts::Layer;
-use likenew_core::feasibility::ActionKind;
+use super::shared::*;
 
-use crate::steps::steps;
-use crate::{
-    Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Possibility, Symptom, wording,
-};
-
-use super::commands::trim_through;
-use super::{disturbance_evidence, hard_disk_evidence, slowest_writes};
-
-/// Writes over reads, each as a share of its reference, below which writes are what is slow. Chosen: the share
-/// from which a drive counts as slow against its data sheet.
-const WRITES_BELOW: f64 = 0.7;
 /// Speed of a second pass over that of the end of the first, below which nothing was gained. Chosen: above the
 /// scatter of a check; on a large drive a short pass frees few blocks.
 const FASTER: f64 = 1.1;
@@ -23,128 +9,151 @@ const FASTER: f64 = 1.1;
 /// Speed of writes after TRIM over before, from which it helps. Chosen: the smallest drop that counts as a write cliff.
 const TRIM_HELPS: f64 = 1.3;
 
-/// The drive receives no TRIM.
-pub(super) struct NoTrim;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "no_trim",
-    title: wording::no_trim::TITLE,
-    summary: wording::no_trim::SUMMARY,
-    kind: Kind::Drive,
-    endangers: false,
-    explains: &[
-        Symptom::RewrittenFaster,
-        Symptom::WriteCliff,
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Stalls,
-    ],
+    title: "no TRIM",
+    summary: "the drive receives no TRIM, so garbage collection keeps copying deleted data",
     manual: include_str!("no_trim.md"),
-};
-
-impl Cause for NoTrim {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+    kind: Kind::Drive,
+    prior: -1.0,
+    explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Stalls]],
+    evidence: &[
         // Where a place was restored by writing it again, TRIM cannot make it faster.
-        let again = case.measurements.rewritten_over_first;
-        let is_restored = again.is_some_and(|ratio| ratio.chance_above(TRIM_HELPS) > 0.5);
-        let shows = |trimmed: &Measured| !is_restored || trimmed.chance_above(TRIM_HELPS) > 0.5;
-        log_odds.add_measured(
-            "trim_helps",
-            case.measurements.trimmed_over_rested.filter(shows),
-            TRIM_HELPS,
-            wording::no_trim::trim_helps,
-            wording::no_trim::TRIM_AND_WRITE,
-        );
-        log_odds.add_fact(
-            "trim_blocked",
-            case.facts.map(|facts| facts.trim_blocked_by().is_some()),
-            |is_blocked| {
-                let layer = case.facts.and_then(|facts| facts.trim_blocked_by()).filter(|_| is_blocked);
-                wording::no_trim::trim_blocked(layer.map(|layer| (layer.name.as_str(), layer.kind.words())))
-            },
-            wording::SHOW_LAYERS,
-        );
-        let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
-        log_odds.add_fact(
-            "trim_sent",
-            trimming.and_then(|trimming| trimming.is_sent()),
-            |is_sent| {
-                if case.ignores_trim() {
-                    wording::no_trim::ignores_trim()
-                } else {
-                    wording::no_trim::trim_sent(is_sent)
-                }
-            },
-            wording::no_trim::SHOW_TIMER,
-        );
+        measured("trim_helps", 4.0, -0.5, TRIM_HELPS, |case| {
+            let gains = |ratio: Measured| ratio.chance_above(TRIM_HELPS) > 0.5;
+            let is_restored = case.measurements.rewritten_over_first.is_some_and(gains);
+            let trimmed = case.measurements.trimmed_over_rested?;
+            (!is_restored || gains(trimmed)).then(|| trim_helps(trimmed))?
+        })
+        .hint(TRIM_AND_WRITE),
+        fact("trim_blocked", 2.5, -0.3, |case| {
+            let blocking = case.facts?.trim_blocked_by();
+            let text = match blocking {
+                Some(layer) => format!("{} ({}) blocks TRIM.", layer.name, layer.kind.words()),
+                None => "Every layer that reports it passes TRIM.".into(),
+            };
+            Some((blocking.is_some(), text))
+        })
+        .hint(SHOW_LAYERS)
+        .in_group("arrival"),
+        fact("trim_sent", -3.0, 5.0, |case| {
+            let is_sent = is_sent(case)?;
+            if case.ignores_trim() {
+                return Some((is_sent, "The drive does not support TRIM.".into()));
+            }
+            either(is_sent, "TRIM is sent for this file system.", "Nothing sends TRIM for this file system.")
+        })
+        .hint(SHOW_TIMER)
+        .in_group("arrival"),
         // Where writes are slow, or nobody knows whether they are: deleted data that the drive keeps is gone where it was written
         // again.
-        let is_slow = slowest_writes(case).is_none_or(|share| share.value < WRITES_BELOW);
-        log_odds.add_measured(
-            "rewritten_faster",
-            again.filter(|_| is_slow),
-            FASTER,
-            wording::scattered_data::rewritten_faster,
-            wording::scattered_data::WRITE_TWICE,
-        );
-        disturbance_evidence(&mut log_odds, case);
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        log_odds.add_measured(
-            "writes_below_reads",
-            slowest_writes(case),
-            WRITES_BELOW,
-            wording::writes_against_reads,
-            wording::no_trim::COMPARE,
-        );
-        log_odds
-    }
+        measured("rewritten_faster", 0.5, -2.0, FASTER, |case| {
+            let is_slow = slowest_writes(case).is_none_or(|share| share.value < WRITES_BELOW);
+            rewritten_faster(case.measurements.rewritten_over_first.filter(|_| is_slow)?)
+        })
+        .hint(WRITE_TWICE),
+        other_io(-2.0).in_group("disturbance"),
+        link_errors_during_check(-3.0, 0.0).in_group("disturbance"),
+        hard_disk(-8.0, 0.5),
+        virtual_disk(-3.0),
+        writes_below_reads(-0.5, 2.0),
+    ],
+    fixed_by: &[
+        ActionKind::Fstrim,
+        ActionKind::DiscardFree,
+        ActionKind::OverwriteFree,
+        ActionKind::Rewrite,
+        ActionKind::Discard,
+        ActionKind::Overwrite,
+        ActionKind::NvmeFormat,
+    ],
+    actions: |case| {
+        let through = case.facts.and_then(|facts| pass_trim(case, facts.trim_blocked_by()?));
+        through.into_iter().chain(steps(case, CAUSE.fixed_by)).chain(weekly_trim(case)).collect()
+    },
+    costs: &[
+        ("enable_trim_passthrough", "behind encryption, free blocks become visible"),
+        ("force_trim_passthrough", "a setting"),
+        ("enable_fstrim_timer", "seconds a week"),
+    ],
+    statement: Some(statement),
+    ..Cause::BLANK
+};
 
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let through =
-            case.facts.and_then(|facts| facts.trim_blocked_by()).and_then(|layer| pass_trim(case, layer));
-        through.into_iter().chain(steps(case, DESCRIPTOR.name)).chain(weekly_trim(case)).collect()
-    }
+fn is_sent(case: &Case<'_>) -> Option<bool> {
+    case.facts?.file_system.as_ref()?.trimming.is_sent()
+}
 
-    fn statement(&self, case: &Case<'_>) -> String {
-        if case.ignores_trim() {
-            let is_full = case
-                .site
-                .is_some_and(|site| site.kind == drive::Kind::Simulated && site.free_bytes.is_none());
-            return if is_full {
-                wording::no_trim::ignored_by_full_drive()
-            } else {
-                wording::no_trim::ignored_by_drive()
-            };
+fn statement(case: &Case<'_>) -> String {
+    if case.ignores_trim() {
+        let is_full =
+            case.site.is_some_and(|site| site.kind == drive::Kind::Simulated && site.free_bytes.is_none());
+        return if is_full {
+            "no TRIM (this drive ignores it), so garbage collection copies data before every write".into()
+        } else {
+            "no TRIM (this drive ignores it), so garbage collection copies deleted data before every write"
+                .into()
+        };
+    }
+    if let Some(layer) = case.facts.and_then(|facts| facts.trim_blocked_by()) {
+        let (name, kind) = (&layer.name, layer.kind.words());
+        return format!(
+            "no TRIM ({name}, {kind}, blocks it), so garbage collection copies deleted data before every write"
+        );
+    }
+    match is_sent(case) {
+        Some(false) => {
+            "no TRIM (nothing sends it), so garbage collection copies deleted data before every write".into()
         }
-        if let Some(layer) = case.facts.and_then(|facts| facts.trim_blocked_by()) {
-            return wording::no_trim::blocked(&layer.name, layer.kind.words());
-        }
-        let trimming = case.facts.and_then(|facts| facts.file_system.as_ref()).map(|system| &system.trimming);
-        match trimming.and_then(|trimming| trimming.is_sent()) {
-            Some(false) => wording::no_trim::not_sent(),
-            _ => wording::no_trim::not_received(),
-        }
+        _ => "no TRIM, so garbage collection copies deleted data before every write".into(),
     }
 }
 
 /// Lets TRIM pass the layer that blocks it, if a setting does that and the drive supports TRIM.
 fn pass_trim(case: &Case<'_>, layer: &Layer) -> Option<Action> {
     let is_of_no_use = case.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false));
-    let (command, is_at_stake) = trim_through(case, layer).filter(|_| !is_of_no_use)?;
+    let ([does, undoes], is_data_at_stake) = passthrough(case, layer).filter(|_| !is_of_no_use)?;
     let (name, kind) = (&layer.name, layer.kind.words());
-    Some(command.add_to(if is_at_stake {
-        wording::no_trim::force_passthrough(name, kind)
+    let action = if is_data_at_stake {
+        Action::new(
+            "force_trim_passthrough",
+            format!(
+                "Enable TRIM passthrough in {name} ({kind}); back up first, as a device that handles TRIM wrongly loses data"
+            ),
+        )
     } else {
-        wording::no_trim::enable_passthrough(name, kind)
-    }))
+        Action::new("enable_trim_passthrough", format!("Enable TRIM passthrough in {name} ({kind})"))
+    };
+    Some(action.command(does).undo(undoes))
+}
+
+/// The command that lets TRIM pass a layer, the one that undoes it, and whether data is at stake; `None` if no command does it.
+fn passthrough(case: &Case<'_>, layer: &Layer) -> Option<([String; 2], bool)> {
+    match layer.kind {
+        LayerKind::Crypt => Some((refresh_encryption(case, &["--allow-discards"]), false)),
+        // Array members that do not read zeros after TRIM would make parity wrong
+        // (Documentation/admin-guide/md.rst of the Linux sources).
+        LayerKind::Array
+            if matches!(layer.level.value().map(String::as_str), Some("raid4" | "raid5" | "raid6")) =>
+        {
+            let file = "/sys/module/raid456/parameters/devices_handle_discard_safely";
+            Some((["Y", "N"].map(|value| format!("echo {value} > {file}")), true))
+        }
+        // The administrator of the host runs it there, with the guest's name for the disk.
+        LayerKind::VirtualDisk => {
+            let name = shell_quote(&layer.name);
+            let edit = |discard: &str| {
+                format!("virt-xml DOMAIN --edit target={name} --disk driver.discard={discard}")
+            };
+            Some((["unmap", "ignore"].map(edit), false))
+        }
+        // A bridge may announce no support and have it; one that does not know UNMAP could take it for something else.
+        LayerKind::Disk | LayerKind::UsbDisk => {
+            let (does, undoes) = layer.unmap_commands()?;
+            Some(([does, undoes], true))
+        }
+        _ => None,
+    }
 }
 
 /// Sends TRIM regularly, if it passes and nothing sends it yet.
@@ -153,7 +162,7 @@ fn weekly_trim(case: &Case<'_>) -> Option<Action> {
     let trimming = &case.facts?.file_system.as_ref()?.trimming;
     let is_done = trimming.is_sent() == Some(true) || trimming.timer_enabled.get() == Some(true);
     (!is_done && site.possibility(ActionKind::Fstrim) == Possibility::Yes).then(|| {
-        wording::no_trim::enable_timer()
+        Action::new("enable_fstrim_timer", "Send TRIM every week")
             .command("systemctl enable --now fstrim.timer")
             .undo("systemctl disable --now fstrim.timer")
     })

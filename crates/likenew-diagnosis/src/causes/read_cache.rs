@@ -1,64 +1,39 @@
 //! Memory that serves reads in place of the drive.
 
-use likenew_core::answer::Action;
+use super::shared::*;
 
-use super::disturbance_evidence;
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
-
-/// A cache answers.
-pub(super) struct ReadCache;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "read_cache",
-    title: wording::read_cache::TITLE,
-    summary: wording::read_cache::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::FasterThanLink,
-        Symptom::RepeatReadFaster,
-        Symptom::NewDataFaster,
-        Symptom::SlowOverWideSpan,
-        Symptom::SlowsUnderLoad,
-        Symptom::Uneven,
-    ],
+    title: "cached reads",
+    summary: "a cache served these reads; they don't measure the drive",
     manual: include_str!("read_cache.md"),
-};
-
-impl Cause for ReadCache {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "counted_reads",
-            case.measurements.counted_over_read,
-            0.8,
-            wording::counted_reads,
-            wording::read_cache::COMPARE_COUNTERS,
-        );
-        log_odds.add_measured(
-            "faster_than_link",
-            case.fastest_over_link(),
-            1.05,
-            wording::read_cache::faster_than_link,
-            Hint::NONE,
-        );
+    kind: Kind::NotTheDrive,
+    prior: -0.5,
+    explains: &[&[FasterThanLink, RepeatReadFaster, NewDataFaster, SlowOverWideSpan, SlowsUnderLoad, Uneven]],
+    evidence: &[
+        counted_reads(-0.5, 5.0).hint(Hint::machine("Compare the drive's counters with what was read")),
+        measured("faster_than_link", 6.0, -1.0, 1.05, |case| {
+            let ratio = case.fastest_over_link()?;
+            Some((ratio, format!("Some sequential reads reach {} the link's limit.", times(ratio))))
+        }),
         // A snapshot that is fetched on first access makes first reads slow, a cache only second ones fast.
-        log_odds.add_measured(
-            "repeat_read_faster",
-            case.measurements.repeat_over_first.filter(|_| case.reads_at_full_speed() == Some(true)),
-            2.0,
-            wording::read_cache::repeat_read_faster,
-            Hint::NONE,
-        );
-        disturbance_evidence(&mut log_odds, case);
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::read_cache::bypass()]
-    }
-}
+        measured("repeat_read_faster", 5.0, -0.5, 2.0, |case| {
+            let is_fast = case.reads_at_full_speed() == Some(true);
+            let ratio = case.measurements.repeat_over_first.filter(|_| is_fast)?;
+            let times = times(ratio);
+            let text = format!(
+                "Read again, the same addresses are {times} as fast, and the first reads are not slow."
+            );
+            Some((ratio, text))
+        }),
+        other_io(-1.0).in_group("disturbance"),
+        link_errors_during_check(-4.0, 0.0).in_group("disturbance"),
+    ],
+    actions: |_| {
+        vec![Action::new(
+            "bypass_cache",
+            "Read more than the cache holds, or turn off the host's cache of this disk",
+        )]
+    },
+    ..Cause::BLANK
+};

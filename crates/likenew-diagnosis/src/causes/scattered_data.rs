@@ -1,32 +1,6 @@
-//! Data whose pages are scattered over all erase blocks.
+//! Data whose pages are scattered over all erase blocks, each of which holds both current and outdated ones.
 
-use likenew_core::answer::Action;
-
-use crate::steps::steps;
-use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::{disturbance_evidence, hard_disk_evidence, slowest_writes};
-
-/// Every erase block holds both current and outdated pages.
-pub(super) struct ScatteredData;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
-    name: "scattered_data",
-    title: wording::scattered_data::TITLE,
-    summary: wording::scattered_data::SUMMARY,
-    kind: Kind::Drive,
-    endangers: false,
-    explains: &[
-        Symptom::RewrittenFaster,
-        Symptom::WriteCliff,
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Stalls,
-    ],
-    manual: include_str!("scattered_data.md"),
-};
+use super::shared::*;
 
 /// Share of a file system in use, in percent, from which hardly anything is left to trim. Chosen: the same as
 /// of a drive that is nearly full.
@@ -42,93 +16,73 @@ const AS_NEW: f64 = 0.9;
 /// half.
 const FAR_BELOW: f64 = 0.35;
 
-impl Cause for ScatteredData {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    /// Data that was written in small pieces lies on some dies more than on others, which slows down sequential reads and no random
-    /// ones.
-    fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
-        let reads_as_new = || {
-            let reads = [Metric::RandomRead, Metric::RandomReadQd32].map(|metric| case.shortfall(metric));
-            reads.iter().flatten().all(|(share, _)| share.value >= AS_NEW)
-                && reads.iter().any(Option::is_some)
-        };
-        DESCRIPTOR.explains.contains(&symptom)
-            && (symptom != Symptom::Below(Metric::SequentialRead)
-                || reads_as_new() && !case.reads_fill_link())
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "rewritten_faster",
-            case.measurements.rewritten_over_first,
-            FASTER,
-            wording::scattered_data::rewritten_faster,
-            wording::scattered_data::WRITE_TWICE,
-        );
-        log_odds.add_measured(
-            "trim_helps",
-            case.measurements.trimmed_over_rested,
-            FASTER,
-            wording::no_trim::trim_helps,
-            wording::no_trim::TRIM_AND_WRITE,
-        );
-        log_odds.add_fact(
-            "trim_arrives",
-            case.receives_trim(),
-            wording::scattered_data::trim_arrives,
-            wording::no_trim::SHOW_TIMER,
-        );
-        let in_use = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
-        log_odds.add_fact(
-            "nothing_free",
-            in_use.map(|percent| percent >= IN_USE_PERCENT),
-            wording::scattered_data::nothing_free,
-            wording::nearly_full::SHOW_FILL,
-        );
-        disturbance_evidence(&mut log_odds, case);
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, crate::Hint::NONE);
-        log_odds.add_measured(
-            "writes_below_reads",
-            slowest_writes(case),
-            0.7,
-            wording::writes_against_reads,
-            wording::no_trim::COMPARE,
-        );
+pub(super) static CAUSE: Cause = Cause {
+    name: "scattered_data",
+    title: "scattered data",
+    summary: "data is scattered over all erase blocks, so garbage collection copies it before every write",
+    manual: include_str!("scattered_data.md"),
+    kind: Kind::Drive,
+    prior: -1.5,
+    explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Below(Metric::SequentialRead), Stalls]],
+    // Data that was written in small pieces lies on some dies more than on others, which slows down sequential reads and no random
+    // ones.
+    explains_here: |case, symptom| {
+        let reads = || [Metric::RandomRead, Metric::RandomReadQd32].map(|metric| case.shortfall(metric));
+        symptom != Below(Metric::SequentialRead)
+            || reads().iter().flatten().all(|(share, _)| share.value >= AS_NEW)
+                && reads().iter().any(Option::is_some)
+                && !case.reads_fill_link()
+    },
+    evidence: &[
+        measured("rewritten_faster", 4.0, -3.0, FASTER, |case| {
+            rewritten_faster(case.measurements.rewritten_over_first?)
+        })
+        .hint(WRITE_TWICE),
+        measured("trim_helps", -3.0, 1.0, FASTER, |case| trim_helps(case.measurements.trimmed_over_rested?))
+            .hint(TRIM_AND_WRITE),
+        fact("trim_arrives", 0.5, -2.0, |case| {
+            either(
+                case.receives_trim()?,
+                "TRIM is sent and reaches the drive, so it keeps no deleted data.",
+                "TRIM does not reach the drive, so it may keep deleted data.",
+            )
+        })
+        .hint(SHOW_TIMER),
+        fact("nothing_free", 1.5, -0.5, |case| {
+            either(
+                case.facts?.file_system.as_ref()?.used_percent.get()? >= IN_USE_PERCENT,
+                "Hardly anything is free that TRIM could release.",
+                "There is free space.",
+            )
+        })
+        .hint(SHOW_FILL)
+        .in_group("room"),
+        other_io(-4.0).in_group("disturbance"),
+        link_errors_during_check(-3.0, 0.0).in_group("disturbance"),
+        hard_disk(-8.0, 0.5),
+        virtual_disk(-4.0),
+        writes_below_reads(-0.5, 2.0),
         // Writes that are too slow to be written twice.
-        log_odds.add_measured(
-            "writes_far_below",
-            slowest_writes(case).filter(|_| case.measurements.rewritten_over_first.is_none()),
-            FAR_BELOW,
-            wording::writes_against_reads,
-            crate::Hint::NONE,
-        );
-        log_odds.add_measured(
-            "slower_when_warm",
-            case.measurements.rested_over_loaded,
-            FASTER,
-            wording::heat::slower_when_warm,
-            crate::Hint::NONE,
-        );
-        log_odds.add_count(
-            "throttle_count",
-            case.throttled(),
-            wording::heat::throttle_count,
-            wording::heat::READ_COUNTERS,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        steps(case, DESCRIPTOR.name)
-    }
-
-    fn statement(&self, _: &Case<'_>) -> String {
-        wording::scattered_data::statement()
-    }
-}
+        measured("writes_far_below", 0.0, 1.7, FAR_BELOW, |case| {
+            let is_written_once = case.measurements.rewritten_over_first.is_none();
+            writes_against_reads(slowest_writes(case).filter(|_| is_written_once)?)
+        })
+        .in_group("room"),
+        slower_when_warm(-3.0, 0.0),
+        throttle_count(-4.0, 0.0),
+    ],
+    fixed_by: &[
+        ActionKind::Fstrim,
+        ActionKind::DiscardFree,
+        ActionKind::OverwriteFree,
+        ActionKind::Rewrite,
+        ActionKind::Discard,
+        ActionKind::Overwrite,
+        ActionKind::NvmeFormat,
+    ],
+    actions: |case| steps(case, CAUSE.fixed_by),
+    statement: Some(|_| {
+        "data scattered over all erase blocks, so garbage collection copies it before every write".into()
+    }),
+    ..Cause::BLANK
+};

@@ -1,10 +1,6 @@
 //! A disk whose tracks overlap.
 
-use likenew_core::answer::Action;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::{hard_disk_evidence, small_writes_evidence};
+use super::shared::*;
 
 /// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
 /// order. Chosen: well below an ordered queue.
@@ -14,63 +10,57 @@ const AT_ONCE: f64 = 0.08;
 /// for a seek and half a revolution, as a read does, and a whole revolution more if it is verified.
 const BEYOND_SEEK: f64 = 4.0;
 
-/// The disk is shingled.
-pub(super) struct Shingled;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "shingled",
-    title: wording::shingled::TITLE,
-    summary: wording::shingled::SUMMARY,
-    kind: Kind::ByDesign,
-    endangers: false,
-    explains: &[
-        Symptom::WriteCliff,
-        Symptom::Stalls,
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-    ],
+    title: "shingled disk (SMR)",
+    summary: "the disk is shingled (SMR), so random writes end in rewriting whole zones",
     manual: include_str!("shingled.md"),
-};
-
-impl Cause for Shingled {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        let database = case.drive().map(|drive| &drive.database);
+    kind: Kind::ByDesign,
+    prior: -2.0,
+    explains: &[&[
+        WriteCliff,
+        Stalls,
+        Below(Metric::RandomWrite),
+        Below(Metric::SequentialWrite),
+        Below(Metric::SustainedWrite),
+    ]],
+    evidence: &[
+        hard_disk(2.0, -8.0),
+        virtual_disk(-6.0),
         // A database without this entry says nothing.
-        log_odds.add_fact(
-            "database",
-            database.and_then(|database| database.shingled.get()).filter(|is| *is),
-            |_| wording::shingled::database(),
-            wording::shingled::INSTALL_DATABASE,
-        );
-        log_odds.add_fact(
-            "knows_trim",
-            case.drive().and_then(|drive| drive.identity.knows_trim.get()),
-            wording::shingled::knows_trim,
-            Hint::NONE,
-        );
-        log_odds.add_measured(
-            "write_cliff",
-            case.measurements.write_cliff.map(|drop| drop.ratio),
-            3.0,
-            wording::shingled::write_cliff,
-            wording::shingled::WRITE_LONGER,
-        );
+        fact("database", 6.0, 0.0, |case| {
+            only_if(
+                case.drive()?.database.shingled.get()?,
+                "The smartmontools database lists this family as shingled.",
+            )
+        })
+        .hint(Hint::machine("Install smartmontools, whose database lists shingled disks")),
+        fact("knows_trim", 3.0, -0.5, |case| {
+            either(
+                case.drive()?.identity.knows_trim.get()?,
+                "It is a hard disk that supports TRIM, as shingled disks do.",
+                "It does not support TRIM.",
+            )
+        }),
+        measured("write_cliff", 3.0, -1.5, 3.0, |case| {
+            let ratio = case.measurements.write_cliff?.ratio;
+            let times = times(ratio);
+            Some((ratio, format!("Writes dropped after some bytes: they were {times} as fast before.")))
+        })
+        .hint(Hint::thorough_writing("Write at random for longer")),
         // It writes random data to one place at first, without moving the arm.
-        small_writes_evidence(&mut log_odds, case, "cached_writes", AT_ONCE);
-        small_writes_evidence(&mut log_odds, case, "writes_beyond_seek", BEYOND_SEEK);
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::shingled::give_idle_time(), wording::shingled::use_other_disk()]
-    }
-}
+        small_writes("cached_writes", -1.0, 4.0, AT_ONCE),
+        small_writes("writes_beyond_seek", 6.0, 0.0, BEYOND_SEEK),
+    ],
+    actions: |_| {
+        vec![
+            Action::new(
+                "give_idle_time",
+                "Give it idle time between writes, in which it empties its buffer zone",
+            ),
+            Action::new("use_other_disk", "Use another disk for arrays and for random writes"),
+        ]
+    },
+    costs: &[("give_idle_time", "hours after long writes"), ("use_other_disk", "a disk")],
+    ..Cause::BLANK
+};

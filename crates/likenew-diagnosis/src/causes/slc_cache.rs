@@ -1,101 +1,84 @@
 //! A pseudo-SLC cache: flash that is written with one bit a cell until it is full.
 
-use likenew_core::answer::Action;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::hard_disk_evidence;
-
-/// The pseudo-SLC cache is full.
-pub(super) struct SlcCache;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
-    name: "slc_cache",
-    title: wording::slc_cache::TITLE,
-    summary: wording::slc_cache::SUMMARY,
-    kind: Kind::ByDesign,
-    endangers: false,
-    explains: &[Symptom::WriteCliff, Symptom::Below(Metric::SustainedWrite)],
-    manual: include_str!("slc_cache.md"),
-};
+use super::shared::*;
 
 /// Speed of writing places again over their first writes, beyond the drop, from which it was the places that were slow and not the
 /// bytes. Chosen: the smallest drop that counts as a write cliff.
 const REWRITTEN_FASTER: f64 = 1.3;
 
-impl Cause for SlcCache {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
+/// Ratio below which two speeds count as equal in a sentence. Chosen: twice the usual scatter of a check.
+const NO_DIFFERENCE: f64 = 1.1;
 
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let drop = case.measurements.write_cliff;
-        log_odds.add_measured(
-            "write_cliff",
-            drop.map(|drop| drop.ratio),
-            1.3,
-            wording::slc_cache::write_cliff,
-            wording::slc_cache::WRITE_MORE,
-        );
+pub(super) static CAUSE: Cause = Cause {
+    name: "slc_cache",
+    title: "SLC cache full",
+    summary: "the SLC cache is full, so writes run at the speed of the slower flash behind it",
+    manual: include_str!("slc_cache.md"),
+    kind: Kind::ByDesign,
+    prior: 0.0,
+    explains: &[&[WriteCliff, Below(Metric::SustainedWrite)]],
+    evidence: &[
+        measured("write_cliff", 3.0, -4.0, 1.3, |case| {
+            let ratio = case.measurements.write_cliff?.ratio;
+            let text =
+                format!("Sequential writes dropped for good: they were {} as fast before.", times(ratio));
+            Some((ratio, text))
+        })
+        .hint(Hint::thorough_writing("Write more in one run")),
         // A cache fills with the same bytes again, or with fewer if it was not empty. A drop that comes much later belongs to the
         // place that is written.
-        let again = drop.and_then(|drop| Some(drop.again_at_bytes?.divide_by(drop.at_bytes)));
-        let alike = again.map(|again| if again.value > 1.0 { again.inverse() } else { again });
-        log_odds.add_measured(
-            "cliff_repeats",
-            alike,
-            0.4,
-            |alike| wording::slc_cache::cliff_repeats(again.unwrap_or(alike)),
-            wording::slc_cache::REST_AND_WRITE,
-        );
-        log_odds.add_measured(
-            "rewritten_faster",
-            case.measurements.rewritten_over_first.filter(|_| drop.is_some()),
-            REWRITTEN_FASTER,
-            wording::scattered_data::rewritten_faster,
-            Hint::NONE,
-        );
-        log_odds.add_measured(
-            "cliff_at_half_rate",
-            drop.and_then(|drop| drop.at_half_rate),
-            0.75,
-            wording::slc_cache::cliff_at_half_rate,
-            wording::WRITE_AT_HALF_RATE,
-        );
-        log_odds.add_measured(
-            "slower_when_warm",
-            case.measurements.rested_over_loaded,
-            1.3,
-            wording::slc_cache::slower_when_warm,
-            Hint::NONE,
-        );
-        let beyond = case.beyond_normal(Indicator::WriteCliff).filter(|_| !case.normal.is_empty());
-        log_odds.add_measured(
-            "cliff_beyond_normal",
-            beyond,
-            1.3,
-            wording::slc_cache::cliff_beyond_normal,
-            Hint::NONE,
-        );
+        measured("cliff_repeats", 3.0, -3.0, 0.4, |case| {
+            let drop = case.measurements.write_cliff?;
+            let again = drop.again_at_bytes?.divide_by(drop.at_bytes);
+            let alike = if again.value > 1.0 { again.inverse() } else { again };
+            Some((
+                alike,
+                format!("After idle time, writes dropped again after {} of the bytes.", share(again)),
+            ))
+        })
+        .hint(Hint::thorough_writing("Leave the drive idle and write as much again")),
+        measured("rewritten_faster", -6.0, 0.0, REWRITTEN_FASTER, |case| {
+            case.measurements.write_cliff?;
+            rewritten_faster(case.measurements.rewritten_over_first?)
+        }),
+        cliff_at_half_rate(3.0, -5.0),
+        measured("slower_when_warm", -2.0, 0.0, 1.3, |case| {
+            let ratio = case.measurements.rested_over_loaded?;
+            let times = times(ratio);
+            let text = if ratio.value < NO_DIFFERENCE {
+                format!("Reads did not slow down: after idle time they are {times} as fast.")
+            } else {
+                format!("Reads slowed down, too: after idle time they are {times} as fast.")
+            };
+            Some((ratio, text))
+        }),
+        measured("cliff_beyond_normal", -6.0, 1.0, 1.3, |case| {
+            let ratio = case.beyond_normal(Indicator::WriteCliff).filter(|_| !case.normal.is_empty())?;
+            Some((ratio, format!("The drop is {} that of a healthy drive of this kind.", times(ratio))))
+        }),
         // Memory that survives a power loss need not be flushed, so the flush shows nothing of it.
-        let is_protected = case.facts.and_then(|facts| {
-            let bottom = facts.stack.iter().find(|layer| layer.on.is_empty())?;
-            bottom.write_cache.value().map(|cache| cache == "write through")
-        });
-        log_odds.add_fact(
-            "protected_memory",
-            is_protected.filter(|is| *is && !case.is_disk()),
-            |_| wording::slc_cache::protected_memory(),
-            Hint::NONE,
-        );
-        hard_disk_evidence(&mut log_odds, case);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::slc_cache::wait(), wording::slc_cache::keep_free()]
-    }
-}
+        fact("protected_memory", -8.0, 0.0, |case| {
+            let bottom = case.facts?.stack.iter().find(|layer| layer.on.is_empty())?;
+            only_if(
+                bottom.write_cache.value()? == "write through" && !case.is_disk(),
+                "The kernel reports no volatile write cache, so a cache of protected memory may have filled up instead.",
+            )
+        }),
+        hard_disk(-8.0, 1.0),
+        virtual_disk(-3.0),
+    ],
+    actions: |_| {
+        vec![
+            Action::new(
+                "leave_as_is",
+                "Leave it: the cache empties when idle, and only very large copies fill it",
+            ),
+            Action::new(
+                "keep_free_space",
+                "Keep part of the drive free, as many of these caches grow with free space",
+            ),
+        ]
+    },
+    costs: &[("keep_free_space", "space")],
+    ..Cause::BLANK
+};

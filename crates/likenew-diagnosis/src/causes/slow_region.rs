@@ -1,80 +1,56 @@
 //! Regions of a disk that take many read retries.
 
-use likenew_core::answer::Action;
+use super::shared::*;
 
-use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::commands::device;
-use super::hard_disk_evidence;
-
-/// Some regions of a disk are failing.
-pub(super) struct SlowRegionCause;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "slow_region",
-    title: wording::slow_region::TITLE,
-    summary: wording::slow_region::SUMMARY,
+    title: "failing surface",
+    summary: "some regions take many read retries: the surface is failing there",
+    manual: include_str!("slow_region.md"),
     kind: Kind::Drive,
     endangers: true,
-    explains: &[
-        Symptom::SlowRegions,
-        Symptom::Stalls,
-        Symptom::Uneven,
-        Symptom::Errors,
-        Symptom::NewDataFaster,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomReadQd32),
+    prior: -1.0,
+    explains: &[&[SlowRegions, Stalls, Uneven, Errors, NewDataFaster], SLOW_READS],
+    evidence: &[
+        hard_disk(2.0, -4.0),
+        measured("slow_regions", 3.0, -4.0, 1.5, |case| {
+            let ratio = case.beyond_normal(Indicator::MedianOverSlowest)?;
+            Some((ratio, format!("The slowest regions take {} as long as the others.", times(ratio))))
+        })
+        .hint(Hint::surface("Read more regions")),
+        repeat_read_faster(-4.0, 1.5),
+        fact("pending_sectors", 4.0, -2.0, |case| {
+            either(
+                case.drive()?.health.pending_sectors.get()? > 0,
+                "The drive has pending sectors (SMART 197).",
+                "The drive has no pending sectors (SMART 197).",
+            )
+        })
+        .hint(Hint::root("Read its SMART data, which needs root"))
+        .in_group("defects"),
+        fact("reallocated_sectors", 1.5, -0.5, |case| {
+            either(
+                case.drive()?.counts.reallocated_sectors.get()? > 0,
+                "The drive has reallocated sectors (SMART 5).",
+                "The drive has no reallocated sectors (SMART 5).",
+            )
+        })
+        .in_group("defects"),
+        fact("errors", 2.0, -0.5, |case| {
+            let text = match case.measurements.errors {
+                0 => "No I/O failed.".into(),
+                count => format!("{} I/Os failed.", Number(count as f64)),
+            };
+            Some((case.measurements.errors > 0, text))
+        })
+        .in_group("defects"),
     ],
-    manual: include_str!("slow_region.md"),
+    actions: |case| {
+        let copy =
+            Action::new("copy_data", "Back up now with ddrescue, which copies the readable regions first");
+        let command = format!("ddrescue -n {} /ELSEWHERE/drive.img /ELSEWHERE/drive.map", device(case));
+        vec![copy.command(command), Action::new("replace_drive", "Replace the drive")]
+    },
+    costs: &[("copy_data", "the time of a copy"), ("replace_drive", "a drive")],
+    ..Cause::BLANK
 };
-
-impl Cause for SlowRegionCause {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        hard_disk_evidence(&mut log_odds, case);
-        log_odds.add_measured(
-            "slow_regions",
-            case.beyond_normal(Indicator::MedianOverSlowest),
-            1.5,
-            wording::slow_region::slow_regions,
-            wording::slow_region::MAP_SURFACE,
-        );
-        log_odds.add_measured(
-            "repeat_read_faster",
-            case.measurements.repeat_over_first,
-            1.4,
-            wording::repeat_read_faster,
-            wording::READ_SLOW_AGAIN,
-        );
-        let drive = case.drive();
-        log_odds.add_fact(
-            "pending_sectors",
-            drive.and_then(|drive| drive.health.pending_sectors.get()).map(|sectors| sectors > 0),
-            wording::slow_region::pending_sectors,
-            wording::slow_region::READ_SMART,
-        );
-        log_odds.add_fact(
-            "reallocated_sectors",
-            drive.and_then(|drive| drive.counts.reallocated_sectors.get()).map(|sectors| sectors > 0),
-            wording::slow_region::reallocated_sectors,
-            Hint::NONE,
-        );
-        log_odds.add_fact(
-            "errors",
-            Some(case.measurements.errors > 0),
-            |_| wording::slow_region::errors(case.measurements.errors),
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
-        let copy = format!("ddrescue -n {} /ELSEWHERE/drive.img /ELSEWHERE/drive.map", device(case));
-        vec![wording::slow_region::copy_data().command(copy), wording::slow_region::replace()]
-    }
-}

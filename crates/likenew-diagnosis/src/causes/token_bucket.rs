@@ -1,8 +1,6 @@
 //! A volume with a rate limit after a burst.
 
-use likenew_core::answer::Action;
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+use super::shared::*;
 
 /// Ratio of IOPS at QD32 to those at QD1 below which a limit holds both. Chosen: every medium with queues gains more.
 const DEPTH_HELPS: f64 = 1.5;
@@ -10,107 +8,72 @@ const DEPTH_HELPS: f64 = 1.5;
 /// a short test faster.
 const HELD_ALIKE: f64 = 3.0;
 
-/// The volume has used up its credits.
-pub(super) struct TokenBucket;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "token_bucket",
-    title: wording::token_bucket::TITLE,
-    summary: wording::token_bucket::SUMMARY,
-    kind: Kind::NotTheDrive,
-    endangers: false,
-    explains: &[
-        Symptom::FlatAfterBurst,
-        Symptom::WriteCliff,
-        Symptom::SlowsUnderLoad,
-        Symptom::Uneven,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
+    title: "burst credits used up",
+    summary: "the volume has used up its burst credits and is held to its baseline rate",
     manual: include_str!("token_bucket.md"),
-};
-
-impl Cause for TokenBucket {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        log_odds.add_measured(
-            "burst",
-            case.measurements.burst_over_flat,
-            1.3,
-            wording::token_bucket::burst,
-            wording::token_bucket::RUN_LONGER,
-        );
-        log_odds.add_measured(
-            "burst_of_load",
-            case.measurements.load_burst_over_flat,
-            1.3,
-            wording::token_bucket::burst_of_load,
-            Hint::NONE,
-        );
-        log_odds.add_fact(
-            "virtual",
-            case.drive().map(|_| case.virtual_by().is_some()),
-            wording::virtual_disk,
-            wording::SHOW_PROVIDER,
-        );
-        log_odds.add_fact(
-            "cloud",
-            case.drive().map(|drive| drive.cloud.is_some()),
-            wording::token_bucket::cloud,
-            Hint::NONE,
-        );
-        log_odds.add_measured(
-            "deep_below",
-            case.is_below(Metric::RandomReadQd32),
-            0.7,
-            wording::token_bucket::deep_below,
-            wording::token_bucket::GIVE_RATED,
-        );
-        log_odds.add_measured(
-            "depth_helps",
-            case.measurements.deep_over_single,
-            DEPTH_HELPS,
-            wording::token_bucket::depth_helps,
-            Hint::NONE,
-        );
-        let [writes, reads] =
-            [Metric::RandomWrite, Metric::RandomReadQd32].map(|of| case.measurements.metric(of));
-        log_odds.add_measured(
-            "writes_above",
-            writes.zip(reads).map(|(writes, reads)| writes.divide_by(reads)),
-            HELD_ALIKE,
-            wording::token_bucket::writes_above,
-            Hint::NONE,
-        );
-        let held = case.delta.map(|since| &since.counts).and_then(|counts| {
+    kind: Kind::NotTheDrive,
+    prior: -1.5,
+    explains: &[&[FlatAfterBurst, WriteCliff, SlowsUnderLoad, Uneven], SLOW],
+    evidence: &[
+        measured("burst", 4.0, -3.0, 1.3, |case| {
+            let ratio = case.measurements.burst_over_flat?;
+            let times = times(ratio);
+            Some((ratio, format!("4K random reads were {times} as fast at the start as at their end.")))
+        })
+        .hint(Hint::thorough("Run it for longer than its burst lasts")),
+        measured("burst_of_load", 4.0, 0.0, 1.3, |case| {
+            let ratio = case.measurements.load_burst_over_flat?;
+            let times = times(ratio);
+            Some((ratio, format!("Sequential reads began {times} as fast as the one rate that followed.")))
+        }),
+        needs_virtual_disk(-0.5, -5.0).in_group("shown"),
+        fact("cloud", 2.5, -1.0, |case| {
+            either(
+                case.drive()?.cloud.is_some(),
+                "It is a cloud volume with provisioned IOPS and throughput.",
+                "It is not a volume of a known cloud.",
+            )
+        })
+        .in_group("shown"),
+        measured("deep_below", -4.0, 3.0, 0.7, |case| {
+            let below = case.is_below(Metric::RandomReadQd32)?;
+            Some((below, format!("4K random reads at QD32 reach {} of their reference.", share(below))))
+        })
+        .hint(Hint::here("Give its rated IOPS with --advertised random_read_qd32=IOPS")),
+        depth_helps(-2.0, 3.0, DEPTH_HELPS),
+        measured("writes_above", -5.0, 0.5, HELD_ALIKE, |case| {
+            let writes = case.measurements.metric(Metric::RandomWrite)?;
+            let ratio = writes.divide_by(case.measurements.metric(Metric::RandomReadQd32)?);
+            let times = times(ratio);
+            Some((ratio, format!("4K random writes reach {times} the IOPS of 4K random reads at QD32.")))
+        }),
+        count("throttle_count_cloud", 4.0, -2.0, |case| {
+            let counts = &case.delta?.counts;
             let each = [
                 &counts.volume_iops_exceeded_us,
                 &counts.volume_throughput_exceeded_us,
                 &counts.instance_iops_exceeded_us,
                 &counts.instance_throughput_exceeded_us,
             ];
-            each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
-        });
-        // A volume is also held to its limit when that is all it was sold with.
-        let held = held.filter(|_| case.is_below(Metric::RandomReadQd32).is_some());
-        log_odds.add_count(
-            "throttle_count_cloud",
-            held.map(|us| us > 0),
-            wording::token_bucket::throttle_count,
-            Hint::NONE,
-        );
-        log_odds
-    }
-
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::token_bucket::raise_limits(), wording::token_bucket::spread_work()]
-    }
-}
+            let held_us =
+                each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)?;
+            // A volume is also held to its limit when that is all it was sold with.
+            case.is_below(Metric::RandomReadQd32)?;
+            either(
+                held_us > 0,
+                "The volume counted time in which it was throttled.",
+                "The volume counted no time in which it was throttled.",
+            )
+        }),
+    ],
+    actions: |_| {
+        vec![
+            Action::new("raise_limits", "Raise the volume's IOPS or throughput, or the machine's limit"),
+            Action::new("spread_work", "Spread the load over time, so that credits come back"),
+        ]
+    },
+    costs: &[("raise_limits", "money"), ("spread_work", "time")],
+    ..Cause::BLANK
+};

@@ -1,11 +1,6 @@
 //! Flash at the end of its life.
 
-use likenew_core::answer::Action;
-use likenew_core::facts::{Health, LayerKind};
-
-use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
-
-use super::{READS_BELOW, disturbance_evidence, hard_disk_evidence, writes_over_reads};
+use super::shared::*;
 
 /// Percent of the rated endurance. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
@@ -13,111 +8,81 @@ const WORN_PERCENT: f64 = 90.0;
 /// Percent of the rated endurance from which on reads may need retries. Chosen: the simulator's flash does then.
 const HALF_PERCENT: f64 = 50.0;
 
-/// The flash is worn out.
-pub(super) struct WornOut;
-
-const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
+pub(super) static CAUSE: Cause = Cause {
     name: "worn_out",
-    title: wording::worn_out::TITLE,
-    summary: wording::worn_out::SUMMARY,
+    title: "worn-out flash",
+    summary: "the flash is worn out",
+    manual: include_str!("worn_out.md"),
     kind: Kind::Drive,
     endangers: true,
-    explains: &[
-        Symptom::SlowRegions,
-        Symptom::Stalls,
-        Symptom::Errors,
-        Symptom::Below(Metric::SequentialRead),
-        Symptom::Below(Metric::SequentialWrite),
-        Symptom::Below(Metric::SustainedWrite),
-        Symptom::Below(Metric::RandomRead),
-        Symptom::Below(Metric::RandomWrite),
-        Symptom::Below(Metric::RandomReadQd32),
-    ],
-    manual: include_str!("worn_out.md"),
-};
-
-/// Percent of the spare blocks that is left, and below which a drive counts as worn.
-fn spare(health: &Health) -> Option<(f64, f64)> {
-    Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
-}
-
-impl Cause for WornOut {
-    fn descriptor(&self) -> &'static CauseDescriptor {
-        &DESCRIPTOR
-    }
-
-    /// Nothing is called worn because it is slow: something has to say that it is.
-    fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
-        let shows_wear = || {
-            let Some(health) = case.drive().map(|drive| &drive.health) else { return false };
+    prior: -2.0,
+    explains: &[&[SlowRegions, Stalls, Errors], SLOW],
+    // Nothing is called worn because it is slow: something has to say that it is.
+    explains_here: |case, _| {
+        let shows_wear = |health: &Health| {
             health.used_percent.get().is_some_and(|used| used >= HALF_PERCENT)
                 || health.failing.get() == Some(true)
                 || spare(health).is_some_and(|(left, least)| left <= least)
         };
-        DESCRIPTOR.explains.contains(&symptom) && (case.measurements.errors > 0 || shows_wear())
-    }
-
-    fn score(&self, case: &Case<'_>) -> LogOdds {
-        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
-        let health = case.drive().map(|drive| &drive.health);
-        let used = health.and_then(|health| health.used_percent.get());
-        log_odds.add_fact(
-            "endurance_used",
-            used.map(|used| used >= WORN_PERCENT),
-            |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
-            wording::worn_out::READ_HEALTH,
-        );
-        log_odds.add_fact(
-            "endurance_half_used",
-            used.map(|used| used >= HALF_PERCENT),
-            |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
-            Hint::NONE,
-        );
+        case.measurements.errors > 0 || case.drive().is_some_and(|drive| shows_wear(&drive.health))
+    },
+    evidence: &[
+        fact("endurance_used", 6.0, -4.0, |case| endurance_used(case, WORN_PERCENT))
+            .hint(Hint::root("Read its health data, which needs root"))
+            .in_group("wear"),
+        fact("endurance_half_used", 2.0, 0.0, |case| endurance_used(case, HALF_PERCENT)).in_group("wear"),
         // Retries take time in reads of all data, new data included, and none in writes.
-        log_odds.add_measured(
-            "reads_below_writes",
-            writes_over_reads(case),
-            READS_BELOW,
-            wording::writes_against_reads,
-            Hint::NONE,
-        );
-        log_odds.add_measured(
-            "new_data_faster",
-            case.measurements.new_over_old_data,
-            1.3,
-            wording::old_data::new_data_faster,
-            Hint::NONE,
-        );
-        let spare = health.and_then(spare);
-        log_odds.add_fact(
-            "spare_low",
-            spare.map(|(left, least)| left <= least),
-            |_| spare.map_or_else(String::new, |(left, _)| wording::worn_out::spare_left(left)),
-            Hint::NONE,
-        );
-        log_odds.add_fact(
-            "failing",
-            health.and_then(|health| health.failing.get()),
-            wording::worn_out::failing,
-            Hint::NONE,
-        );
-        disturbance_evidence(&mut log_odds, case);
-        hard_disk_evidence(&mut log_odds, case);
+        measured("reads_below_writes", 3.0, -0.5, READS_BELOW, |case| {
+            writes_against_reads(writes_over_reads(case)?)
+        }),
+        measured("new_data_faster", -2.0, 0.5, 1.3, |case| {
+            new_data_faster(case.measurements.new_over_old_data?)
+        }),
+        fact("spare_low", 5.0, -0.5, |case| {
+            let (left, least) = spare(&case.drive()?.health)?;
+            let text = format!("The drive reports {} of its spare flash left.", Share(left / 100.0));
+            Some((left <= least, text))
+        })
+        .in_group("wear"),
+        fact("failing", 3.0, -0.2, |case| {
+            either(
+                case.drive()?.health.failing.get()?,
+                "The drive reports that it is failing.",
+                "The drive does not report that it is failing.",
+            )
+        })
+        .in_group("wear"),
+        other_io(-2.0).in_group("disturbance"),
+        link_errors_during_check(-3.0, 0.0).in_group("disturbance"),
+        hard_disk(-6.0, 0.0),
         // Encryption slows down reads, too, and writes less, as a cache takes them.
-        let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
-        log_odds.add_fact("encrypted", is_encrypted, wording::encryption::encrypted, Hint::NONE);
-        let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
-        log_odds
-    }
+        encrypted(-1.5, 0.0),
+        virtual_disk(-5.0),
+    ],
+    actions: |_| vec![Action::new("copy_and_replace", "Back up now, then replace the drive")],
+    costs: &[("copy_and_replace", "a drive")],
+    statement: Some(|case| match used_percent(case) {
+        Some(percent) if percent >= 100.0 => "the flash has used up its rated endurance".into(),
+        Some(percent) if percent >= WORN_PERCENT => {
+            let used = Share(percent / 100.0);
+            format!("the flash is near the end of its rated endurance ({used} used)")
+        }
+        _ => CAUSE.summary.to_owned(),
+    }),
+    ..Cause::BLANK
+};
 
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::worn_out::replace()]
-    }
+fn used_percent(case: &Case<'_>) -> Option<f64> {
+    case.drive()?.health.used_percent.get()
+}
 
-    fn statement(&self, case: &Case<'_>) -> String {
-        let used = case.drive().and_then(|drive| drive.health.used_percent.get());
-        used.filter(|used| *used >= WORN_PERCENT)
-            .map_or_else(|| DESCRIPTOR.summary.to_owned(), wording::worn_out::near_end)
-    }
+fn endurance_used(case: &Case<'_>, least_percent: f64) -> Option<(bool, String)> {
+    let used = used_percent(case)?;
+    let text = format!("The drive reports {} of its endurance used.", Share(used / 100.0));
+    Some((used >= least_percent, text))
+}
+
+/// Percent of the spare blocks that is left, and below which a drive counts as worn.
+fn spare(health: &Health) -> Option<(f64, f64)> {
+    Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
 }

@@ -49,13 +49,13 @@ pub(super) struct Answers<'a> {
 
 /// Causes that do harm: neither by design, nor a sleep in pauses that only costs the first read after them.
 pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &FoundCause> {
-    let is_harmful = |found: &&FoundCause| found.descriptor.kind != Kind::ByDesign && !is_normal_sleep(found);
+    let is_harmful = |found: &&FoundCause| found.cause.kind != Kind::ByDesign && !is_normal_sleep(found);
     diagnosis.causes.iter().filter(is_harmful)
 }
 
 /// Whether a cause is power saving that shows in nothing but reads after pauses: every drive that sleeps does that.
 fn is_normal_sleep(found: &FoundCause) -> bool {
-    found.descriptor.name == POWER_SAVING && found.explains[..] == [Symptom::SlowAfterIdle]
+    found.cause.name == POWER_SAVING && found.explains[..] == [Symptom::SlowAfterIdle]
 }
 
 /// The cause that is no problem by itself.
@@ -143,10 +143,8 @@ impl Answers<'_> {
     /// The problems: symptoms of causes that are not by design, and open symptoms below a reference.
     fn problems(&self) -> Vec<Symptom> {
         // By cause, whose first symptom is its most typical one.
-        let explained = harmful_causes(self.diagnosis).flat_map(|found| {
-            let typical = found.descriptor.explains.iter().copied();
-            typical.filter(|symptom| found.explains.contains(symptom))
-        });
+        let explained = harmful_causes(self.diagnosis)
+            .flat_map(|found| found.cause.symptoms().filter(|symptom| found.explains.contains(symptom)));
         let open = self.diagnosis.open.iter().map(|open| open.symptom);
         explained.chain(open.filter(|symptom| self.missed(*symptom).is_some())).collect()
     }
@@ -336,7 +334,7 @@ impl Answers<'_> {
     /// Bytes that were written at one speed, if a cause slows sustained writes: a cache before the flash takes that many as fast
     /// as ever, however slow the flash behind it is.
     fn written_before_any_effect(&self, found: &FoundCause) -> Option<u64> {
-        let slows_writes = found.descriptor.explains.contains(&Symptom::Below(Metric::SustainedWrite));
+        let slows_writes = found.cause.symptoms().any(|of| of == Symptom::Below(Metric::SustainedWrite));
         let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.is_thorough)?;
         (slows_writes && !found.is_problem()).then_some(bytes as u64)
     }
@@ -370,7 +368,7 @@ impl Answers<'_> {
 
     /// `named` is the symptom that the question or the headline names.
     fn cause(&self, found: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
-        let is_by_design = found.descriptor.kind == Kind::ByDesign;
+        let is_by_design = found.cause.kind == Kind::ByDesign;
         let is_sleep = is_normal_sleep(found);
         let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
         let mut answer = match self.pauses.filter(|_| is_sleep) {
@@ -411,7 +409,7 @@ impl Answers<'_> {
     /// A metric below its reference is a problem whatever causes it. Another odd symptom may be by design.
     fn open(&self, open: &OpenSymptom, worst: Option<Shortfall>) -> Vec<Answer> {
         let rivals: Vec<(&'static str, f64)> =
-            open.rivals.iter().map(|(descriptor, chance)| (descriptor.title, *chance)).collect();
+            open.rivals.iter().map(|(cause, chance)| (cause.title, *chance)).collect();
         let mut answers = Vec::new();
         let mut undecided = match self.missed(open.symptom) {
             Some(missed) => {
@@ -579,7 +577,7 @@ mod tests {
 
     fn found(name: &str, explains: &[Symptom]) -> FoundCause {
         FoundCause {
-            descriptor: by_name(name).expect("it is a cause").descriptor(),
+            cause: by_name(name).expect("it is a cause"),
             chance: 0.97,
             explains: explains.to_vec(),
             evidence_for: Vec::new(),

@@ -73,9 +73,9 @@ pub struct IndicatorOption {
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOption {
     /// Which metric.
-    pub metric: MetricName,
+    pub metric: Metric,
     /// Its origin.
-    pub origin: OriginName,
+    pub origin: Origin,
     /// In bytes a second; for small I/Os in IOPS.
     pub per_s: f64,
     /// How much it varies between checks of an unchanged drive: standard deviation of its logarithm.
@@ -85,67 +85,6 @@ pub struct ReferenceOption {
 
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
-}
-
-/// The name of a metric in plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricName {
-    /// Sequential reads.
-    SequentialRead,
-    /// Sequential writes.
-    SequentialWrite,
-    /// The last part of long sequential writes.
-    SustainedWrite,
-    /// 4 KiB random reads at queue depth 1.
-    RandomRead,
-    /// 4 KiB random writes at queue depth 1.
-    RandomWrite,
-    /// 4 KiB random reads at queue depth 32.
-    RandomReadQd32,
-}
-
-/// The origin of a reference in plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OriginName {
-    /// The earliest kept check of the same drive.
-    Baseline,
-    /// The same simulated drive, new.
-    Simulated,
-    /// The rated speed.
-    Advertised,
-    /// A simulated drive of the model that a real one reports.
-    SimulatedModel,
-}
-
-impl MetricName {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::SequentialRead,
-        Self::SequentialWrite,
-        Self::SustainedWrite,
-        Self::RandomRead,
-        Self::RandomWrite,
-        Self::RandomReadQd32,
-    ];
-
-    /// The metric of this name.
-    pub fn metric(self) -> Metric {
-        match self {
-            Self::SequentialRead => Metric::SequentialRead,
-            Self::SequentialWrite => Metric::SequentialWrite,
-            Self::SustainedWrite => Metric::SustainedWrite,
-            Self::RandomRead => Metric::RandomRead,
-            Self::RandomWrite => Metric::RandomWrite,
-            Self::RandomReadQd32 => Metric::RandomReadQd32,
-        }
-    }
-
-    /// The name of a metric.
-    pub fn from_metric(metric: Metric) -> Self {
-        Self::ALL.into_iter().find(|name| name.metric() == metric).expect("each metric has a name")
-    }
 }
 
 impl CheckOptions {
@@ -199,8 +138,8 @@ impl CheckOptions {
     }
 
     /// The bytes on which this metric depends: with fewer written, sustained writes are a different test.
-    pub fn bytes_of(&self, metric: MetricName) -> Option<u64> {
-        (metric == MetricName::SustainedWrite).then(|| self.budget())
+    pub fn bytes_of(&self, metric: Metric) -> Option<u64> {
+        (metric == Metric::SustainedWrite).then(|| self.budget())
     }
 
     /// Bytes to write sequentially on a drive with this many writable bytes.
@@ -236,13 +175,8 @@ impl CheckOptions {
     /// The references of metrics in the plan.
     pub(super) fn references(&self) -> Vec<Reference> {
         let reference = |of: &ReferenceOption| {
-            let origin = match of.origin {
-                OriginName::Baseline => Origin::Baseline,
-                OriginName::Simulated => Origin::Simulated,
-                OriginName::Advertised => Origin::Advertised,
-                OriginName::SimulatedModel => Origin::SimulatedModel,
-            };
-            Reference { metric: of.metric.metric(), origin, value: of.per_s, repeatability: of.repeatability }
+            let ReferenceOption { metric, origin, per_s, repeatability } = *of;
+            Reference { metric, origin, value: per_s, repeatability }
         };
         self.references.iter().map(reference).collect()
     }

@@ -1,10 +1,11 @@
 //! The metrics of earlier checks of a drive, the baseline from them, and how far to trust it.
 
 use likenew_core::findings::{Findings, Row};
+use likenew_diagnosis::{Metric, Origin};
 use likenew_stats::repeatability::repeatability;
 use serde::de::DeserializeOwned;
 
-use super::check_options::{IndicatorOption, MetricName, OriginName, ReferenceOption};
+use super::check_options::{IndicatorOption, ReferenceOption};
 
 /// How much a metric of a drive varies between checks, as standard deviation of its logarithm, before any
 /// check has shown it (assumed: a drive with its own medium repeats to a few percent).
@@ -27,16 +28,16 @@ impl CheckHistory {
     /// The metrics of the first one, with their variation between checks; empty if there is none.
     pub fn references(&self) -> Vec<ReferenceOption> {
         let Some(first) = self.checks.first() else { return Vec::new() };
-        let reference = |(metric, per_s): &(MetricName, f64)| ReferenceOption {
+        let reference = |(metric, per_s): &(Metric, f64)| ReferenceOption {
             metric: *metric,
-            origin: OriginName::Baseline,
+            origin: Origin::Baseline,
             per_s: *per_s,
             repeatability: self.repeatability(*metric),
         };
         first.metrics.iter().map(reference).collect()
     }
 
-    fn repeatability(&self, metric: MetricName) -> f64 {
+    fn repeatability(&self, metric: Metric) -> f64 {
         let of = |check: &CheckMetrics| {
             check.metrics.iter().find(|(of, _)| *of == metric).map(|(_, per_s)| *per_s)
         };
@@ -55,7 +56,7 @@ impl CheckHistory {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckMetrics {
     /// In bytes a second; those of small I/Os in IOPS.
-    pub metrics: Vec<(MetricName, f64)>,
+    pub metrics: Vec<(Metric, f64)>,
     /// Its indicators.
     pub indicators: Vec<IndicatorOption>,
 }
@@ -89,7 +90,7 @@ mod tests {
 
     fn earlier(reads: &[f64], is_virtual: bool) -> Vec<ReferenceOption> {
         let check = |read: &f64| CheckMetrics {
-            metrics: vec![(MetricName::SequentialRead, *read)],
+            metrics: vec![(Metric::SequentialRead, *read)],
             ..CheckMetrics::default()
         };
         CheckHistory { checks: reads.iter().map(check).collect(), is_virtual }.references()
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(earlier(&[], false), []);
         for (is_virtual, assumed) in [(false, SINGLE_VALUE_ERROR), (true, SHARED_HOST_ERROR)] {
             let [only] = earlier(&[5e8], is_virtual)[..] else { panic!() };
-            assert_eq!((only.per_s, only.origin), (5e8, OriginName::Baseline));
+            assert_eq!((only.per_s, only.origin), (5e8, Origin::Baseline));
             assert!((only.repeatability - assumed).abs() < 1e-12);
         }
         let noisy = [5e8, 9e8, 4e8, 8e8, 5e8, 1e9];
@@ -117,9 +118,9 @@ mod tests {
     #[test]
     fn a_figure_that_was_not_asked_then_is_not_missed() {
         let mut later =
-            CheckMetrics { metrics: vec![(MetricName::SequentialRead, 5e8)], ..CheckMetrics::default() };
+            CheckMetrics { metrics: vec![(Metric::SequentialRead, 5e8)], ..CheckMetrics::default() };
         let first = later.clone();
-        later.metrics.push((MetricName::SequentialWrite, 1e8));
+        later.metrics.push((Metric::SequentialWrite, 1e8));
         let earlier = CheckHistory { checks: vec![first, later], is_virtual: false };
         assert_eq!(earlier.references().len(), 1);
     }

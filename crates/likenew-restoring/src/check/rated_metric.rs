@@ -2,14 +2,14 @@
 
 use std::str::FromStr;
 
-use super::MetricName;
+use super::Metric;
 use super::wording::error;
 
 /// One rated speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedMetric {
     /// The metric.
-    pub metric: MetricName,
+    pub metric: Metric,
     /// In bytes a second, or IOPS.
     pub per_s: f64,
 }
@@ -21,13 +21,13 @@ pub struct RatedMetrics(pub Vec<RatedMetric>);
 /// Highest rated speed accepted, in bytes a second or IOPS. Chosen: a thousand times any drive on the market.
 const PER_S_MAX: f64 = 1e14;
 
-const NAMES: [(&str, MetricName); 6] = [
-    ("read", MetricName::SequentialRead),
-    ("write", MetricName::SequentialWrite),
-    ("sustained_write", MetricName::SustainedWrite),
-    ("random_read", MetricName::RandomRead),
-    ("random_write", MetricName::RandomWrite),
-    ("random_read_qd32", MetricName::RandomReadQd32),
+const NAMES: [(&str, Metric); 6] = [
+    ("read", Metric::SequentialRead),
+    ("write", Metric::SequentialWrite),
+    ("sustained_write", Metric::SustainedWrite),
+    ("random_read", Metric::RandomRead),
+    ("random_write", Metric::RandomWrite),
+    ("random_read_qd32", Metric::RandomReadQd32),
 ];
 
 /// Makers count in powers of ten; sizes elsewhere are binary.
@@ -85,10 +85,8 @@ impl FromStr for RatedMetric {
         let end = value.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','));
         let (number, unit) = value.split_at(end.unwrap_or(value.len()));
         let unit = unit.trim();
-        let is_bytes = matches!(
-            metric,
-            MetricName::SequentialRead | MetricName::SequentialWrite | MetricName::SustainedWrite
-        );
+        let is_bytes =
+            matches!(metric, Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite);
         let number = ungrouped(number).ok_or_else(wrong)?;
         if is_bytes && unit.is_empty() {
             return Err(error::rated_without_unit(text));
@@ -120,18 +118,18 @@ mod tests {
     #[test]
     fn claims_are_read_as_makers_print_them() {
         for (text, metric, per_s) in [
-            ("read=550MB/s", MetricName::SequentialRead, 550e6),
-            ("read=7,450MB/s", MetricName::SequentialRead, 7450e6),
-            ("read=7.45 GB/s", MetricName::SequentialRead, 7450e6),
-            ("read=12,400.5 MB/s", MetricName::SequentialRead, 12_400.5e6),
-            ("write=3.5GB/s", MetricName::SequentialWrite, 3.5e9),
-            ("write=500MB", MetricName::SequentialWrite, 500e6),
-            ("read=100MiB/s", MetricName::SequentialRead, 104_857_600.0),
-            ("random_read_qd32=95000", MetricName::RandomReadQd32, 95_000.0),
-            ("random_read_qd32=95,000", MetricName::RandomReadQd32, 95_000.0),
-            ("random_write=95K IOPS", MetricName::RandomWrite, 95_000.0),
-            ("random_read=1.4M", MetricName::RandomRead, 1.4e6),
-            ("random_read=1,400kIOPS", MetricName::RandomRead, 1.4e6),
+            ("read=550MB/s", Metric::SequentialRead, 550e6),
+            ("read=7,450MB/s", Metric::SequentialRead, 7450e6),
+            ("read=7.45 GB/s", Metric::SequentialRead, 7450e6),
+            ("read=12,400.5 MB/s", Metric::SequentialRead, 12_400.5e6),
+            ("write=3.5GB/s", Metric::SequentialWrite, 3.5e9),
+            ("write=500MB", Metric::SequentialWrite, 500e6),
+            ("read=100MiB/s", Metric::SequentialRead, 104_857_600.0),
+            ("random_read_qd32=95000", Metric::RandomReadQd32, 95_000.0),
+            ("random_read_qd32=95,000", Metric::RandomReadQd32, 95_000.0),
+            ("random_write=95K IOPS", Metric::RandomWrite, 95_000.0),
+            ("random_read=1.4M", Metric::RandomRead, 1.4e6),
+            ("random_read=1,400kIOPS", Metric::RandomRead, 1.4e6),
         ] {
             assert_eq!(text.parse(), Ok(RatedMetric { metric, per_s }), "{text}");
         }

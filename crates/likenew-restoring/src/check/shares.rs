@@ -8,7 +8,6 @@ use likenew_core::findings::{Findings, Row};
 use likenew_core::row;
 use likenew_diagnosis::{Case, Measured, Metric, Origin};
 
-use super::check_options::MetricName;
 use super::wording::{self, Rated};
 use likenew_measuring::data::files::FileScan;
 
@@ -176,7 +175,7 @@ impl Share {
     fn row(&self, compresses_to: Option<f64>) -> Row {
         let lost = |left: f64| (1.0 - left) * 100.0;
         row! {
-            metric: MetricName::from_metric(self.metric),
+            metric: self.metric,
             unit: self.metric.unit(),
             advertised_per_s: self.advertised,
             link_per_s: self.link,

@@ -7,7 +7,6 @@ use likenew_core::row;
 use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
 use likenew_procedure_support::series::{axis, speed};
 
-use super::check_options::MetricName;
 use super::results::{CheckResults, rates_by_bytes};
 use super::wording;
 use super::wording::workload_names::{PLACE, PLACE_REPEAT, RESTED_WRITES, TRIMMED_WRITES, WRITES};
@@ -27,7 +26,7 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
         let all = found.evidence_for.iter().chain(&found.evidence_against);
         all.map(|item| {
             row! {
-                cause: found.descriptor.name,
+                cause: found.cause.name,
                 evidence: item.name,
                 sentence: &item.sentence,
                 speaks: wording::speaks(item.bits),
@@ -51,9 +50,9 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
 
 fn cause_row(found: &FoundCause) -> Row {
     row! {
-        cause: found.descriptor.name,
+        cause: found.cause.name,
         probability_percent: found.chance * 100.0,
-        kind: match found.descriptor.kind {
+        kind: match found.cause.kind {
             Kind::Drive => "the drive",
             Kind::ByDesign => "by design",
             Kind::NotTheDrive => "not the drive",
@@ -65,20 +64,20 @@ fn cause_row(found: &FoundCause) -> Row {
 fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> Row {
     let reference = case.shortfall(metric);
     row! {
-        metric: MetricName::from_metric(metric),
+        metric,
         unit: metric.unit(),
         measured_per_s: measurement.value,
         low_per_s: measurement.low,
         high_per_s: measurement.high,
         reference_per_s: reference.map(|(_, of)| of.value),
-        reference: reference.map(|(_, of)| of.origin.name()),
+        reference: reference.map(|(_, of)| of.origin),
         percent: reference.map(|(share, _)| share.value * 100.0),
     }
 }
 
 fn fix_row(found: &FoundCause, action: &Action) -> Row {
     row! {
-        cause: found.descriptor.name,
+        cause: found.cause.name,
         description: &action.why,
         command: action.command.as_deref(),
         loses: wording::loses(action.loses),

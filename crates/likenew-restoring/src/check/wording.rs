@@ -302,9 +302,9 @@ pub(super) fn with_danger(found: &FoundCause, summary: &str, state: Speed) -> St
     let statement = &found.statement;
     match state {
         Speed::Slow => format!("{summary} Also: {statement}."),
-        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found.descriptor.title)),
+        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found.cause.title)),
         Speed::Healthy => {
-            format!("{}: {statement}. No metric is slow.", capitalize(found.descriptor.title))
+            format!("{}: {statement}. No metric is slow.", capitalize(found.cause.title))
         }
     }
 }
@@ -376,7 +376,7 @@ pub(super) fn cause(found: &FoundCause, standing: Standing, explained: Explained
 }
 
 pub(super) fn cause_id(found: &FoundCause) -> String {
-    format!("{}{}", Answer::CAUSE_PREFIX, found.descriptor.name)
+    format!("{}{}", Answer::CAUSE_PREFIX, found.cause.name)
 }
 
 pub(super) fn never_faster() -> &'static str {

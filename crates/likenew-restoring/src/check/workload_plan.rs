@@ -120,7 +120,7 @@ impl<'a> WorkloadPlan<'a> {
     /// new one, which itself has no reference.
     pub(super) fn lacks_write_reference(&self) -> bool {
         let is_real = self.evidence.identity.kind != Kind::Simulated;
-        let is_write = |of: &ReferenceOption| of.metric.metric().op() == Op::Write;
+        let is_write = |of: &ReferenceOption| of.metric.op() == Op::Write;
         is_real && !self.options.references.iter().any(is_write)
     }
 
