@@ -102,24 +102,20 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
 /// As [`examine`]; the options do not suit the target; or a safety check refused.
 pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
     let Options { engine, layout, consent, reserve } = options;
+    let is_for_it = |consent: &Option<Consent>| consent.as_ref().is_none_or(|consent| consent.path() == path);
     match (examine(path, reserve)?, layout, consent) {
         (PathKind::Folder { leftover: Some(leftover), .. }, ..) => Err(leftover.refusal()),
         (PathKind::Folder { .. }, Some(layout), None) => {
             Ok(Box::new(folder::open(path, layout, reserve, engine)?))
         }
-        (PathKind::File { .. }, None, consent) if is_for(path, consent.as_ref()) => {
+        (PathKind::File { .. }, None, consent) if is_for_it(&consent) => {
             Ok(Box::new(open_file(path, consent, engine)?))
         }
-        (PathKind::Device { .. }, None, consent) if is_for(path, consent.as_ref()) => {
+        (PathKind::Device { .. }, None, consent) if is_for_it(&consent) => {
             Ok(Box::new(open_device(path, consent, engine)?))
         }
         (place, layout, consent) => Err(unsuitable(path, &place, layout.is_some(), consent.is_some())),
     }
-}
-
-/// Whether a consent, if there is one, was given for this path.
-fn is_for(path: &Path, consent: Option<&Consent>) -> bool {
-    consent.is_none_or(|consent| consent.path() == path)
 }
 
 fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool) -> LabError {

@@ -374,18 +374,15 @@ impl<'a> Walk<'a> {
         // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
         let allocated = stat.st_blocks.cast_unsigned() * 512;
         let sparse = allocated < length;
-        let bytes = if sparse { data_bytes(&path, length).unwrap_or(allocated) } else { length };
+        let opened = || content::open(&path, OFlags::empty());
+        let data = || Some(content::sum(&content::data(opened().ok()?.0, length)));
+        let bytes = if sparse { data().unwrap_or(allocated) } else { length };
         let group = Group::of_name(name, bytes).unwrap_or_else(|| group_of_content(&path, bytes));
         let pile = &mut self.piles[group as usize];
         pile.files += 1;
         pile.spots.add(FileEntry { path, device, inode, sparse }, bytes);
         (self.files, self.bytes) = (self.files + 1, self.bytes.saturating_add(bytes));
     }
-}
-
-fn data_bytes(path: &Path, length: u64) -> rustix::io::Result<u64> {
-    let (fd, _) = content::open(path, OFlags::empty())?;
-    Ok(content::sum(&content::data(&fd, length)))
 }
 
 fn group_of_content(path: &Path, bytes: u64) -> Group {

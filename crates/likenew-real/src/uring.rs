@@ -207,7 +207,7 @@ impl<M: Medium> UringLane<M> {
     fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, LabError> {
         let Self { ring, flights, medium, clock, pulse, clock_read, .. } = self;
         let entries = ring.completions();
-        if entries.len() == 0 {
+        if entries.is_empty() {
             return Ok(false);
         }
         let first = done.len();
@@ -616,7 +616,7 @@ fn call(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
 /// When the completion of what is queued has been read.
 fn answered_at(ring: &mut Ring, clock: Monotonic) -> Option<Nanos> {
     ring.enter(0, Nanos::NEVER, clock).ok()?;
-    while ring.completions().len() == 0 {
+    while ring.completions().is_empty() {
         ring.enter(1, Nanos::NEVER, clock).ok()?;
     }
     let ended = clock.now();

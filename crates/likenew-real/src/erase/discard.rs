@@ -122,9 +122,10 @@ pub(super) fn in_steps(
 ) -> Result<DiscardReport, LabError> {
     let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(path)))?.st_rdev);
     let counter = BlockDevice::by_number(number);
+    let no_discards = || LabError::Refused(wording::no_discards(path));
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {
-        return Err(no_discards(path));
+        return Err(no_discards());
     }
     let before = counter.as_ref().and_then(discarded_bytes);
     let mut came = DiscardReport { bytes_asked: range.end - range.start, ..DiscardReport::default() };
@@ -134,7 +135,7 @@ pub(super) fn in_steps(
         match discard_range(&device, at, end - at) {
             Ok(()) => came.bytes_done += end - at,
             // Nothing has reached the drive, so nothing is half done.
-            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
+            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards()),
             Err(Errno::INTR) => continue,
             Err(errno) => came.refusals.push((at..end, errno.to_string())),
         }
@@ -149,10 +150,6 @@ pub(super) fn in_steps(
 
 fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
     Some(device.stat()?.discard?.bytes())
-}
-
-fn no_discards(path: &str) -> LabError {
-    LabError::Refused(wording::no_discards(path))
 }
 
 // Requests to the kernel about a whole block device (linux/fs.h).

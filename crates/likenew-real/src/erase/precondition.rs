@@ -187,16 +187,15 @@ fn temperature(drive: &Drive) -> Standing {
 }
 
 fn health(drive: &Drive) -> Vec<Standing> {
-    const SAVE: &str = wording::REPLACE;
     let health = &drive.health;
     let mut all = Vec::new();
     if health.read_only.get() == Some(true) {
-        all.push(refuses(wording::READ_ONLY, SAVE));
+        all.push(refuses(wording::READ_ONLY, wording::REPLACE));
     }
     match health.failing.get() {
         Some(true) => {
             let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
-            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), SAVE));
+            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), wording::REPLACE));
         }
         Some(false) => {}
         None => all.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS)),
@@ -209,7 +208,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
         && threshold > 0.0
         && spare <= threshold
     {
-        all.push(refuses(wording::spare_left(spare, threshold), SAVE));
+        all.push(refuses(wording::spare_left(spare, threshold), wording::REPLACE));
     }
     if all.is_empty() {
         all.push(Standing::Holds(wording::HEALTHY.to_owned()));

@@ -17,8 +17,6 @@ use crate::wording::facts as wording;
 // Where the system's own files are: under `/`, or under a folder into which those of another machine were
 // copied.
 
-/// What would help where the system lets only root read.
-pub(crate) const ROOT: &str = wording::RUN_AS_ROOT;
 /// No file that is read here is longer; the rest of a longer one is ignored.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -175,7 +173,9 @@ impl Roots {
 pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T> {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Fact::unknown(wording::NOT_THERE, origin),
-        ErrorKind::PermissionDenied => Fact::unknown(wording::NO_PERMISSION, origin).help(ROOT),
+        ErrorKind::PermissionDenied => {
+            Fact::unknown(wording::NO_PERMISSION, origin).help(wording::RUN_AS_ROOT)
+        }
         _ => Fact::unknown(wording::unreadable(error), origin),
     }
 }
@@ -208,8 +208,9 @@ impl Question {
     pub(crate) fn origin(self) -> String {
         match self {
             Self::Nvme(NvmeCommand::Controller) => "NVMe Identify Controller".to_owned(),
-            Self::Nvme(NvmeCommand::Namespace) => "NVMe Identify Namespace".to_owned(),
-            Self::Nvme(NvmeCommand::Namespaces) => "NVMe list of namespaces".to_owned(),
+            Self::Nvme(NvmeCommand::Namespace | NvmeCommand::Namespaces) => {
+                "NVMe Identify Namespace".to_owned()
+            }
             Self::Nvme(NvmeCommand::Log(2, _)) => "NVMe SMART log".to_owned(),
             Self::Nvme(NvmeCommand::Log(page, _)) => format!("NVMe log page {page:02X}h"),
             Self::Nvme(NvmeCommand::Feature(feature)) => format!("NVMe feature {feature:02X}h"),
@@ -277,7 +278,7 @@ pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Questio
 pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> Fact<T> {
     match answer {
         Ok(value) => Fact::new(value, origin),
-        Err(Refusal::Rights) => Fact::unknown(wording::NEEDS_ROOT, origin).help(ROOT),
+        Err(Refusal::Rights) => Fact::unknown(wording::NEEDS_ROOT, origin).help(wording::RUN_AS_ROOT),
         Err(Refusal::Other(reason)) => Fact::unknown(reason, origin),
     }
 }

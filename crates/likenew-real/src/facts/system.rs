@@ -40,10 +40,7 @@ impl MachineQuery for System {
                     _ => data,
                 })
             }
-            Question::AtaIdentify => {
-                let identify = identify_ata(open_device(device)?).map_err(refusal)?;
-                Ok(identify.to_bytes())
-            }
+            Question::AtaIdentify => Ok(identify_ata(open_device(device)?).map_err(refusal)?.to_bytes()),
             Question::Ata(command) => read_ata(open_device(device)?, command).map_err(refusal),
         }
     }
