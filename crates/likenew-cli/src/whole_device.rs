@@ -19,10 +19,9 @@ use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::engine::Engine;
-use likenew_real::erase::discard::discard;
+use likenew_real::erase::discard::{Samples, discard};
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
-use likenew_real::erase::samples::Samples;
 use likenew_real::open::{Options, open};
 
 use crate::interrupt;

@@ -39,14 +39,8 @@ struct Task {
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, op, depth, lanes, seconds, calls] = &arguments[..] else { return Err(USAGE.into()) };
-    let is_write = match op.as_str() {
-        "read" => false,
-        "write" => true,
-        _ => return Err(USAGE.into()),
-    };
-    let is_one_call = match calls.as_str() {
-        "one" => true,
-        "two" => false,
+    let (is_write, is_one_call) = match (op.as_str(), calls.as_str()) {
+        (op @ ("read" | "write"), calls @ ("one" | "two")) => (op == "write", calls == "one"),
         _ => return Err(USAGE.into()),
     };
     let span = Duration::from_secs_f64(seconds.parse()?);

@@ -1,15 +1,17 @@
 //! What /sys reports of a block device.
 
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use likenew_core::facts::LayerKind;
 use likenew_core::lab_error::LabError;
-use rustix::fs::{SeekFrom, seek};
+use likenew_core::stat::{OpStat, Stat};
+use rustix::fs::{FileType, SeekFrom, fstat, major, minor, seek};
 
-use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::standards::bytes::text;
+use crate::standards::text;
 use crate::wording::action;
 
 /// A block device's folder in /sys, without symbolic links.
@@ -58,6 +60,23 @@ impl BlockDevice {
         }
     }
 
+    /// Its size in bytes.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        // The kernel counts in sectors of 512 bytes here, whatever the device's are
+        // (Documentation/ABI/stable/sysfs-block).
+        Some(self.attribute("size")?.parse::<u64>().ok()?.saturating_mul(512))
+    }
+
+    /// What the kernel has counted of its I/O.
+    pub(crate) fn stat(&self) -> Option<Stat> {
+        parse_stat(&self.attribute("stat")?)
+    }
+
+    /// Its file in /dev.
+    pub(crate) fn node(&self) -> PathBuf {
+        Path::new("/dev").join(self.name().replace('!', "/"))
+    }
+
     /// All other disks of the machine.
     pub(crate) fn other_disks(&self) -> Vec<Self> {
         let Some(sys) = self.sys() else { return Vec::new() };
@@ -95,8 +114,6 @@ impl BlockDevice {
 
     /// Where a partition begins on its disk, and its length, in bytes.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
-        // The kernel counts in sectors of 512 bytes here, whatever the disk's are
-        // (Documentation/ABI/stable/sysfs-block).
         let bytes = |name: &str| self.attribute(name)?.parse::<u64>().ok()?.checked_mul(512);
         Some((bytes("start")?, bytes("size")?))
     }
@@ -222,6 +239,119 @@ pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
     seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
 
+// Major and minor number, by which the kernel knows a block device.
+
+/// Numbers of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DeviceNumber {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+}
+
+impl DeviceNumber {
+    pub(crate) fn from_raw(device: u64) -> Self {
+        Self { major: major(device), minor: minor(device) }
+    }
+
+    /// Of the block device at `path`, if it is one.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        metadata.file_type().is_block_device().then(|| Self::from_raw(metadata.rdev()))
+    }
+
+    /// Of what is open, if it is a block device.
+    pub(crate) fn of_open(fd: impl AsFd) -> Option<Self> {
+        let stat = fstat(fd).ok()?;
+        let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+        is_device.then(|| Self::from_raw(stat.st_rdev))
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+}
+
+// What a block device is, as a layer between a folder and a medium.
+
+/// Determined from its name, its identifier, and its parents.
+pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
+    let name = device.name();
+    let by_number = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if device.is_partition() {
+        LayerKind::Partition
+    } else if ["dm/name", "dm/uuid"].iter().any(|name| device.attribute(name).is_some()) {
+        mapping_kind(device)
+    } else if device.attribute("md/level").is_some() || by_number("md") {
+        LayerKind::Array
+    } else if by_number("bcache") {
+        LayerKind::Cache
+    } else if device.attribute("loop/backing_file").is_some() || by_number("loop") {
+        LayerKind::Loop
+    } else if ["ram", "zram", "brd"].into_iter().any(by_number) {
+        LayerKind::Memory
+    } else if ["nbd", "rbd", "drbd"].into_iter().any(by_number) || device.is_behind("session") {
+        LayerKind::Network
+    } else if device.is_behind("usb") {
+        LayerKind::UsbDisk
+    } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
+        LayerKind::VirtualDisk
+    } else {
+        LayerKind::Disk
+    }
+}
+
+/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with
+/// what they are for.
+fn mapping_kind(device: &BlockDevice) -> LayerKind {
+    let uuid = device.attribute("dm/uuid").unwrap_or_default();
+    let is_pool = |uuid: &str| ["-tpool", "-tdata", "-tmeta"].iter().any(|end| uuid.ends_with(end));
+    let on_pool = || {
+        device.slave_devices().iter().any(|below| is_pool(&below.attribute("dm/uuid").unwrap_or_default()))
+    };
+    match uuid.split_once('-').map(|(maker, _)| maker) {
+        Some("CRYPT") => LayerKind::Crypt,
+        Some("LVM") if is_pool(&uuid) => LayerKind::ThinPool,
+        Some("LVM") if on_pool() => LayerKind::Thin,
+        Some("LVM") => LayerKind::LogicalVolume,
+        Some("mpath") => LayerKind::Multipath,
+        _ => LayerKind::Mapping,
+    }
+}
+
+// The line in which the kernel counts a block device's I/O.
+
+/// Reads a line of `/sys/block/DEVICE/stat`: 11 fields, 15 since Linux 4.18 (discards), 17 since 5.5
+/// (flushes). More than that is left for newer kernels to mean something by.
+pub(crate) fn parse_stat(line: &str) -> Option<Stat> {
+    let mut fields = [0u64; 17];
+    let mut count = 0;
+    for (field, text) in fields.iter_mut().zip(line.split_ascii_whitespace()) {
+        *field = text.parse().ok()?;
+        count += 1;
+    }
+    if count < 11 {
+        return None;
+    }
+    let op = |at: usize| OpStat {
+        ios: fields[at],
+        merged: fields[at + 1],
+        sectors: fields[at + 2],
+        ms: fields[at + 3],
+    };
+    Some(Stat {
+        read: op(0),
+        write: op(4),
+        discard: (count >= 15).then(|| op(11)),
+        flush: (count >= 17).then(|| OpStat { ios: fields[15], ms: fields[16], ..OpStat::default() }),
+        in_flight: fields[8],
+        busy_ms: fields[9],
+        weighted_ms: fields[10],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +385,28 @@ mod tests {
         assert_eq!(unescape(r"Samsung\x20SSD\x20870"), "Samsung SSD 870");
         for text in [r"a\x", r"a\xzz", r"\x2", "plain", r"\xff"] {
             assert_eq!(unescape(text), text);
+        }
+    }
+
+    #[test]
+    fn every_kernels_line_is_read() {
+        let line = "  147762    11214  8617234   606679    38062   150523 65902648   440821        3    49160  1053740";
+        let old = parse_stat(line).unwrap();
+        assert_eq!(old.read, OpStat { ios: 147_762, merged: 11_214, sectors: 8_617_234, ms: 606_679 });
+        assert_eq!((old.write.ios, old.write.ms, old.in_flight), (38_062, 440_821, 3));
+        assert_eq!((old.busy_ms, old.weighted_ms, old.discard, old.flush), (49_160, 1_053_740, None, None));
+        let newer = parse_stat(&format!("{line} 6361 83 644088 5970")).unwrap();
+        assert_eq!(newer.discard.unwrap().bytes(), 644_088 * 512);
+        assert_eq!(newer.flush, None);
+        let newest = parse_stat(&format!("{line} 6361 83 644088 5970 3552 268 77\n")).unwrap();
+        assert_eq!(newest.flush, Some(OpStat { ios: 3552, ms: 268, ..OpStat::default() }));
+        assert_eq!(Stat { discard: None, flush: None, ..newest }, old);
+    }
+
+    #[test]
+    fn what_is_no_such_line_is_none() {
+        for line in ["", "1 2 3", "a b c d e f g h i j k", "1 2 3 4 5 6 7 8 -9 10 11"] {
+            assert_eq!(parse_stat(line), None, "{line}");
         }
     }
 }

@@ -16,6 +16,7 @@ const TOUCHED_BYTES_MAX: usize = 256 << 20;
 /// Page-aligned memory for `slots` buffers.
 ///
 /// The kernel gets its address: before it is dropped, no I/O may be in flight any more.
+#[derive(Debug)]
 pub(crate) struct Buffers {
     start: NonNull<u8>,
     stride: usize,

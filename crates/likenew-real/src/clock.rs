@@ -1,6 +1,12 @@
 //! The machine's clocks: the monotonic one that every number comes from, and the calendar for names and reports.
 
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, SystemTime};
+
 use likenew_core::units::Nanos;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -26,13 +32,13 @@ impl Monotonic {
     /// When `now` is more than two centuries.
     pub fn reading(now: Nanos) -> Self {
         let now = i64::try_from(now.0).expect("no run lasts for centuries");
-        Self { epoch_ns: reading_ns().cast_signed() - now }
+        Self { epoch_ns: machine_ns().cast_signed() - now }
     }
 
     /// The time since it was started; never goes back.
     #[inline]
     pub fn now(&self) -> Nanos {
-        Nanos((reading_ns().cast_signed() - self.epoch_ns).cast_unsigned())
+        Nanos((machine_ns().cast_signed() - self.epoch_ns).cast_unsigned())
     }
 
     /// `at` as the kernel counts it, for timers that end at a point in time. Saturates far beyond any run.
@@ -58,12 +64,8 @@ impl Monotonic {
 }
 
 /// What the machine's monotonic clock reads, in nanoseconds: the clock that the kernel's records bear.
-pub(crate) fn machine_ns() -> u64 {
-    reading_ns()
-}
-
 #[inline]
-fn reading_ns() -> u64 {
+pub(crate) fn machine_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * NANOS_PER_SEC + time.tv_nsec.cast_unsigned()
 }
@@ -95,8 +97,123 @@ fn format_date(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
+// Waits for an event or for a point in time, whichever comes first.
+
+/// The last stretch before a point in time is polled and not slept. Chosen: waking up takes about as long.
+const AWAKE: Nanos = Nanos::from_micros(50);
+
+/// What a file descriptor is waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitEvent<'f> {
+    /// Which.
+    pub fd: BorrowedFd<'f>,
+    /// Whether it is waited for until there is something to read.
+    pub reads: bool,
+    /// Whether it is waited for until it takes something.
+    pub writes: bool,
+}
+
+/// One thread's way to wait on a clock.
+#[derive(Debug)]
+pub struct Waiter {
+    clock: Monotonic,
+}
+
+impl Waiter {
+    /// Timers of this thread fire when they are due from now on.
+    pub fn with_clock(clock: Monotonic) -> Self {
+        sharpen_timers();
+        Self { clock }
+    }
+
+    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their
+    /// order, which are ready.
+    pub fn wait(&self, awaited: &[WaitEvent<'_>], until: Nanos, ready: &mut Vec<bool>) {
+        let flags = |awaited: &WaitEvent<'_>| {
+            let when = |condition, flag| if condition { flag } else { PollFlags::empty() };
+            when(awaited.reads, PollFlags::IN) | when(awaited.writes, PollFlags::OUT)
+        };
+        let mut fds: Vec<PollFd<'_>> =
+            awaited.iter().map(|awaited| PollFd::from_borrowed_fd(awaited.fd, flags(awaited))).collect();
+        loop {
+            let left = until.since(self.clock.now());
+            let sleep = left.since(AWAKE).0;
+            let timeout = Timespec {
+                tv_sec: (sleep / NANOS_PER_SEC).cast_signed(),
+                tv_nsec: (sleep % NANOS_PER_SEC).cast_signed(),
+            };
+            // A signal ends the wait: the caller checks whether it is asked to stop.
+            let happened = poll(&mut fds, Some(&timeout)).map_or(true, |count| count > 0);
+            if happened || self.clock.now() >= until {
+                break;
+            }
+        }
+        ready.clear();
+        ready.extend(fds.iter().map(|fd| !fd.revents().is_empty()));
+    }
+}
+
+// An id of this boot of the machine: after an interruption it shows whether the power has been off since.
+
+/// Names one start of the system (random(4)).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A start of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boot {
+    /// Another one for each.
+    pub id: String,
+    /// When it began, by the clock as it is set now.
+    pub started_at: SystemTime,
+}
+
+impl Boot {
+    /// The present one. None where the system does not tell.
+    pub fn present() -> Option<Self> {
+        let id = std::fs::read_to_string(BOOT_ID).ok()?.trim().to_owned();
+        let up = clock_gettime(ClockId::Boottime);
+        let up = Duration::new(up.tv_sec.unsigned_abs(), u32::try_from(up.tv_nsec).ok()?);
+        let started_at = SystemTime::now().checked_sub(up)?;
+        (!id.is_empty()).then_some(Self { id, started_at })
+    }
+
+    /// A boot of this name that begins now, for tests that cannot restart the machine.
+    pub fn from_id(id: &str) -> Self {
+        Self { id: id.to_owned(), started_at: SystemTime::now() }
+    }
+}
+
+// A seed that no earlier run had, from the system's own source of chance.
+
+/// Numbers up to this are exact wherever a plan or a report is read: a double has so many bits.
+const SEED_BITS: u32 = 53;
+
+/// A fresh seed, below 2⁵³.
+///
+/// # Errors
+/// The system has no `/dev/urandom`, or refuses to have it read.
+pub fn new_seed() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes) >> (u64::BITS - SEED_BITS))
+}
+
+/// A secret that nobody can guess.
+///
+/// # Errors
+/// As for [`new_seed`].
+pub fn new_secret() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]
@@ -129,5 +246,40 @@ mod tests {
         assert!(date.as_second() > 1_700_000_000 && text.len() == "2026-03-01T12:30:45.678Z".len(), "{text}");
         assert_eq!(date_of(951_782_400_042).as_deref(), Some("2000-02-29T00:00:00.042Z"));
         assert_eq!(date_of(u64::MAX), None);
+    }
+
+    #[test]
+    fn it_wakes_for_what_comes_and_not_before_it_is_time() {
+        let clock = Monotonic::start();
+        let attention = Waiter::with_clock(clock);
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let awaited = [WaitEvent { fd: here.as_fd(), reads: true, writes: false }];
+        let mut ready = Vec::new();
+        let until = clock.now() + Nanos::from_millis(3);
+        attention.wait(&awaited, until, &mut ready);
+        assert!(ready == [false] && clock.now() >= until);
+        there.write_all(b"x").unwrap();
+        attention.wait(&awaited, Nanos::NEVER, &mut ready);
+        assert_eq!(ready, [true]);
+        attention.wait(&[WaitEvent { reads: false, writes: true, ..awaited[0] }], Nanos::NEVER, &mut ready);
+        assert_eq!(ready, [true]);
+        drop(there);
+        attention.wait(&awaited, Nanos::NEVER, &mut ready);
+        assert_eq!(ready, [true]);
+    }
+
+    #[test]
+    fn a_boot_is_the_same_one_until_the_next_and_lies_in_the_past() {
+        let Some(boot) = Boot::present() else { return };
+        assert_eq!(Boot::present().map(|boot| boot.id), Some(boot.id.clone()));
+        assert!(boot.started_at < SystemTime::now());
+        assert_ne!(Boot::from_id("another"), boot);
+    }
+
+    #[test]
+    fn two_runs_have_different_seeds_and_both_can_be_written_down() {
+        let [first, second] = [(); 2].map(|()| super::new_seed().unwrap());
+        assert_ne!(first, second);
+        assert!(first < 1 << 53 && second < 1 << 53);
     }
 }

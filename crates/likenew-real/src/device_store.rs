@@ -1,34 +1,42 @@
-//! A block device as a store, held exclusively by a consent: no program can mount or claim it while this
-//! lives.
+//! An open file or block device as a store, without the page cache where the system allows that. A device is held
+//! exclusively by a consent: no program can mount or claim it while this lives.
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 
 use likenew_core::block_store::BlockStore;
+use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
-use rustix::fs::ioctl_blksszget;
+use rustix::fs::{Advice, OFlags, fadvise, fdatasync, ioctl_blksszget};
 
-use crate::block::BlockDevice;
-use crate::block::capacity;
+use crate::block::{BlockDevice, DeviceNumber, capacity};
+use crate::buffers::Buffers;
 use crate::consent::Consent;
-use crate::device_number::DeviceNumber;
-use crate::direct_io::DirectIo;
 use crate::in_use::Claims;
 use crate::lab_error::io_error;
-use crate::raw_store::RawStore;
+use crate::medium::{DirectIo, read_fully};
 use crate::wording::action;
 
-/// All whole sectors of a block device.
-#[derive(Debug)]
-pub struct DeviceStore {
-    raw: RawStore,
-    marks: Vec<Range<u64>>,
-    /// On other ways to the same bytes.
-    _claims: Claims,
-}
-
+/// Direct I/O wants memory at multiples of this at most.
+const ALIGNMENT: usize = 4096;
 /// Here a file system on a partition leaves a mark whenever it is used.
 const MARK: u64 = 1 << 20;
+
+/// All whole blocks of a block device, or of an open file.
+#[derive(Debug)]
+pub struct DeviceStore {
+    file: File,
+    direct: DirectIo,
+    bytes: u64,
+    /// For callers whose memory is not aligned as direct I/O wants it.
+    bounce: Option<Buffers>,
+    marks: Vec<Range<u64>>,
+    /// On other ways to the same bytes.
+    _claims: Option<Claims>,
+}
 
 impl DeviceStore {
     /// Of the device that a consent was given for.
@@ -42,9 +50,16 @@ impl DeviceStore {
         let direct = DirectIo { block, ..DirectIo::from_fd(&fd).map_err(io_error(error_text()))? };
         let bytes = capacity(&fd, &path)?;
         let device = DeviceNumber::at(&path).and_then(BlockDevice::by_number);
-        let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|of| of.range());
+        let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|part| part.range());
         let marks = partitions.map(|(start, length)| start..start + length.min(MARK)).collect();
-        Ok(Self { raw: RawStore::new(fd, direct, bytes - bytes % u64::from(block)), marks, _claims: claims })
+        let store = Self::of_open(fd, direct, bytes - bytes % u64::from(block));
+        Ok(Self { marks, _claims: Some(claims), ..store })
+    }
+
+    /// The first so many bytes of what is open for reading and writing as `direct` says.
+    pub(crate) fn of_open(fd: OwnedFd, direct: DirectIo, bytes: u64) -> Self {
+        assert!(bytes.is_multiple_of(direct.block.into()), "a store has whole blocks");
+        Self { file: fd.into(), direct, bytes, bounce: None, marks: Vec::new(), _claims: None }
     }
 
     /// The beginnings of its partitions: they change whenever the device is used, and only the system knows
@@ -52,26 +67,75 @@ impl DeviceStore {
     pub fn marks(&self) -> &[Range<u64>] {
         &self.marks
     }
+
+    /// Takes the buffer for memory that is not aligned, to be put back after use.
+    fn bounce(&mut self, length: usize) -> io::Result<Buffers> {
+        match self.bounce.take().filter(|bounce| bounce.bytes() >= length) {
+            Some(bounce) => Ok(bounce),
+            None => {
+                let length = u32::try_from(length.next_multiple_of(ALIGNMENT));
+                Buffers::map(1, length.map_err(|_| io::ErrorKind::InvalidInput)?).map_err(io::Error::other)
+            }
+        }
+    }
+
+    fn takes(&self, bytes: &[u8]) -> bool {
+        let is_direct = self.direct.flags.contains(OFlags::DIRECT);
+        !is_direct || bytes.as_ptr().addr().is_multiple_of(ALIGNMENT)
+    }
+}
+
+impl AsFd for DeviceStore {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+fn read(file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
+    let moved = read_fully(file, into, at)?;
+    if moved < into.len() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
 
 impl BlockStore for DeviceStore {
     fn bytes(&self) -> u64 {
-        self.raw.bytes()
+        self.bytes
     }
 
     fn block(&self) -> u32 {
-        self.raw.block()
+        self.direct.block
     }
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.raw.read_at(offset, into)
+        if self.takes(into) {
+            return read(&self.file, offset, into);
+        }
+        let mut bounce = self.bounce(into.len())?;
+        let aligned = &mut bounce.slot_mut(Slot(0))[..into.len()];
+        let done = read(&self.file, offset, aligned);
+        into.copy_from_slice(aligned);
+        self.bounce = Some(bounce);
+        done
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.raw.write_at(offset, bytes)
+        let end = offset.checked_add(bytes.len() as u64);
+        assert!(end.is_some_and(|end| end <= self.bytes), "a store keeps its length");
+        if self.takes(bytes) {
+            return self.file.write_all_at(bytes, offset);
+        }
+        let mut bounce = self.bounce(bytes.len())?;
+        let aligned = &mut bounce.slot_mut(Slot(0))[..bytes.len()];
+        aligned.copy_from_slice(bytes);
+        let done = self.file.write_all_at(aligned, offset);
+        self.bounce = Some(bounce);
+        done
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.raw.flush()
+        fdatasync(&self.file)?;
+        // So that what is read back comes from the drive also where a file system takes direct I/O through
+        // the page cache after all, as btrfs does to files with checksums.
+        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
+        Ok(())
     }
 }

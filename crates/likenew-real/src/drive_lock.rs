@@ -36,16 +36,14 @@ use likenew_core::units::Nanos;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
 use rustix::io::Errno;
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, DeviceNumber};
 use crate::clock::Monotonic;
-use crate::counter_source::CounterSource;
-use crate::device_number::DeviceNumber;
-use crate::in_use::below_loop;
+use crate::drive_traffic::CounterSource;
+use crate::in_use::{add_with_lower_devices, below_loop};
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{Mount, all};
-use crate::standards::bytes::clean;
-use crate::wording::action;
-use crate::wording::lock as wording;
+use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, all, btrfs_devices};
+use crate::standards::clean;
+use crate::wording::{action, consent as wording};
 
 /// How many times a lock is tried before another program is said to hold it: one that is just being started
 /// has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
@@ -96,15 +94,14 @@ impl Locks {
     /// # Errors
     /// A refusal that says who holds one and what to do; or a path cannot be examined.
     pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, LabError> {
-        let keys = keys_of(paths)?;
-        let clock = Monotonic::start();
-        for _ in 1..TRIES {
-            if let Ok(lock) = self.try_all(&keys)? {
-                return Ok(lock);
-            }
-            clock.rest(clock.now() + PAUSE);
-        }
-        self.try_all(&keys)?.map_err(|busy| LabError::Refused(refusal(paths, &busy)))
+        let mut tries = 1;
+        let taken = self.try_until(paths, PAUSE, &mut |_| {
+            tries += 1;
+            tries <= TRIES
+        })?;
+        taken.map_err(|LockHolder { drive, holder }| {
+            LabError::Refused(wording::in_use(paths, &drive, &holder))
+        })
     }
 
     /// The same, but waits for as long as another program holds one of them. `goes_on` is called repeatedly
@@ -117,19 +114,25 @@ impl Locks {
         paths: &[&Path],
         goes_on: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Option<DriveLock>, LabError> {
+        let mut goes_on = |busy: &LockHolder| goes_on(&wording::busy_drive(&busy.drive, &busy.holder));
+        Ok(self.try_until(paths, WAITING_PAUSE, &mut goes_on)?.ok())
+    }
+
+    /// Tries again for as long as another program holds one of them and `goes_on` says so.
+    fn try_until(
+        &self,
+        paths: &[&Path],
+        pause: Nanos,
+        goes_on: &mut dyn FnMut(&LockHolder) -> bool,
+    ) -> Result<Result<DriveLock, LockHolder>, LabError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
             // All or none: a run that waits must not block others.
             match self.try_all(&keys)? {
-                Ok(lock) => return Ok(Some(lock)),
-                Err(LockHolder { drive, holder }) => {
-                    if !goes_on(&wording::busy_drive(&drive, &holder)) {
-                        return Ok(None);
-                    }
-                }
+                Err(busy) if goes_on(&busy) => clock.rest(clock.now() + pause),
+                answer => return Ok(answer),
             }
-            clock.rest(clock.now() + WAITING_PAUSE);
         }
     }
 
@@ -199,10 +202,6 @@ impl Drop for DriveLock {
     }
 }
 
-fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String {
-    wording::in_use(paths, drive, holder)
-}
-
 /// Who holds the lock of an open file, as /proc/locks shows to all users.
 fn holder(file: &File) -> String {
     let locks = fs::read("/proc/locks").unwrap_or_default();
@@ -238,45 +237,9 @@ struct Lockable {
     drive: String,
 }
 
-/// File systems with no drive of their own: the kernel's, memory, and those of other machines.
-const NO_DRIVE: [&str; 36] = [
-    "9p",
-    "afs",
-    "binfmt_misc",
-    "bpf",
-    "ceph",
-    "cgroup",
-    "cgroup2",
-    "cifs",
-    "configfs",
-    "debugfs",
-    "devpts",
-    "devtmpfs",
-    "efivarfs",
-    "fuse.glusterfs",
-    "fuse.sshfs",
-    "fusectl",
-    "glusterfs",
-    "hugetlbfs",
-    "lustre",
-    "mqueue",
-    "nfs",
-    "nfs4",
-    "nsfs",
-    "proc",
-    "pstore",
-    "ramfs",
-    "rootfs",
-    "securityfs",
-    "selinuxfs",
-    "smackfs",
-    "smb3",
-    "sysfs",
-    "tmpfs",
-    "tracefs",
-    "vboxsf",
-    "virtiofs",
-];
+/// File systems with no drive of their own, besides the kernel's, [`MEMORY`] and [`REMOTE`].
+const NO_DRIVE: [&str; 7] =
+    ["devpts", "fuse.glusterfs", "fuse.sshfs", "glusterfs", "lustre", "nsfs", "vboxsf"];
 
 /// Layers are laid over layers no more often than this; the kernel allows two.
 const LAYERS_MOST: u32 = 4;
@@ -340,7 +303,8 @@ fn add_carriers(
             None => Some(FileSystem { number, kind: "unlisted".to_owned(), points: Vec::new() }),
         });
     };
-    if NO_DRIVE.contains(&&*mount.kind) {
+    let lists = [&KERNEL_FILE_SYSTEMS[..], &MEMORY, &REMOTE, &NO_DRIVE];
+    if lists.iter().any(|list| list.contains(&&*mount.kind)) {
         return Ok(None);
     }
     let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
@@ -409,6 +373,53 @@ fn add_key(device: &BlockDevice, keys: &mut Keys) {
     let controller = is_nvme.then(|| fs::canonicalize(device.folder().join("device/serial")).ok()).flatten();
     let at = controller.unwrap_or_else(|| device.folder().join("dev"));
     keys.insert(at.clone(), Lockable { at, drive: device.name() });
+}
+
+// Whether what is to be kept safe is on other blocks than what is rewritten.
+
+/// File systems that may span several devices, which /sys does not list.
+const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
+/// Memory: it shares nothing with a drive, but a journal there is lost with the power.
+const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
+/// Files on other machines.
+const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];
+
+/// Checks that the folder or file `kept` is durable and on other blocks than the block device `device`,
+/// through any number of layers.
+///
+/// # Errors
+/// A refusal: it is not, or that cannot be determined.
+pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
+    let refuse = |reason: String| {
+        Err(LabError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))
+    };
+    let mount = File::open(kept)
+        .map_err(LabError::system(action::open_path(kept.display())))
+        .map(Mount::containing)?;
+    let Some(mount) = mount else { return refuse(wording::DRIVE_NOT_REPORTED.to_owned()) };
+    let kind = &*mount.kind;
+    if MEMORY.contains(&kind) {
+        return refuse(wording::in_memory(kind));
+    }
+    if REMOTE.contains(&kind) {
+        return Ok(());
+    }
+    let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
+        return refuse(wording::DEVICE_NOT_IN_SYS.to_owned());
+    };
+    let Some(one) = mount.block_device().filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
+        return refuse(wording::drives_unknown(kind));
+    };
+    let mut stands_on = HashSet::new();
+    for member in btrfs_devices(Path::new("/sys"), one) {
+        if !add_with_lower_devices(&member, &mut stands_on) {
+            return refuse(wording::LOOP_BACKING_UNKNOWN.to_owned());
+        }
+    }
+    if stands_on.contains(ground.folder()) {
+        return refuse(wording::on_the_device(&ground.name()));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -498,5 +509,23 @@ mod tests {
         );
         assert_eq!(process_of(&file, &text), Some(7));
         assert_eq!(process_of(&file, ""), None);
+    }
+
+    #[test]
+    fn a_btrfs_stands_on_all_of_its_devices() {
+        let root = tempfile::tempdir().unwrap();
+        let sys = fs::canonicalize(root.path()).unwrap();
+        for folder in ["sda", "sdb", "sdc", "fs/btrfs/features", "fs/btrfs/1-2-3/devices"] {
+            fs::create_dir_all(sys.join(folder)).unwrap();
+        }
+        for name in ["sda", "sdb"] {
+            symlink(sys.join(name), sys.join("fs/btrfs/1-2-3/devices").join(name)).unwrap();
+        }
+        let of = |name: &str| {
+            let devices = btrfs_devices(&sys, BlockDevice::at(sys.join(name)));
+            devices.iter().map(BlockDevice::name).collect::<Vec<_>>()
+        };
+        assert_eq!(of("sdb"), ["sda", "sdb"]);
+        assert_eq!(of("sdc"), ["sdc"]);
     }
 }

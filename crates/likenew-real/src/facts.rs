@@ -1,65 +1,46 @@
 //! What the system and the drive report of the whole path from a folder to its medium.
 //!
 //! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading;
-//! devices are opened read-only and queried with the commands that `queries::Question` lists, none of which
+//! devices are opened read-only and queried with the commands that `machine::Question` lists, none of which
 //! changes anything in a drive. We send a USB bridge nothing that the kernel has not sent already; smartctl,
 //! if installed, knows what each bridge takes. Whatever is missing, unreadable or nonsense becomes an unknown
 //! fact with its reason, and no error.
 
-mod ata;
-mod card;
-mod cloud;
-mod collector;
-mod drive_database;
+mod drive_answers;
 mod file_system;
-mod files;
-pub(crate) mod fuzz_machine;
 mod identity;
 mod kernel_log;
 mod link;
 mod machine;
-mod machine_file;
-mod machine_query;
-mod nvme;
-mod power;
-pub(crate) mod program;
-mod roots;
-mod smartctl;
+pub(crate) mod machine_file;
+mod smartmontools;
 mod stack;
-mod subject;
-#[allow(unsafe_code, reason = "drives and the kernel answer some questions by ioctls only")]
-mod system;
-mod traffic;
-mod trimming;
-
-#[cfg(test)]
-mod machines;
+pub(crate) mod system;
 
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::facts::Facts;
+use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
-use rustix::fs::{FileType, fstat};
+use likenew_core::stat::Stat;
 
-use crate::block::BlockDevice;
-use crate::device_number::DeviceNumber;
+use self::machine::{MachineQuery, Roots, Subject};
+use self::smartmontools::Smartctl;
+use self::system::System;
+use crate::block::{BlockDevice, DeviceNumber};
+use crate::identify::{HealthSource, plausible_c};
 use crate::mounts::Mount;
+use crate::standards::counted;
 use crate::wording::facts as wording;
-use collector::Collector;
-use roots::Roots;
-use system::System;
 
 /// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
 /// are examined, if any.
 pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };
-    let stat = fstat(&fd).ok();
-    let device = stat.filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
-    if let Some(stat) = device {
-        return match roots.by_number(DeviceNumber::from_raw(stat.st_rdev)) {
+    if let Some(number) = DeviceNumber::of_open(&fd) {
+        return match roots.by_number(number) {
             Some(device) => ProbeResult::Facts(Box::new(collector.of_devices(&[device]))),
             None => ProbeResult::Unknown(wording::DEVICE_NOT_LISTED.to_owned()),
         };
@@ -69,8 +50,8 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     };
     let mut facts = collector.of_mount(&mount);
     facts.files = Some(match sample {
-        Some(path) => files::sample(path),
-        None => files::sample_file(&fd),
+        Some(path) => file_system::sample(path),
+        None => file_system::sample_file(&fd),
     });
     ProbeResult::Facts(Box::new(facts))
 }
@@ -93,3 +74,231 @@ pub(crate) fn all_drives() -> Result<Facts, LabError> {
 pub fn machine_name() -> String {
     identity::machine_name(&Roots::system())
 }
+
+// Combines what the readers find: for a mounted file system, or for a block device.
+
+/// Collects facts of one machine.
+pub(crate) struct Collector<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) queries: &'a dyn MachineQuery,
+}
+
+impl Collector<'_> {
+    /// Of what holds a folder or a file.
+    pub(crate) fn of_mount(&self, mount: &Mount) -> Facts {
+        let devices = self.devices_of(mount);
+        let mut facts = self.of_devices(&devices);
+        facts.stack.insert(0, stack::mount_layer(mount, &devices));
+        facts.file_system = Some(file_system::file_system(self.roots, self.queries, mount));
+        facts
+    }
+
+    /// Of block devices and what they are built on.
+    pub(crate) fn of_devices(&self, devices: &[BlockDevice]) -> Facts {
+        let (layers, bottoms) = self.down_from(devices);
+        let subjects: Vec<Subject<'_>> = bottoms
+            .into_iter()
+            .filter(|device| !device.name().starts_with("loop"))
+            .map(|device| Subject::new(self.roots, self.queries, device))
+            .collect();
+        let before: Vec<_> = subjects.iter().map(kernel_log::reading).collect();
+        let seconds = if subjects.is_empty() { 0.0 } else { self.queries.pause_s() };
+        let log = kernel_log::kernel_log(self.queries);
+        let drives =
+            subjects.iter().zip(&before).map(|(subject, before)| drive(subject, before, seconds, &log));
+        Facts {
+            machine: machine::machine(self.roots, self.queries),
+            drives: drives.collect(),
+            stack: layers,
+            ..Facts::default()
+        }
+    }
+
+    /// The layers below some devices and the drives at the bottom. Below a loop device, this continues with
+    /// the file system of its file.
+    fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
+        let mut layers = stack::layers(self.roots, self.queries, devices);
+        let mut bottoms = stack::bottoms(devices);
+        let mut visited = 0;
+        while let Some(at) = layers[visited..].iter().position(|layer| layer.kind == LayerKind::Loop) {
+            visited += at + 1;
+            let layer = &mut layers[visited - 1];
+            let Some(mount) = layer.label.value().and_then(|file| self.mount_of(file)) else { continue };
+            let below = self.devices_of(&mount);
+            let file_system = stack::mount_layer(&mount, &below);
+            layer.on = vec![file_system.name.clone()];
+            let more = std::iter::once(file_system).chain(stack::layers(self.roots, self.queries, &below));
+            for layer in more {
+                if layers.iter().all(|known| known.name != layer.name) {
+                    layers.push(layer);
+                }
+            }
+            for bottom in stack::bottoms(&below) {
+                if bottoms.iter().all(|known| known.folder() != bottom.folder()) {
+                    bottoms.push(bottom);
+                }
+            }
+        }
+        (layers, bottoms)
+    }
+
+    /// The mount that contains a file, if both are visible from here.
+    fn mount_of(&self, file: &str) -> Option<Mount> {
+        let mounts = self.roots.text("/proc/self/mountinfo");
+        let mounts = mounts.value().filter(|_| self.roots.exists(file))?.lines().filter_map(Mount::parse);
+        // Of several at one point the last one is seen.
+        mounts.filter(|mount| Path::new(file).starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
+    }
+
+    /// The devices below a file system: those that btrfs lists, or the one that is mounted.
+    fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
+        let one = self
+            .roots
+            .by_number(mount.device)
+            .or_else(|| self.roots.device_at(&mount.source.to_string_lossy()));
+        let Some(one) = one else { return Vec::new() };
+        if mount.kind != "btrfs" {
+            return vec![one];
+        }
+        let all = self.roots.names("/sys/fs/btrfs").into_iter().map(|id| {
+            let folder = format!("/sys/fs/btrfs/{id}/devices");
+            self.roots
+                .names(&folder)
+                .into_iter()
+                .filter_map(|name| self.roots.device(&name))
+                .collect::<Vec<_>>()
+        });
+        let mut lists = all.filter(|devices| devices.iter().any(|device| device.folder() == one.folder()));
+        lists.next().unwrap_or_else(|| vec![one])
+    }
+}
+
+fn drive(
+    subject: &Subject<'_>,
+    before: &Fact<Stat>,
+    seconds: f64,
+    records: &Fact<Vec<kernel_log::Record>>,
+) -> Drive {
+    let mut drive = Drive { name: subject.name(), kind: subject.kind, ..Drive::default() };
+    let reading = kernel_log::reading(subject);
+    kernel_log::io_counts(&reading, &mut drive.counts);
+    let moved = |of: fn(&Stat) -> u64| {
+        kernel_log::rate(
+            &before.clone().map(|stat| of(&stat)),
+            &reading.clone().map(|stat| of(&stat)),
+            seconds,
+        )
+    };
+    drive.others_read_bytes_per_s = moved(|stat| stat.read.bytes());
+    drive.others_write_bytes_per_s = moved(|stat| stat.write.bytes());
+    drive.in_flight = reading.map(|stat| stat.in_flight);
+    drive.identity = identity::identity(subject);
+    drive.link = link::link(subject);
+    drive.power = link::power(subject);
+    kernel_log::link_errors(subject, &mut drive.counts);
+    drive.log = kernel_log::log(subject, records, &mut drive.counts);
+    state(subject, &mut drive);
+    drive.health.temperature_c = temperature(subject).or_else(|| drive.health.temperature_c.clone());
+    remove_placeholders(&mut drive);
+    drive.cloud = drive_answers::cloud(subject, &drive.identity.model, &mut drive.counts);
+    let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
+    if matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) && drive.cloud.is_none() {
+        let strings = (model.map(String::as_str), firmware.map(String::as_str));
+        drive.database = smartmontools::database(subject.roots, strings.0, strings.1);
+    }
+    drive.space.zones.model = subject.line("queue/zoned");
+    if drive.space.zones.model.value().is_some_and(|zoned| zoned != "none") {
+        let sectors = subject.roots.count::<u64>(&subject.device, "queue/chunk_sectors");
+        drive.space.zones.zone_bytes =
+            sectors.and_then(wording::TOO_LARGE, |sectors| sectors.checked_mul(512));
+    }
+    drive
+}
+
+/// The health of a drive, by the means of its kind.
+fn state(subject: &Subject<'_>, drive: &mut Drive) {
+    match subject.kind {
+        DriveKind::Nvme => {
+            drive.health = drive_answers::nvme_health(subject);
+            drive_answers::nvme_counts(subject, &mut drive.counts);
+            drive.space = drive_answers::nvme_space(subject);
+            let host_memory: HostMemory =
+                drive_answers::nvme_host_memory(subject, kernel_log::host_memory_bytes(&drive.log));
+            drive.host_memory = Some(host_memory);
+        }
+        DriveKind::Sata => {
+            let attributes = drive_answers::ata_attributes(subject);
+            drive.health = drive_answers::ata_health(subject, &attributes);
+            drive_answers::ata_counts(subject, &attributes, &mut drive.counts);
+        }
+        DriveKind::Scsi => match drive_answers::ufs_health(subject) {
+            Some(health) => drive.health = health,
+            None => {
+                let message = Smartctl::query(subject);
+                drive.health.failing = message.health().failing;
+                message.complete(subject, drive);
+            }
+        },
+        DriveKind::Card => {
+            drive.health = drive_answers::card_health(subject);
+            drive.card = Some(drive_answers::card(subject));
+        }
+        DriveKind::Usb => {
+            let message = Smartctl::query(subject);
+            let reason = wording::usb_needs_smartctl(message.reason());
+            drive.health.failing = Fact::unknown(reason, "SMART");
+            message.complete(subject, drive);
+            message.identify(subject, drive);
+        }
+        DriveKind::Virtual => {
+            let reason = wording::VIRTUAL_MEDIUM;
+            drive.health =
+                Health { failing: Fact::unknown(reason, wording::KIND_OF_DRIVE), ..Health::default() };
+        }
+        _ => {}
+    }
+    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which
+    // knows many of them.
+    let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
+    if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
+        Smartctl::query(subject).complete(subject, drive);
+    }
+}
+
+/// The temperature that the driver offers, which takes no root.
+fn temperature(subject: &Subject<'_>) -> Fact<f64> {
+    let source = HealthSource::of_disk(subject.device.folder());
+    if !source.has_temperature() {
+        return Fact::NotQueried;
+    }
+    let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
+    Fact::from_option(source.read().temperature_c, wording::NO_TEMPERATURE, origin)
+}
+
+/// Takes out what stands for no value: RAID volumes, bridges and simple drives fill in zeros or ones.
+fn remove_placeholders(drive: &mut Drive) {
+    fn keep<T: Copy>(fact: &mut Fact<T>, is_value: impl Fn(T) -> bool) {
+        let kept = std::mem::take(fact);
+        *fact = kept.and_then(wording::NOT_REPORTED, |value| is_value(value).then_some(value));
+    }
+    let (health, counts) = (&mut drive.health, &mut drive.counts);
+    for degrees in
+        [&mut health.temperature_c, &mut health.temperature_warning_c, &mut health.temperature_critical_c]
+    {
+        keep(degrees, |degrees| plausible_c(degrees).is_some());
+    }
+    keep(&mut health.used_percent, |percent| percent < 255.0);
+    keep(&mut health.spare_percent, |percent| percent <= 100.0);
+    keep(&mut health.spare_threshold_percent, |percent| percent <= 100.0);
+    counts.each_mut().chain([&mut health.pending_sectors]).for_each(|count| {
+        keep(count, |number| [32, 48, 64].iter().all(|bits| counted(number, *bits).is_some()));
+    });
+    // Whoever reads this has switched it on.
+    if counts.power_on_hours.get() == Some(0) && counts.power_cycles.get() == Some(0) {
+        keep(&mut counts.power_on_hours, |_| false);
+        keep(&mut counts.power_cycles, |_| false);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,34 +5,31 @@
 //! ranges are not offered. Its times are restored after each write; only the inode's change time (ctime)
 //! cannot be. No other program has it open: it is held by a lease, which ends when another program wants it.
 
-mod ranges;
-pub(crate) mod times;
-
-use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fmt, io};
 
 use likenew_core::block_store::{BlockStore, LeaseState};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, fgetxattr, fsync,
-    makedev, openat2, statx,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, Timespec, Timestamps,
+    UTIME_NOW, UTIME_OMIT, fgetxattr, fsync, futimens, makedev, openat2, statx,
 };
 use rustix::io::Errno;
 
-use self::times::Times;
 use crate::clock::Monotonic;
-use crate::direct_io::DirectIo;
+use crate::device_store::DeviceStore;
+use crate::hold::{Lease, LeaseError, patience};
 use crate::in_use::{Target, is_only_way, use_by_system};
-use crate::lab_error::not_possible;
-use crate::lease::{Lease, LeaseError, patience};
-use crate::raw_store::RawStore;
+use crate::lab_error::{io_error, not_possible};
+use crate::medium::DirectIo;
+use crate::mounts::Mount;
 use crate::scratch::open_folder;
-use crate::wording::action;
-use crate::wording::rewrite as wording;
+use crate::trim::{Extent, Flush, extents};
+use crate::wording::{action, target as wording};
 
 /// A file that no other program has open, for as long as this lives.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ pub struct FileStore {
     clock: Monotonic,
     /// When the lease was last known to be held with no program waiting, or a moment before.
     held_at: Nanos,
-    raw: RawStore,
+    raw: DeviceStore,
     identity: String,
     ranges: Vec<Range<u64>>,
     skips: Vec<SkippedRange>,
@@ -113,14 +110,14 @@ impl FileStore {
             return Err(refusal(path, wording::REPLACED));
         }
         let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
-        let (ranges, skips) = ranges::unshared_ranges(&fd, path, stat.stx_size, bytes, direct.block)?;
+        let (ranges, skips) = unshared_ranges(&fd, path, stat.stx_size, bytes, direct.block)?;
         Ok(Self {
             path: path.clone(),
             lease,
             clock,
             held_at: Nanos::ZERO,
             identity: identity(&fd, &stat),
-            raw: RawStore::new(fd, direct, bytes),
+            raw: DeviceStore::of_open(fd, direct, bytes),
             ranges,
             skips,
             times: Times::from_stat(&stat),
@@ -195,7 +192,7 @@ impl FileStore {
         self.times.put_back(&self.raw)?;
         // Another program may have opened it in the meantime.
         if !self.is_ours() {
-            times::touch(&self.raw)?;
+            touch(&self.raw)?;
         }
         Ok(())
     }
@@ -358,6 +355,134 @@ fn generation(file: &OwnedFd) -> Option<u32> {
 
 fn refusal(path: &Path, reason: &str) -> LabError {
     LabError::Refused(wording::not_rewritten(path.display(), reason))
+}
+
+// Which ranges of a file have their own blocks that hold the file's data.
+
+/// File systems without extent reports that know neither holes nor sharing: every block belongs to one file.
+const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
+
+/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its
+/// data cannot.
+pub(super) fn unshared_ranges(
+    file: &OwnedFd,
+    path: &Path,
+    bytes: u64,
+    whole: u64,
+    block: u32,
+) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), LabError> {
+    fsync(file).map_err(io_error(action::flush(path.display())))?;
+    match extents(file, bytes, Flush::First) {
+        Ok(extents) => Ok(split_ranges(&extents, bytes, whole, block)),
+        Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {
+            let kind = Mount::containing(file).map_or(String::new(), |mount| mount.kind);
+            if PLAIN.contains(&&*kind) {
+                return Ok((
+                    std::iter::once(0..whole).filter(|range| !range.is_empty()).collect(),
+                    Vec::new(),
+                ));
+            }
+            Err(refusal(path, &wording::shared_blocks_unknown(&kind)))
+        }
+        Err(errno) => Err(io_error(action::ask_place(path.display()))(errno)),
+    }
+}
+
+fn split_ranges(
+    extents: &[Extent],
+    bytes: u64,
+    whole: u64,
+    block: u32,
+) -> (Vec<Range<u64>>, Vec<SkippedRange>) {
+    let (mut ranges, mut skips) = (Vec::<Range<u64>>::new(), Vec::new());
+    let block = u64::from(block);
+    for extent in extents {
+        let end = extent.logical.saturating_add(extent.length);
+        let data = extent.logical..end.min(bytes);
+        if data.is_empty() {
+            continue;
+        }
+        if let Some(reason) = extent.unfit() {
+            skips.push(SkippedRange { place: data, reason });
+            continue;
+        }
+        let fit = data.start.next_multiple_of(block)..(data.end - data.end % block).min(whole);
+        match ranges.last_mut() {
+            // The system's answers are sorted; ignore any that is not.
+            Some(last) if fit.start < last.end => continue,
+            Some(last) if fit.start == last.end && !fit.is_empty() => last.end = fit.end,
+            _ if !fit.is_empty() => ranges.push(fit.clone()),
+            _ => {}
+        }
+        if fit.end < data.end {
+            let place = fit.end.max(data.start)..data.end;
+            skips.push(SkippedRange { place, reason: wording::SHORTER_THAN_A_BLOCK });
+        }
+    }
+    (ranges, skips)
+}
+
+// When a file was last read and changed, to be restored.
+
+/// Seconds and nanoseconds since 1970.
+type Time = (i64, u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) accessed: Time,
+    pub(super) modified: Time,
+}
+
+impl Times {
+    pub(super) fn from_stat(stat: &Statx) -> Self {
+        let (accessed, modified) = (stat.stx_atime, stat.stx_mtime);
+        Self { accessed: (accessed.tv_sec, accessed.tv_nsec), modified: (modified.tv_sec, modified.tv_nsec) }
+    }
+
+    /// Of the text that [`Times`] shows as.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (accessed, modified) = text.strip_prefix("accessed ")?.split_once(", modified ")?;
+        let time = |text: &str| {
+            let (secs, nanos) = text.split_once(' ')?;
+            Some((secs.parse().ok()?, nanos.parse().ok().filter(|nanos| *nanos < 1_000_000_000)?))
+        };
+        Some(Self { accessed: time(accessed)?, modified: time(modified)? })
+    }
+
+    pub(super) fn modified(&self) -> SystemTime {
+        let (seconds, nanos) = self.modified;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let at = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
+        at + Duration::from_nanos(nanos.into())
+    }
+
+    pub(super) fn put_back(&self, file: impl AsFd) -> rustix::io::Result<()> {
+        let spec = |(secs, nanos): Time| Timespec { tv_sec: secs, tv_nsec: nanos.into() };
+        let times = Timestamps { last_access: spec(self.accessed), last_modification: spec(self.modified) };
+        futimens(file, &times)
+    }
+}
+
+/// Sets the time of modification to the present, and leaves that of access.
+pub(super) fn touch(file: impl AsFd) -> rustix::io::Result<()> {
+    let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    futimens(file, &Timestamps { last_access: leave, last_modification: now })
+}
+
+/// Reads times that were noted, and shows them again, for fuzzers.
+pub(crate) fn fuzzed_times(text: &str) -> bool {
+    let Some(times) = Times::parse(text) else { return false };
+    assert_eq!(Times::parse(&times.to_string()), Some(times), "{times} reads back");
+    let _ = times.modified();
+    true
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { accessed, modified } = self;
+        write!(f, "accessed {} {}, modified {} {}", accessed.0, accessed.1, modified.0, modified.1)
+    }
 }
 
 #[cfg(test)]

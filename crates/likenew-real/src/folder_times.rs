@@ -14,8 +14,9 @@ use rustix::fs::{AtFlags, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMI
 use rustix::io::Errno;
 
 use crate::mounts::Mount;
-use crate::scratch_layout::DIRECTORY;
 
+/// The name of the scratch directory.
+pub const DIRECTORY: &str = "likenew-scratch";
 /// The prefix of our own names in a folder, besides the scratch directory.
 const OWN_PREFIX: &[u8] = b".likenew-refresh-";
 /// File systems that change only through this kernel, which then reports it.

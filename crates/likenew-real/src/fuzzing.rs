@@ -7,17 +7,26 @@ use std::os::fd::OwnedFd;
 
 use likenew_core::facts::Fact;
 
-use crate::consent::{mend_sums, partition_table};
-use crate::facts::fuzz_machine;
-pub use crate::facts::fuzz_machine::FuzzMachine;
-use crate::file_store::times::fuzzed_times;
-use crate::mounts::Mount;
+use crate::block::parse_stat;
+use crate::consent::{mend_sums, partition_table, signatures};
+use crate::drive_lock::process_of;
+use crate::drive_traffic::parse_kernel_time;
+use crate::facts::machine_file;
+pub use crate::facts::machine_file::FuzzMachine;
+use crate::file_store::fuzzed_times;
+use crate::mounts::{Mount, swap_names};
+use crate::scratch::fuzzed_marker;
 use crate::standards::{ata, nvme, scsi};
 use crate::trim::{fuzzed_extents, fuzzed_free_space};
-use crate::{drive_lock, leftover, openers, processors, signature, stat, swaps, tracefs};
+use crate::{openers, tracefs};
 
 fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
     parts.get(index).map_or(&[], Vec::as_slice)
+}
+
+/// Those parts that are text.
+fn texts(parts: &[Vec<u8>], range: std::ops::Range<usize>) -> Vec<&str> {
+    range.filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect()
 }
 
 /// IDENTIFY DEVICE, SMART READ DATA and its thresholds.
@@ -60,32 +69,30 @@ pub fn scsi(parts: &[Vec<u8>]) -> bool {
 
 /// smartctl's JSON.
 pub fn smartctl(parts: &[Vec<u8>]) -> bool {
-    fuzz_machine::smartctl(Fact::new(part(parts, 0).to_vec(), "fuzzed"))
+    machine_file::fuzz_smartctl(Fact::new(part(parts, 0).to_vec(), "fuzzed"))
 }
 
 /// The database of drives of smartmontools.
 pub fn drive_database(parts: &[Vec<u8>]) -> bool {
-    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzz_machine::drive_database)
+    std::str::from_utf8(part(parts, 0)).is_ok_and(machine_file::fuzz_drive_database)
 }
 
 /// The kernel's log.
 pub fn kernel_log(parts: &[Vec<u8>]) -> bool {
-    fuzz_machine::kernel_log(part(parts, 0))
+    machine_file::fuzz_kernel_log(part(parts, 0))
 }
 
 /// A device's counters, the table of mounts, and the time of processors.
 pub fn proc(parts: &[Vec<u8>]) -> bool {
-    let texts: Vec<&str> = (0..3).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
-    let [counters, mounts, time] = texts[..] else { return false };
+    let [counters, mounts, time] = texts(parts, 0..3)[..] else { return false };
     let mounts: Vec<Mount> = mounts.lines().filter_map(Mount::parse).collect();
-    let _ = processors::parse(time, 100);
-    stat::parse(counters).is_some() && !mounts.is_empty()
+    let _ = parse_kernel_time(time, 100);
+    parse_stat(counters).is_some() && !mounts.is_empty()
 }
 
 /// Formats of tracefs, and a page of records.
 pub fn tracefs(parts: &[Vec<u8>]) -> bool {
-    let texts: Vec<&str> = (0..3).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
-    let [head, issue, complete] = texts[..] else { return false };
+    let [head, issue, complete] = texts(parts, 0..3)[..] else { return false };
     tracefs::fuzz_parse(head, issue, complete, part(parts, 3))
 }
 
@@ -93,19 +100,18 @@ pub fn tracefs(parts: &[Vec<u8>]) -> bool {
 pub fn proc_users(parts: &[Vec<u8>]) -> bool {
     // Names in these two may be of any bytes.
     let (swaps, maps) = (part(parts, 0), part(parts, 1));
-    let texts: Vec<&str> = (2..5).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
-    let [descriptor, process, locks] = texts[..] else { return false };
-    let swaps = swaps::swap_names(swaps).count();
+    let [descriptor, process, locks] = texts(parts, 2..5)[..] else { return false };
+    let swaps = swap_names(swaps).count();
     let maps = maps.split(|byte| *byte == b'\n').filter_map(openers::writable_map).count();
     let _ = openers::parent_of(process);
     let Ok(locked) = memory_file(b"") else { return false };
-    let _ = drive_lock::process_of(&File::from(locked), locks);
+    let _ = process_of(&File::from(locked), locks);
     swaps > 0 && maps > 0 && openers::is_for_writing(descriptor)
 }
 
 /// The marker of a scratch folder.
 pub fn marker(parts: &[Vec<u8>]) -> bool {
-    leftover::fuzzed_marker(part(parts, 0))
+    fuzzed_marker(part(parts, 0))
 }
 
 /// The times that are noted of a file that is refreshed.
@@ -130,7 +136,7 @@ pub fn disk(parts: &[Vec<u8>]) -> bool {
     const BYTES: usize = 1 << 20;
     let mut disk = image(part(parts, 0), part(parts, 1), BYTES);
     let Ok(file) = memory_file(&disk) else { return false };
-    let carries = signature::signatures(&file, 0, BYTES as u64).unwrap_or_default();
+    let carries = signatures(&file, 0, BYTES as u64).unwrap_or_default();
     let is_table = |file: &OwnedFd, kind: &str| partition_table(file, kind, BYTES as u64).is_ok();
     let (gpt, dos) = (is_table(&file, "gpt"), is_table(&file, "dos"));
     mend_sums(&mut disk, 512);

@@ -1,6 +1,7 @@
 //! Claims and locks that others may have for a moment: how long they are waited for.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::time::Duration;
 
 use likenew_core::units::Nanos;
 use rustix::fs::{FlockOperation, flock};
@@ -14,6 +15,25 @@ pub(crate) const HOLD_TRIES: u32 = 100;
 /// Time between two tries. Chosen: short beside the wait that a user would notice.
 pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
 
+/// Tries for as long as somebody else has it, which `busy` says, and so often at most.
+///
+/// # Errors
+/// The last answer.
+pub(crate) fn try_until_free<T>(
+    busy: Errno,
+    tries: u32,
+    mut attempt: impl FnMut() -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
+    let clock = Monotonic::start();
+    for _ in 1..tries {
+        match attempt() {
+            Err(errno) if errno == busy => clock.rest(clock.now() + HOLD_PAUSE),
+            answer => return answer,
+        }
+    }
+    attempt()
+}
+
 /// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a
 /// disk changes, and a program that is just being started, which has copies of all descriptors of the one
 /// that starts it.
@@ -21,12 +41,116 @@ pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
 /// # Errors
 /// Another program keeps the lock (`WOULDBLOCK`), or there is no lock to be had.
 pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
-    let clock = Monotonic::start();
-    for _ in 1..HOLD_TRIES {
-        match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => clock.rest(clock.now() + HOLD_PAUSE),
-            locked => return locked,
+    try_until_free(Errno::WOULDBLOCK, HOLD_TRIES, || flock(&fd, FlockOperation::NonBlockingLockExclusive))
+}
+
+// A lease for writing: no other program has the file open, and a program that wants to open or truncate it
+// waits until the lease is given back.
+//
+// The system signals the holder of a lease when another program waits. By default that is SIGIO, which ends
+// a process that does not expect it, and any handler or mask belongs to the whole process, whose other
+// threads and libraries know nothing of it. So every lease uses SIGURG, which a process ignores by default,
+// and the holder asks the system instead (F_GETLEASE).
+
+/// `F_SETSIG` of asm-generic/fcntl.h, which the `libc` crate leaves out.
+const F_SETSIG: libc::c_int = 10;
+
+/// Held until it is dropped, or the system takes it away (fcntl(2), F_SETLEASE).
+#[derive(Debug)]
+pub(crate) struct Lease(OwnedFd);
+
+/// Why there is no lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaseError {
+    /// Another program has the file open, runs it or has it mapped.
+    Taken,
+    /// Only the owner of the file and root are given one.
+    NotOwner,
+    /// The file system gives none.
+    Unknown,
+}
+
+impl Lease {
+    /// Of a file that is open for reading and writing.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn take(file: impl AsFd) -> Result<Self, LeaseError> {
+        // A copy of the descriptor is the same open file, so the lease is held as long as either.
+        let copy = file.as_fd().try_clone_to_owned().map_err(|_| LeaseError::Unknown)?;
+        // First the signal: a program that comes right after the lease was given would trigger the default
+        // one.
+        let taken =
+            call(&copy, F_SETSIG, libc::SIGURG).and_then(|_| call(&copy, libc::F_SETLEASE, libc::F_WRLCK));
+        match taken {
+            Ok(_) => Ok(Self(copy)),
+            Err(libc::EAGAIN) => Err(LeaseError::Taken),
+            Err(libc::EACCES) => Err(LeaseError::NotOwner),
+            Err(_) => Err(LeaseError::Unknown),
         }
     }
-    flock(&fd, FlockOperation::NonBlockingLockExclusive)
+
+    /// Whether it is held and no program waits for the file.
+    pub(crate) fn is_held(&self) -> bool {
+        call(&self.0, libc::F_GETLEASE, 0) == Ok(libc::F_WRLCK)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Before the last descriptor is closed, so that a waiting program need not wait for that.
+        let _ = call(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+}
+
+/// How long the system makes other programs wait for the holder of a lease before it breaks the lease; `None`
+/// if for ever.
+pub(crate) fn patience() -> Option<Duration> {
+    // What the kernel begins with, where it does not say (fcntl(2)).
+    const DEFAULT_S: u64 = 45;
+    let text = std::fs::read_to_string("/proc/sys/fs/lease-break-time").unwrap_or_default();
+    let seconds = text.trim().parse().unwrap_or(DEFAULT_S);
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+fn call(file: impl AsFd, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int, libc::c_int> {
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a plain number.
+    let answer = unsafe { libc::fcntl(fd, command, argument) };
+    if answer >= 0 { Ok(answer) } else { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    /// The signal for a break of this file's lease (0 is SIGIO).
+    fn signal(file: &File) -> libc::c_int {
+        const F_GETSIG: libc::c_int = 11;
+        call(file, F_GETSIG, 0).unwrap()
+    }
+
+    #[test]
+    fn who_wants_the_file_waits_and_does_not_end_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "mine").unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let lease = match Lease::take(&file) {
+            Ok(lease) => lease,
+            Err(reason) => return eprintln!("SKIPPED: no lease here: {reason:?}"),
+        };
+        assert_eq!(signal(&file), libc::SIGURG);
+        assert!(lease.is_held());
+        let other = std::thread::spawn(move || std::fs::read(path).unwrap());
+        while lease.is_held() {
+            std::thread::yield_now();
+        }
+        assert!(!other.is_finished(), "it waits, and this process goes on");
+        drop(lease);
+        drop(file);
+        assert_eq!(other.join().unwrap(), b"mine");
+    }
 }

@@ -20,23 +20,25 @@
 //! What cannot be found out counts as use: a list that cannot be read, and a loop device that does not report
 //! its backing file.
 
-mod beneath;
-mod claims;
 mod overlaps;
 mod snapshot;
-mod system_devices;
 
+use std::collections::HashSet;
+use std::fs;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use self::beneath::Beneath;
-pub(crate) use self::claims::Claims;
-use self::overlaps::Overlaps;
-use self::snapshot::Snapshot;
-pub(crate) use self::system_devices::{add_with_lower_devices, below_loop, lower_device};
-use crate::block::BlockDevice;
-use crate::loop_device::Store;
-use crate::wording::in_use as wording;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use self::overlaps::{Overlap, Overlaps};
+use self::snapshot::{Beneath, Snapshot};
+use crate::block::{BlockDevice, DeviceNumber};
+use crate::drive_traffic::CounterSource;
+use crate::hold::{HOLD_TRIES, try_until_free};
+use crate::mounts::{Backing, Mount, Store, backing_path};
+use crate::wording::consent as wording;
 
 /// The bytes that are about to be written.
 #[derive(Clone, Debug)]
@@ -51,8 +53,7 @@ pub(crate) struct Target {
 impl Target {
     /// All of a block device; none of one that says neither its numbers nor its size.
     pub(crate) fn device(device: &BlockDevice) -> Option<Self> {
-        let sectors = device.attribute("size")?.parse::<u64>().ok()?;
-        Self::parts(device, std::iter::once(0..sectors.saturating_mul(512)).collect())
+        Self::parts(device, std::iter::once(0..device.bytes()?).collect())
     }
 
     /// Parts of a disk.
@@ -78,7 +79,7 @@ pub(crate) fn is_only_way(path: &Path, device: u64, inode: u64) -> bool {
 pub(crate) fn use_of(target: &Target) -> Option<String> {
     let snapshot = match Snapshot::now() {
         Ok(snapshot) => snapshot,
-        Err(reason) => return Some(unknown_use(&reason)),
+        Err(reason) => return Some(wording::unknown_use(&reason)),
     };
     let overlaps = Overlaps::find(&snapshot, target);
     overlaps.structural_use().or_else(|| overlaps.program())
@@ -88,12 +89,144 @@ pub(crate) fn use_of(target: &Target) -> Option<String> {
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
     match Snapshot::now() {
         Ok(snapshot) => Overlaps::find(&snapshot, target).structural_use(),
-        Err(reason) => Some(unknown_use(&reason)),
+        Err(reason) => Some(wording::unknown_use(&reason)),
     }
 }
 
-fn unknown_use(reason: &str) -> String {
-    wording::unknown_use(reason)
+// The devices below a mount, and all of those that the system runs from.
+
+/// Places whose loss ends a system.
+pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
+
+/// Folders in /sys of all devices that the system runs from: the mounted ones, and everything below them.
+pub(super) fn system_devices() -> HashSet<PathBuf> {
+    let mut found = HashSet::new();
+    for place in SYSTEM {
+        if let Some(device) =
+            fs::File::open(place).ok().and_then(Mount::containing).and_then(|mount| mount.block_device())
+        {
+            // The devices below a mount are also taken from other lists.
+            let _ = add_with_lower_devices(&device, &mut found);
+        }
+    }
+    found
+}
+
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
+/// is known to be all.
+#[must_use]
+pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<PathBuf>) -> bool {
+    if !found.insert(device.folder().to_owned()) {
+        return true;
+    }
+    let mut below = device.slave_devices();
+    below.push(device.disk());
+    let backing = below_loop(device);
+    let is_known = backing.is_some();
+    below.extend(backing.into_iter().flatten());
+    below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, found) && is_all)
+}
+
+/// What is right below a loop device: the devices that hold its file, or the one it is attached to. `None`
+/// where that cannot be seen from here; empty where it is memory, and for anything but a loop device.
+pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
+    let Some(Backing { store, .. }) = Backing::read(device).ok()? else { return Some(Vec::new()) };
+    let system = match store {
+        Store::Device(number) => return Some(vec![BlockDevice::by_number(number)?]),
+        Store::File { device, .. } => DeviceNumber::from_raw(device),
+    };
+    // Whoever attached it may have had another file of that name.
+    let path = backing_path(device).filter(|path| Store::at(path) == Some(store));
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
+    match opened.and_then(Mount::containing) {
+        Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
+        // File systems of several devices, and memory, have numbers that belong to no device.
+        None => BlockDevice::by_number(system).map(|device| vec![device]),
+    }
+}
+
+// Claims every way to the target's bytes, so that none of them can be mounted while they are written, and
+// existing claims are noticed.
+
+/// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed
+/// by the code that opens it.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    _descriptors: Vec<OwnedFd>,
+}
+
+impl Claims {
+    /// Claims it, but for devices that this user may not open.
+    ///
+    /// # Errors
+    /// Another program has claimed one of them: which, and what to do.
+    pub(crate) fn take(target: &Target) -> Result<Self, String> {
+        Ok(Self { _descriptors: claim(target)? })
+    }
+}
+
+fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
+    let snapshot = Snapshot::now().map_err(|reason| wording::unknown_use(&reason))?;
+    let overlaps = Overlaps::find(&snapshot, target);
+    let devices: Vec<(DeviceNumber, &Overlap)> = overlaps.to_claim();
+    let disk = |number: &DeviceNumber| {
+        snapshot.nodes.get(number).and_then(|node| node.part_of).map_or(*number, |(disk, _)| disk)
+    };
+    let mut disks: Vec<DeviceNumber> = devices.iter().map(|(number, _)| disk(number)).collect();
+    disks.sort();
+    disks.dedup();
+    let mut claims = Vec::new();
+    for whole in disks {
+        let on_it = devices.iter().filter(|(number, _)| disk(number) == whole);
+        let parts: Vec<_> = on_it.clone().filter(|(number, _)| *number != whole).collect();
+        let busy = |one: &Overlap| Err(wording::held(&one.subject()));
+        let has_partitions = snapshot.partitions(whole).next().is_some();
+        // A disk of which another partition is claimed cannot be claimed as a whole.
+        match claim_device(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {
+            ClaimResult::Taken(claim) => claims.push(claim),
+            ClaimResult::Unknown => {}
+            ClaimResult::Busy if parts.is_empty() => {
+                let free = |(number, _)| matches!(claim_device(&snapshot, number, 1), ClaimResult::Taken(_));
+                if !snapshot.partitions(whole).any(free)
+                    && let Some((_, one)) = on_it.clone().next()
+                {
+                    return busy(one);
+                }
+            }
+            ClaimResult::Busy => {
+                for (number, one) in parts {
+                    match claim_device(&snapshot, *number, HOLD_TRIES) {
+                        ClaimResult::Taken(claim) => claims.push(claim),
+                        ClaimResult::Unknown => {}
+                        ClaimResult::Busy => return busy(one),
+                    }
+                }
+            }
+        }
+    }
+    Ok(claims)
+}
+
+/// The result of claiming one device.
+enum ClaimResult {
+    Taken(OwnedFd),
+    Busy,
+    Unknown,
+}
+
+fn claim_device(snapshot: &Snapshot, number: DeviceNumber, tries: u32) -> ClaimResult {
+    let Some(node) = snapshot.nodes.get(&number) else { return ClaimResult::Unknown };
+    let path = node.device.node();
+    if DeviceNumber::at(&path) != Some(number) {
+        return ClaimResult::Unknown;
+    }
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    match try_until_free(Errno::BUSY, tries, || rustix::fs::open(&path, flags, Mode::empty())) {
+        Ok(claim) => ClaimResult::Taken(claim),
+        Err(Errno::BUSY) => ClaimResult::Busy,
+        Err(_) => ClaimResult::Unknown,
+    }
 }
 
 #[cfg(test)]

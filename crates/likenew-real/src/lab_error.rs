@@ -31,6 +31,19 @@ pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> LabError {
     }
 }
 
+/// The same for an error of the standard library.
+pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -> LabError {
+    match Errno::from_io_error(&error) {
+        Some(errno) => not_possible(doing, path, errno),
+        None => LabError::system(action::with_path(doing, path.display()))(error),
+    }
+}
+
+/// The error of the system call that this thread has just made.
+pub(crate) fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,26 +11,20 @@
 
 #![allow(clippy::disallowed_methods, reason = "it is the one that reads clocks and writes files")]
 
-#[allow(unsafe_code, reason = "submission entries carry addresses that the kernel uses")]
-pub mod added_latency;
-pub mod boot;
 pub mod clock;
 pub mod consent;
 pub mod device_store;
-pub mod disjoint;
 pub mod drive_lock;
 pub mod drive_traffic;
 pub mod engine;
 pub mod erase;
 pub mod facts;
-pub mod facts_drive;
 #[allow(unsafe_code, reason = "no library in use here asks for the generation of an inode")]
 pub mod file_store;
 mod folder;
 pub mod folder_times;
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod leftover;
 pub mod listing;
 pub mod nop;
 pub mod old_files;
@@ -38,62 +32,30 @@ pub mod open;
 pub mod sampler;
 pub mod scan;
 pub mod scratch;
-pub mod seed;
 pub mod space;
-pub mod stable_id;
 pub mod tracefs;
-pub mod waiter;
-
-#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
-mod ata_command;
-mod block;
-#[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
-mod buffers;
-mod counter_source;
-mod device;
-mod device_number;
-mod direct_io;
-mod drive;
-mod drive_facts;
-mod file;
-mod flights;
-mod health;
-mod hold;
-mod identify;
-mod idle_lane;
-mod in_use;
-mod lab_error;
-mod layer_kind;
-#[allow(unsafe_code, reason = "no library in use here asks for leases")]
-mod lease;
-mod loop_device;
-mod medium;
-mod mounts;
-#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
-mod nvme_admin;
-mod openers;
-mod posix;
-mod probes;
-mod processors;
-mod raw_store;
 #[allow(
     unsafe_code,
     reason = "submission entries and registered buffers carry addresses that the kernel uses"
 )]
-mod ring;
-mod scratch_layout;
-mod signature;
-#[cfg(test)]
-mod silent_medium;
+pub mod uring;
+
+mod block;
+#[allow(unsafe_code, reason = "memory that the kernel reads and writes is mapped and handed out by address")]
+mod buffers;
+#[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
+mod drive_commands;
+#[allow(unsafe_code, reason = "no library in use here asks for leases")]
+mod hold;
+mod identify;
+mod in_use;
+mod lab_error;
+mod medium;
+mod mounts;
+mod openers;
+#[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
+mod posix;
 mod single_file;
 mod standards;
-mod stat;
-mod swaps;
-mod table;
-mod thermometer;
 mod trim;
-#[allow(unsafe_code, reason = "submission entries carry the addresses of buffers")]
-mod uring;
 mod wording;
-#[allow(unsafe_code, reason = "a buffer goes to the thread that does its I/O by address")]
-mod workers;

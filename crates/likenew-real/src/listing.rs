@@ -1,14 +1,13 @@
 //! The block devices of this machine, to choose a target from.
 
 use std::fs;
+use std::path::Path;
 
 use likenew_core::lab_error::LabError;
 use serde::Serialize;
 
 use crate::block::BlockDevice;
-use crate::device_number::DeviceNumber;
-use crate::mounts::mounted_at;
-use crate::swaps::is_swap;
+use crate::mounts::{is_swap, mounted_at};
 use crate::wording::action;
 
 /// A whole block device.
@@ -40,34 +39,21 @@ pub fn list() -> Result<Vec<DriveListing>, LabError> {
 }
 
 fn list_drive(name: &str) -> Option<DriveListing> {
-    let (number, device) = device(&format!("/sys/block/{name}/dev"))?;
-    // /sys counts in sectors of 512 bytes, whatever the device's own are.
-    let sectors: u64 = device.attribute("size")?.parse().ok()?;
-    let used_by = use_of(number, &device).or_else(|| {
-        let parts = device.partitions();
-        parts.iter().find_map(|part| use_of(DeviceNumber::parse(&part.attribute("dev")?)?, part))
-    });
-    let path = format!("/dev/{}", name.replace('!', "/"));
-    (sectors > 0).then(|| DriveListing {
-        path,
+    let device = BlockDevice::at(fs::canonicalize(Path::new("/sys/block").join(name)).ok()?);
+    let used_by = use_of(&device).or_else(|| device.partitions().iter().find_map(use_of));
+    let is_made_up = ["loop", "ram", "zram"].into_iter().any(|kind| device.name().starts_with(kind));
+    let capacity_bytes = device.bytes().filter(|bytes| *bytes > 0)?;
+    Some(DriveListing {
+        path: device.node().display().to_string(),
         model: device.model(),
-        capacity_bytes: sectors * 512,
-        is_drive: is_drive(&device),
+        capacity_bytes,
+        is_drive: device.slaves().is_empty() && !is_made_up,
         used_by,
     })
 }
 
-fn is_drive(device: &BlockDevice) -> bool {
-    let made_up = ["loop", "ram", "zram"];
-    device.slaves().is_empty() && !made_up.into_iter().any(|kind| device.name().starts_with(kind))
-}
-
-fn device(dev: &str) -> Option<(DeviceNumber, BlockDevice)> {
-    let number = DeviceNumber::parse(fs::read_to_string(dev).ok()?.trim())?;
-    Some((number, BlockDevice::by_number(number)?))
-}
-
-fn use_of(number: DeviceNumber, device: &BlockDevice) -> Option<String> {
+fn use_of(device: &BlockDevice) -> Option<String> {
+    let number = device.number()?;
     if let Some(point) = mounted_at(number) {
         return Some(format!("mounted at {point}"));
     }

@@ -1,21 +1,38 @@
 //! What a lane needs to know about its medium, with any engine.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use likenew_core::access::Access;
-use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::target::Geometry;
-use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync};
+use likenew_core::target::{Clock, Geometry};
+use rustix::fs::{
+    Advice, AtFlags, FallocateFlags, OFlags, StatxFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync,
+    statx,
+};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::clock::Monotonic;
-use crate::flights::outcome;
 use crate::lab_error::io_error;
-use crate::wording::action;
-use crate::wording::target as wording;
+use crate::wording::{action, target as wording};
+
+/// Lanes that a real drive has at once, at most.
+pub(crate) const LANES_MAX: u32 = 256;
+
+/// How a real drive of so many bytes is addressed.
+pub(crate) fn geometry(capacity: u64, block: u32, writable: bool) -> Geometry {
+    Geometry {
+        capacity,
+        block,
+        boundary: None,
+        writable,
+        trims: writable,
+        carries_data: true,
+        clock: Clock::Wall,
+    }
+}
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
 pub(crate) trait Medium: Send + Sync + 'static {
@@ -96,6 +113,20 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
     outcome(io, answer.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32))
 }
 
+/// Reads until the buffer is full or the file ends, and says how much that was.
+pub(crate) fn read_fully(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> rustix::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match pread(&fd, &mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(moved) => filled += moved,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(filled)
+}
+
 /// Has a descriptor's I/Os go past the page cache, or through it.
 pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> {
     let mut flags = fcntl_getfl(&fd)?;
@@ -116,4 +147,253 @@ pub(crate) const PUNCH: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(Falloc
 
 fn punch(fd: impl AsFd, offset: u64, length: u32) -> rustix::io::Result<()> {
     fallocate(fd, PUNCH, offset, u64::from(length))
+}
+
+// Whether a file can be reached without the page cache, and in which steps.
+
+/// Every drive takes I/Os in steps of this; used where nothing better is known, and without direct I/O.
+const BLOCK_UNKNOWN: u32 = 4096;
+/// The smallest sector there is.
+const BLOCK_MIN: u32 = 512;
+
+/// How files are to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DirectIo {
+    /// `O_DIRECT`, or nothing where the file system refuses it.
+    pub(crate) flags: OFlags,
+    /// Offsets and lengths are multiples of this, in bytes.
+    pub(crate) block: u32,
+}
+
+impl DirectIo {
+    /// Through the page cache.
+    const BUFFERED: Self = Self { flags: OFlags::empty(), block: BLOCK_UNKNOWN };
+
+    /// Opens a file by `open`, with direct I/O if its file system has that.
+    ///
+    /// # Errors
+    /// It cannot be opened without direct I/O either.
+    pub(crate) fn open(
+        open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
+    ) -> rustix::io::Result<(OwnedFd, Self)> {
+        let fd = match open(OFlags::DIRECT) {
+            Err(Errno::INVAL | Errno::NOTSUP) => return Ok((open(OFlags::empty())?, Self::BUFFERED)),
+            opened => opened?,
+        };
+        let direct = Self::with_alignment(&fd);
+        Ok((fd, direct))
+    }
+
+    /// How a file is open.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub(crate) fn from_fd(fd: impl AsFd) -> rustix::io::Result<Self> {
+        if fcntl_getfl(&fd)?.contains(OFlags::DIRECT) {
+            return Ok(Self::with_alignment(fd));
+        }
+        Ok(Self::BUFFERED)
+    }
+
+    fn with_alignment(fd: impl AsFd) -> Self {
+        let block = alignment(fd).unwrap_or(BLOCK_UNKNOWN).max(BLOCK_MIN);
+        Self { flags: OFlags::DIRECT, block }
+    }
+
+    /// The caveat for numbers measured this way.
+    pub(crate) fn caveat(self) -> Option<String> {
+        (!self.flags.contains(OFlags::DIRECT)).then(|| wording::PAGE_CACHE.to_owned())
+    }
+}
+
+/// The alignment of direct I/O in a file, where the file system says (Linux 6.1).
+fn alignment(fd: impl AsFd) -> Option<u32> {
+    let status = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::DIOALIGN);
+    // Zero says that this very file is not direct; its offsets may then be any.
+    let (offset, memory) = (status.stx_dio_offset_align, status.stx_dio_mem_align);
+    (known && offset.is_power_of_two() && memory <= BLOCK_UNKNOWN).then_some(offset)
+}
+
+// The I/Os in flight on a lane, and checks that keep our bugs from reaching the kernel.
+
+/// The I/O in every slot.
+pub(crate) struct Flights {
+    slots: Box<[Flight]>,
+    in_flight: u32,
+    length_max: u32,
+    geometry: Geometry,
+}
+
+#[derive(Clone, Copy)]
+struct Flight {
+    offset: u64,
+    length: u32,
+    op: Op,
+    free: bool,
+}
+
+impl Flights {
+    /// `depth` free slots for I/Os of up to `length_max` bytes.
+    pub(crate) fn new(geometry: &Geometry, depth: u32, length_max: u32) -> Self {
+        let free = Flight { offset: 0, length: 0, op: Op::Read, free: true };
+        Self {
+            slots: vec![free; depth as usize].into_boxed_slice(),
+            in_flight: 0,
+            length_max,
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// How many are in flight.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether this slot is.
+    #[inline]
+    pub(crate) fn is_in_flight(&self, slot: Slot) -> bool {
+        !self.slots[slot.index()].free
+    }
+
+    /// Notes that an I/O leaves.
+    ///
+    /// # Errors
+    /// It would change a drive that may only be read.
+    ///
+    /// # Panics
+    /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them bugs of the
+    /// caller.
+    #[inline]
+    pub(crate) fn leave(&mut self, io: &Io) -> Result<(), LabError> {
+        let Geometry { capacity, block, boundary, writable, .. } = self.geometry;
+        if !writable && matches!(io.op, Op::Write | Op::Trim) {
+            return Err(read_only(io));
+        }
+        let flight = &mut self.slots[io.slot.index()];
+        assert!(flight.free, "{io:?} takes a slot that is in flight");
+        // A trim needs no buffer, so only the drive bounds its length.
+        let fits = io.length <= self.length_max || io.op == Op::Trim;
+        let end = io.offset.checked_add(u64::from(io.length));
+        assert!(
+            fits && end.is_some_and(|end| end <= capacity),
+            "{io:?} does not fit the drive or its buffer"
+        );
+        let whole_blocks = (io.offset | u64::from(io.length)).is_multiple_of(u64::from(block));
+        let crosses = boundary.is_some_and(|boundary| io.offset % boundary + u64::from(io.length) > boundary);
+        assert!(
+            whole_blocks && !crosses,
+            "{io:?} is not in whole blocks of {block}, or crosses the end of a file"
+        );
+        *flight = Flight { offset: io.offset, length: io.length, op: io.op, free: false };
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Notes that the I/O of a slot has ended with the kernel's answer: bytes moved, or a negative error number.
+    #[inline]
+    pub(crate) fn end(&mut self, slot: Slot, answer: i32) -> (Io, Outcome) {
+        let io = self.free(slot);
+        (io, outcome(&io, answer))
+    }
+
+    /// Notes that the I/O of a slot has ended, and returns it.
+    #[inline]
+    pub(crate) fn free(&mut self, slot: Slot) -> Io {
+        let flight = &mut self.slots[slot.index()];
+        assert!(!flight.free, "{slot:?} ended without being in flight");
+        flight.free = true;
+        self.in_flight -= 1;
+        Io { slot, op: flight.op, offset: flight.offset, length: flight.length, data: DataClass::Zero }
+    }
+}
+
+/// What the kernel's answer to an I/O means: bytes moved by a read or write, zero from a trim or flush, or an error
+/// number below zero.
+#[inline]
+pub(crate) fn outcome(io: &Io, answer: i32) -> Outcome {
+    match (u32::try_from(answer), io.op) {
+        (Err(_), _) => Outcome::Error(-answer),
+        (Ok(moved), Op::Read | Op::Write) if moved < io.length => Outcome::Short(moved),
+        _ => Outcome::Done,
+    }
+}
+
+#[cold]
+fn read_only(io: &Io) -> LabError {
+    LabError::Refused(wording::read_only(io.op, io.offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_direct_io_the_page_cache_is_used_and_reported() {
+        let null = || rustix::fs::open("/dev/null", OFlags::RDONLY, rustix::fs::Mode::empty());
+        let refuse = |flags: OFlags| if flags.contains(OFlags::DIRECT) { Err(Errno::INVAL) } else { null() };
+        let (_, direct) = DirectIo::open(refuse).unwrap();
+        assert_eq!(direct, DirectIo { flags: OFlags::empty(), block: 4096 });
+        assert!(direct.caveat().unwrap().contains("memory"));
+        assert_eq!(DirectIo::open(|_| Err(Errno::ACCESS)).unwrap_err(), Errno::ACCESS);
+    }
+
+    fn flights(writable: bool) -> Flights {
+        let geometry = Geometry { boundary: Some(64 << 10), ..geometry(1 << 20, 512, writable) };
+        Flights::new(&geometry, 2, 4096)
+    }
+
+    fn io(op: Op, offset: u64, length: u32) -> Io {
+        Io { slot: Slot(1), op, offset, length, data: DataClass::Zero }
+    }
+
+    #[test]
+    fn answers_become_outcomes() {
+        let mut flights = flights(true);
+        for (op, answer, expected) in [
+            (Op::Read, 4096, Outcome::Done),
+            (Op::Write, 512, Outcome::Short(512)),
+            (Op::Read, 0, Outcome::Short(0)),
+            (Op::Trim, 0, Outcome::Done),
+            (Op::Write, -28, Outcome::Error(28)),
+        ] {
+            flights.leave(&io(op, 8192, 4096)).unwrap();
+            assert!(flights.is_in_flight(Slot(1)) && flights.count() == 1);
+            let (ended, outcome) = flights.end(Slot(1), answer);
+            assert_eq!((ended.op, ended.offset, outcome), (op, 8192, expected));
+        }
+        assert_eq!(flights.count(), 0);
+    }
+
+    #[test]
+    fn what_may_only_be_read_is_not_written() {
+        let lab_error = flights(false).leave(&io(Op::Trim, 0, 512)).unwrap_err();
+        assert!(
+            matches!(lab_error, LabError::Refused(_)) && lab_error.to_string().contains("give a folder"),
+            "{lab_error}"
+        );
+        flights(false).leave(&io(Op::Flush, 0, 0)).unwrap();
+    }
+
+    #[test]
+    fn mistakes_are_caught_before_the_kernel_sees_them() {
+        for (bad, length) in [
+            ((1 << 20) - 512, 1024),
+            (u64::MAX - 511, 512),
+            (0, 8192),
+            (100, 512),
+            (0, 100),
+            ((64 << 10) - 512, 1024),
+        ] {
+            let caught = std::panic::catch_unwind(|| flights(true).leave(&io(Op::Read, bad, length)));
+            assert!(caught.is_err(), "{bad} {length}");
+        }
+        let twice = std::panic::catch_unwind(|| {
+            let mut flights = flights(true);
+            flights.leave(&io(Op::Read, 0, 512)).unwrap();
+            let _ = flights.leave(&io(Op::Read, 0, 512));
+        });
+        assert!(twice.is_err());
+    }
 }

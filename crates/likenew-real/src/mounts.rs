@@ -1,14 +1,41 @@
 //! What is mounted where, and what serves as swap, as the kernel lists it.
 
 use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, ioctl};
 
-use crate::device_number::DeviceNumber;
+use crate::block::{BlockDevice, DeviceNumber};
+
+/// File systems whose files are the kernel's own: writing there changes the machine, not a file.
+pub(crate) const KERNEL_FILE_SYSTEMS: [&str; 18] = [
+    "proc",
+    "sysfs",
+    "debugfs",
+    "tracefs",
+    "configfs",
+    "securityfs",
+    "selinuxfs",
+    "smackfs",
+    "efivarfs",
+    "pstore",
+    "cgroup",
+    "cgroup2",
+    "bpf",
+    "fusectl",
+    "binfmt_misc",
+    "devtmpfs",
+    "mqueue",
+    "hugetlbfs",
+];
 
 /// One line of /proc/self/mountinfo (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +53,9 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    pub(crate) fn parse(line: &str) -> Option<Self> {
-        Self::of_line(line.as_bytes())
-    }
-
     /// Names of files are bytes, and the kernel passes on all but blanks and backslashes as they are.
-    fn of_line(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(line: impl AsRef<[u8]>) -> Option<Self> {
+        let line = line.as_ref();
         let separator = line.windows(3).position(|window| window == b" - ")?;
         let before: Vec<&[u8]> = line[..separator].split(|byte| *byte == b' ').collect();
         let mut after = line[separator + 3..].split(|byte| *byte == b' ');
@@ -50,7 +74,7 @@ impl Mount {
 
     /// All of a file such as /proc/self/mountinfo.
     pub(crate) fn parse_all(lines: &[u8]) -> Vec<Self> {
-        lines.split(|byte| *byte == b'\n').filter_map(Self::of_line).collect()
+        lines.split(|byte| *byte == b'\n').filter_map(Self::parse).collect()
     }
 
     /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as
@@ -72,6 +96,13 @@ impl Mount {
         }
         layers.retain(|layer: &PathBuf| layer.is_absolute());
         layers
+    }
+
+    /// The block device that it comes from. A file system of several devices has a number that none of them has;
+    /// its source is then one of them.
+    pub(crate) fn block_device(&self) -> Option<BlockDevice> {
+        let by_source = || DeviceNumber::at(Path::new(&self.source)).and_then(BlockDevice::by_number);
+        BlockDevice::by_number(self.device).or_else(by_source)
     }
 
     /// Whether an option is set, alone or with a value.
@@ -107,6 +138,24 @@ pub(crate) fn all() -> io::Result<Vec<Mount>> {
     Ok(Mount::parse_all(&fs::read("/proc/self/mountinfo")?))
 }
 
+/// The devices of each btrfs that is mounted, as a /sys lists them: as links, in `fs/btrfs/FSID/devices`.
+pub(crate) fn btrfs_pools(sys: &Path) -> impl Iterator<Item = Vec<BlockDevice>> {
+    let pools = fs::read_dir(sys.join("fs/btrfs")).into_iter().flatten().flatten();
+    pools.map(|pool| {
+        let links = fs::read_dir(pool.path().join("devices")).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = links.filter_map(|link| fs::canonicalize(link.path()).ok()).collect();
+        // The order of a folder's entries means nothing, and reports should not differ by it.
+        folders.sort();
+        folders.into_iter().map(BlockDevice::at).collect()
+    })
+}
+
+/// All devices of the btrfs that one of them belongs to; that one alone, where it belongs to none.
+pub(crate) fn btrfs_devices(sys: &Path, one: BlockDevice) -> Vec<BlockDevice> {
+    let is_in = |pool: &Vec<BlockDevice>| pool.iter().any(|device| device.folder() == one.folder());
+    btrfs_pools(sys).find(is_in).unwrap_or_else(|| vec![one])
+}
+
 /// Where a device is mounted, as far as that is known, for a report.
 pub(crate) fn mounted_at(device: DeviceNumber) -> Option<String> {
     // A file system of several devices shows none of their numbers, so its source is compared, too.
@@ -135,6 +184,182 @@ pub(crate) fn unescape_bytes(name: &[u8]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+// What serves as swap, as the kernel lists it.
+
+/// Whether a device is known to serve as swap, for a report.
+pub(crate) fn is_swap(device: DeviceNumber) -> bool {
+    swaps().is_ok_and(|swaps| swaps.contains(&Store::Device(device)))
+}
+
+/// Devices and files that serve as swap.
+///
+/// # Errors
+/// The list cannot be read. A kernel without swap has none, which is not an error.
+pub(crate) fn swaps() -> io::Result<Vec<Store>> {
+    match fs::read("/proc/swaps") {
+        // Without /proc, what is mounted cannot be read either.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(swap_names(&text?).filter_map(|name| Store::at(Path::new(&name))).collect()),
+    }
+}
+
+/// The first column of /proc/swaps, below its head (proc(5)).
+pub(crate) fn swap_names(text: &[u8]) -> impl Iterator<Item = OsString> {
+    let lines = text.split(|byte| *byte == b'\n').skip(1);
+    let names = lines.filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next());
+    names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescape_bytes(name)))
+}
+
+// What a loop device is attached to: which bytes of which file or block device.
+
+/// What holds bytes: a block device, or a file of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Store {
+    /// A block device.
+    Device(DeviceNumber),
+    /// A file, by the numbers of its file system and of itself.
+    File { device: u64, inode: u64 },
+}
+
+impl Store {
+    /// The block device or regular file at a path, if it is one.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        let kind = found.file_type();
+        if kind.is_block_device() {
+            return Some(Self::Device(DeviceNumber::from_raw(found.rdev())));
+        }
+        kind.is_file().then(|| Self::File { device: found.dev(), inode: found.ino() })
+    }
+}
+
+/// The bytes that a loop device is attached to. Without a limit they reach as far as the store does, now and
+/// when it grows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Backing {
+    pub(crate) store: Store,
+    pub(crate) window: Range<u64>,
+}
+
+/// The backing file of a loop device cannot be found out, as by users without rights if its path is longer
+/// than /sys shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UnknownBacking {
+    File,
+    FileOrDevice,
+    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop
+    /// device any more.
+    Dead,
+}
+
+/// Major number of loop devices (Documentation/admin-guide/devices.txt of the Linux sources).
+pub(crate) const LOOP_MAJOR: u32 = 7;
+
+impl Backing {
+    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is
+    /// asked: names mean other files in other mount namespaces, and /sys shows only those that are not too
+    /// long for it. Where the device may not be opened, /sys has to do.
+    ///
+    /// # Errors
+    /// Neither says.
+    pub(crate) fn read(device: &BlockDevice) -> Result<Option<Self>, UnknownBacking> {
+        let folder = device.folder().join("loop");
+        let number = device.number();
+        let is_loop = folder.is_dir() || number.is_some_and(|number| number.major == LOOP_MAJOR);
+        if !is_loop || device.is_partition() {
+            return Ok(None);
+        }
+        let path = backing_path(device);
+        let node = device.node();
+        if number.is_some() && DeviceNumber::at(&node) == number {
+            let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+            let opened = File::options().read(true).custom_flags(flags).open(node);
+            match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
+                Ok(backing) => return Ok(Some(backing)),
+                Err(Some(Errno::NXIO)) => return Ok(None),
+                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of
+                // fs/fuse/dev.c of the Linux sources).
+                Err(Some(Errno::NOTCONN)) if path.as_deref().is_some_and(is_in_fuse) => {
+                    return Err(UnknownBacking::Dead);
+                }
+                Err(_) => {}
+            }
+        }
+        let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
+        let by_name = || {
+            let (offset, limit) = (number("loop/offset")?, number("loop/sizelimit")?);
+            Some(Self { store: Store::at(path.as_deref()?)?, window: window(offset, limit) })
+        };
+        match by_name() {
+            Some(backing) => Ok(Some(backing)),
+            // It may have been detached while it was asked.
+            None if !folder.is_dir() => Ok(None),
+            None => {
+                // All we know about device nodes outside of /dev is that nothing creates them there.
+                let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
+                Err(if may_be_device { UnknownBacking::FileOrDevice } else { UnknownBacking::File })
+            }
+        }
+    }
+
+    /// Of an open loop device.
+    ///
+    /// # Errors
+    /// It is attached to nothing (ENXIO), or is not a loop device.
+    pub(crate) fn of_open(device: impl AsFd) -> rustix::io::Result<Self> {
+        let LoopInfo { device, inode, number, offset, limit, rest: _ } = status(device)?;
+        let store = match number {
+            0 => Store::File { device, inode },
+            number => Store::Device(DeviceNumber::from_raw(number)),
+        };
+        Ok(Self { store, window: window(offset, limit) })
+    }
+}
+
+/// The path of a loop device's backing file, as it was called when it was attached; `None` where it is too
+/// long for /sys.
+pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
+    let mut path = device.binary_attribute("loop/backing_file")?;
+    // The kernel ends it with a line feed, and does nothing to those that belong to the name.
+    path.pop_if(|last| *last == b'\n');
+    (!path.is_empty()).then(|| OsString::from_vec(path).into())
+}
+
+/// Whether the innermost mount above a path is of FUSE.
+fn is_in_fuse(path: &Path) -> bool {
+    let above = all().unwrap_or_default().into_iter().filter(|mount| path.starts_with(&mount.point));
+    // Of several at one place, the last one hides the others.
+    let innermost = above.max_by_key(|mount| Path::new(&mount.point).components().count());
+    innermost.is_some_and(|mount| mount.kind == "fuse" || mount.kind.starts_with("fuse."))
+}
+
+fn window(offset: u64, limit: u64) -> Range<u64> {
+    let end = if limit == 0 { u64::MAX } else { offset.saturating_add(limit) };
+    offset..end
+}
+
+/// `LOOP_GET_STATUS64` of linux/loop.h.
+const LOOP_GET_STATUS64: Opcode = 0x4C05;
+
+/// `struct loop_info64` of linux/loop.h; what is not needed is left as bytes.
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    /// Of a block device that it is attached to; 0 for a file.
+    number: u64,
+    offset: u64,
+    limit: u64,
+    rest: [u64; 24],
+}
+
+#[allow(unsafe_code, reason = "a loop device tells what it stands on by an ioctl only")]
+fn status(device: impl AsFd) -> rustix::io::Result<LoopInfo> {
+    const { assert!(size_of::<LoopInfo>() == 232) };
+    // SAFETY: the kernel writes one `struct loop_info64`, of 232 bytes, which any bytes are a valid value of.
+    unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }
 }
 
 #[cfg(test)]
@@ -195,5 +420,18 @@ mod tests {
     fn this_machine_has_a_root() {
         let root = fs::File::open("/").unwrap();
         assert_eq!(Mount::containing(&root).map(|mount| mount.point).as_deref(), Some("/"));
+    }
+
+    #[test]
+    fn a_file_that_serves_as_swap_is_found_by_whatever_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsString::from_vec(b"sw ap-\xe9".to_vec()));
+        fs::write(&path, "x").unwrap();
+        let mut text = b"Filename\tType\tSize\tUsed\tPriority\n/nowhere-\xe9 file\t1\t0\t-2\n".to_vec();
+        text.extend(
+            [folder.path().to_str().unwrap().as_bytes(), b"/sw\\040ap-\xe9 file\t1\t0\t-3\n"].concat(),
+        );
+        let swaps: Vec<Store> = swap_names(&text).filter_map(|name| Store::at(Path::new(&name))).collect();
+        assert_eq!(swaps, [Store::at(&path).unwrap()]);
     }
 }

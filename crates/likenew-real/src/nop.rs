@@ -3,11 +3,12 @@
 use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Outcome, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::units::Nanos;
 
 use crate::clock::{Monotonic, sharpen_timers};
-use crate::engine::LANES_MAX;
+use crate::identify::{DeviceInfo, HealthSource};
+use crate::medium::{LANES_MAX, geometry};
 use crate::wording::target as wording;
 
 /// So that offsets are as long as a real drive's.
@@ -23,15 +24,7 @@ pub struct Nop {
 impl Nop {
     /// A drive of 1 TiB whose clock starts now.
     pub fn new() -> Self {
-        let geometry = Geometry {
-            capacity: CAPACITY,
-            block: BLOCK,
-            boundary: None,
-            writable: true,
-            trims: true,
-            carries_data: false,
-            clock: Clock::Wall,
-        };
+        let geometry = Geometry { carries_data: false, ..geometry(CAPACITY, BLOCK, true) };
         Self { geometry, clock: Monotonic::start() }
     }
 }
@@ -44,17 +37,8 @@ impl Default for Nop {
 
 impl Drive for Nop {
     fn identity(&self) -> Identity {
-        Identity {
-            name: "nop".into(),
-            kind: Kind::Nop,
-            model: None,
-            engine: "nop".into(),
-            capacity_bytes: self.geometry.capacity,
-            block_bytes: self.geometry.block,
-            facts: Vec::new(),
-            caveats: vec![wording::NO_IO.into()],
-            accounting: None,
-        }
+        let info = DeviceInfo { caveats: vec![wording::NO_IO.into()], ..DeviceInfo::default() };
+        info.identity("nop".to_owned(), Kind::Nop, "nop", CAPACITY, BLOCK)
     }
 
     fn geometry(&self) -> Geometry {
@@ -70,16 +54,23 @@ impl Drive for Nop {
     }
 
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
-        Ok(lanes(&self.geometry, self.clock, need))
+        Ok(lanes(&self.geometry, self.clock, &HealthSource::default(), need))
     }
 }
 
-/// Lanes that complete every I/O at once, whatever drive they seem to be of.
-pub(crate) fn lanes<'a>(geometry: &'a Geometry, clock: Monotonic, need: &LaneRequirements) -> Vec<Lane<'a>> {
+/// Lanes that complete every I/O at once, whatever drive they seem to be of; those without slots only rest.
+pub(crate) fn lanes<'a>(
+    geometry: &Geometry,
+    clock: Monotonic,
+    health: &HealthSource,
+    need: &LaneRequirements,
+) -> Vec<Lane<'a>> {
     let lane = |_| -> Lane<'a> {
         Box::new(NopLane {
-            geometry,
+            geometry: geometry.clone(),
             clock,
+            health: health.clone(),
+            depth: need.depth as usize,
             buffers: vec![0; need.depth as usize * need.length_max as usize],
             length_max: need.length_max as usize,
             completions: Vec::with_capacity(need.depth as usize),
@@ -88,17 +79,19 @@ pub(crate) fn lanes<'a>(geometry: &'a Geometry, clock: Monotonic, need: &LaneReq
     (0..need.lanes).map(lane).collect()
 }
 
-struct NopLane<'a> {
-    geometry: &'a Geometry,
+struct NopLane {
+    geometry: Geometry,
     clock: Monotonic,
+    health: HealthSource,
+    depth: usize,
     buffers: Vec<u8>,
     length_max: usize,
     completions: Vec<Slot>,
 }
 
-impl Target for NopLane<'_> {
+impl Target for NopLane {
     fn geometry(&self) -> &Geometry {
-        self.geometry
+        &self.geometry
     }
 
     fn now(&self) -> Nanos {
@@ -111,6 +104,8 @@ impl Target for NopLane<'_> {
 
     fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         let sent = self.clock.now();
+        let in_flight = self.completions.len() + batch.len();
+        assert!(in_flight <= self.depth, "{in_flight} I/Os on a lane of {} slots", self.depth);
         self.completions.extend(batch.iter().map(|io| io.slot));
         Ok(sent)
     }
@@ -124,5 +119,9 @@ impl Target for NopLane<'_> {
         let at = self.clock.now();
         done.extend(self.completions.drain(..).map(|slot| Completion { slot, at, outcome: Outcome::Done }));
         Ok(())
+    }
+
+    fn health(&mut self) -> Health {
+        self.health.read()
     }
 }

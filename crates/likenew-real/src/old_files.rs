@@ -13,19 +13,17 @@ use likenew_core::access::Access;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::lab_error::LabError;
 use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
-use likenew_core::target::{Clock, Geometry};
+use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 
 use crate::clock::{Monotonic, wall_seconds};
-use crate::direct_io::DirectIo;
 use crate::lab_error::io_error;
-use crate::medium::{Medium, Spot, perform_at, set_direct};
+use crate::medium::{DirectIo, Medium, Spot, geometry, perform_at, set_direct};
 use crate::scratch::is_scratch;
 use crate::trim::{Flush, extents};
-use crate::wording::action;
-use crate::wording::target as wording;
+use crate::wording::{action, target as wording};
 
 /// Limits for searching a folder.
 #[derive(Clone, Copy)]
@@ -67,9 +65,7 @@ const STEP: u64 = 1 << 20;
 /// # Errors
 /// A sentence without a full stop, when the folder cannot be looked through.
 pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let clock = Monotonic::start();
-    let mut search = Search::new(&clock, wall_seconds(), ALL);
-    search.scan(folder)?;
+    let search = Search::run(folder, Monotonic::start(), wall_seconds(), ALL)?;
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
 }
 
@@ -87,9 +83,8 @@ pub struct PlacedFile {
 /// # Errors
 /// A sentence without a full stop, when the folder cannot be looked through.
 pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> {
-    let clock = Monotonic::start();
-    let mut search = Search::new(&clock, wall_seconds(), Bounds { age_s_least: 0, ..ALL });
-    search.scan(folder)?;
+    let bounds = Bounds { age_s_least: 0, ..ALL };
+    let search = Search::run(folder, Monotonic::start(), wall_seconds(), bounds)?;
     let placed = |Candidate { path, bytes, .. }: Candidate| {
         let extents = open_checked(&path).and_then(|(fd, ..)| extents(&fd, bytes, Flush::First));
         let first = extents.ok().and_then(|extents| extents.first().map(|extent| extent.physical));
@@ -102,11 +97,10 @@ pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> 
 
 /// The largest of the owner's files in a folder that can be read, of so many bytes at least.
 pub fn largest_file(folder: &Path, bytes_least: u64) -> Option<PathBuf> {
-    let clock = Monotonic::start();
-    let mut search = Search::new(&clock, wall_seconds(), Bounds { bytes_least, age_s_least: 0, ..SAMPLE });
-    search.scan(folder).ok()?;
-    search.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.bytes));
-    search.candidates.into_iter().map(|candidate| candidate.path).find(|path| open_checked(path).is_ok())
+    let bounds = Bounds { bytes_least, age_s_least: 0, ..SAMPLE };
+    let mut candidates = Search::run(folder, Monotonic::start(), wall_seconds(), bounds).ok()?.candidates;
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.bytes));
+    candidates.into_iter().map(|candidate| candidate.path).find(|path| open_checked(path).is_ok())
 }
 
 /// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
@@ -152,8 +146,7 @@ impl OldFiles {
     /// # Errors
     /// A sentence without a full stop, when there is none.
     pub(crate) fn find(folder: &Path, clock: &Monotonic, now_s: u64) -> Result<Self, String> {
-        let mut search = Search::new(clock, now_s, SAMPLE);
-        search.scan(folder)?;
+        let search = Search::run(folder, *clock, now_s, SAMPLE)?;
         let is_part = search.is_part;
         let candidates = search.by_age();
         let (mut files, mut ages_s) = (Vec::new(), Vec::new());
@@ -190,15 +183,8 @@ impl OldFiles {
             pieces.extend(offsets.iter().map(|offset| Piece { file: files.len(), offset: *offset }));
             files.push(fd);
         }
-        let geometry = Geometry {
-            capacity: pieces.len() as u64 * OLD_PIECE_BYTES,
-            block,
-            boundary: Some(OLD_PIECE_BYTES),
-            writable: false,
-            trims: false,
-            carries_data: true,
-            clock: Clock::Wall,
-        };
+        let capacity = pieces.len() as u64 * OLD_PIECE_BYTES;
+        let geometry = Geometry { boundary: Some(OLD_PIECE_BYTES), ..geometry(capacity, block, false) };
         Ok(OpenOldFiles { geometry, files, pieces, can_direct })
     }
 }
@@ -261,8 +247,8 @@ fn open_checked(path: &Path) -> rustix::io::Result<(OwnedFd, DirectIo, (u64, u64
 }
 
 /// A walk through folders of one file system.
-struct Search<'a> {
-    clock: &'a Monotonic,
+struct Search {
+    clock: Monotonic,
     now_s: u64,
     names: usize,
     is_part: bool,
@@ -272,21 +258,14 @@ struct Search<'a> {
     bounds: Bounds,
 }
 
-impl<'a> Search<'a> {
-    fn new(clock: &'a Monotonic, now_s: u64, bounds: Bounds) -> Self {
-        Self {
-            clock,
-            now_s,
-            names: 0,
-            is_part: false,
-            candidates: Vec::new(),
-            visited: HashSet::new(),
-            bounds,
-        }
-    }
-
-    fn scan(&mut self, folder: &Path) -> Result<(), String> {
-        self.run(folder).map_err(|errno| wording::not_searched(folder.display(), errno))
+impl Search {
+    /// Looks through a folder; what is below it and cannot be entered is skipped.
+    fn run(folder: &Path, clock: Monotonic, now_s: u64, bounds: Bounds) -> Result<Self, String> {
+        let (candidates, visited) = (Vec::new(), HashSet::new());
+        let mut search = Self { clock, now_s, names: 0, is_part: false, candidates, visited, bounds };
+        let found = search.enter_all(folder);
+        found.map_err(|errno| wording::not_searched(folder.display(), errno))?;
+        Ok(search)
     }
 
     /// The oldest first; equal ones by name, so that the same folder gives the same order.
@@ -298,8 +277,7 @@ impl<'a> Search<'a> {
         self.candidates
     }
 
-    /// Folders that cannot be entered are skipped, except for the first.
-    fn run(&mut self, top: &Path) -> rustix::io::Result<()> {
+    fn enter_all(&mut self, top: &Path) -> rustix::io::Result<()> {
         let started_at = self.clock.now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let device = fstat(open(top, flags, Mode::empty())?)?.st_dev;

@@ -1,24 +1,30 @@
 //! From a path to a drive: what it is, and how it is opened.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use likenew_core::drive::Drive;
+use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use likenew_core::lab_error::LabError;
-use rustix::fs::{Mode, OFlags};
-
-use crate::block::BlockDevice;
-use crate::consent::Consent;
-use crate::device_number::DeviceNumber;
-use crate::engine::Engine;
-use crate::lab_error::not_possible;
-use crate::leftover::Leftover;
-use crate::scratch::open_folder;
-use crate::space::Space;
-use crate::wording::action;
-use crate::wording::target as wording;
-use crate::{block, device, file, folder};
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Layout;
+use likenew_core::target::Geometry;
+use rustix::fs::{FileType, Mode, OFlags, fstat, statvfs};
+
+use crate::block::{BlockDevice, DeviceNumber, capacity};
+use crate::clock::Monotonic;
+use crate::consent::Consent;
+use crate::engine::Engine;
+use crate::erase::probe_feasibility;
+use crate::facts::{all_drives, collect};
+use crate::identify::{DeviceInfo, HealthSource, resolve};
+use crate::lab_error::{not_possible, not_possible_io};
+use crate::medium::geometry;
+use crate::scratch::{Leftover, open_folder};
+use crate::single_file::{open_device, open_file};
+use crate::space::Space;
+use crate::wording::{action, facts as facts_wording, target as wording};
+use crate::{folder, nop};
 
 /// How a drive is to be opened.
 #[derive(Debug, Default)]
@@ -77,7 +83,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
             .map_err(|errno| not_possible(action::READ, path, errno))?;
         let device = DeviceNumber::at(path).and_then(BlockDevice::by_number);
         let model = device.and_then(|device| device.disk().model());
-        return Ok(PathKind::Device { bytes: block::capacity(&fd, path)?, model });
+        return Ok(PathKind::Device { bytes: capacity(&fd, path)?, model });
     } else if kind.is_fifo() {
         "a pipe (FIFO)"
     } else if kind.is_char_device() {
@@ -96,18 +102,17 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
 /// As [`examine`]; the options do not suit the target; or a safety check refused.
 pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
     let Options { engine, layout, consent, reserve } = options;
+    let is_for_it = |consent: &Option<Consent>| consent.as_ref().is_none_or(|consent| consent.path() == path);
     match (examine(path, reserve)?, layout, consent) {
         (PathKind::Folder { leftover: Some(leftover), .. }, ..) => Err(leftover.refusal()),
         (PathKind::Folder { .. }, Some(layout), None) => {
             Ok(Box::new(folder::open(path, layout, reserve, engine)?))
         }
-        (PathKind::File { .. }, None, None) => Ok(Box::new(file::open(path, engine)?)),
-        (PathKind::Device { .. }, None, None) => Ok(Box::new(device::open(path, engine)?)),
-        (PathKind::Device { .. }, None, Some(consent)) if consent.path() == path => {
-            Ok(Box::new(device::open_writable(consent, engine)?))
+        (PathKind::File { .. }, None, consent) if is_for_it(&consent) => {
+            Ok(Box::new(open_file(path, consent, engine)?))
         }
-        (PathKind::File { .. }, None, Some(consent)) if consent.path() == path => {
-            Ok(Box::new(file::open_writable(consent, engine)?))
+        (PathKind::Device { .. }, None, consent) if is_for_it(&consent) => {
+            Ok(Box::new(open_device(path, consent, engine)?))
         }
         (place, layout, consent) => Err(unsuitable(path, &place, layout.is_some(), consent.is_some())),
     }
@@ -131,9 +136,110 @@ fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
         Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => {
             LabError::Unsuitable(wording::broken_link(path.display(), target.display()))
         }
-        _ => match rustix::io::Errno::from_io_error(&error) {
-            Some(errno) => not_possible(action::LOOK_AT, path, errno),
-            None => LabError::system(action::look_at(path.display()))(error),
-        },
+        _ => not_possible_io(action::LOOK_AT, path, error),
+    }
+}
+
+// A target that is only examined: nothing of it is opened for I/O and nothing is made in it, so it may
+// belong to anyone.
+
+/// What is examined.
+pub struct FactsDrive {
+    /// Opened as a path alone, which takes no right to read it; nothing for all drives of the machine.
+    at: Option<(OwnedFd, PathBuf, Kind)>,
+    identity: Identity,
+    clock: Monotonic,
+}
+
+impl FactsDrive {
+    /// At a folder, a file, or a block device.
+    ///
+    /// # Errors
+    /// There is no such thing, or it is of another kind.
+    pub fn at(path: &Path) -> Result<Self, LabError> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let refused = |errno| not_possible(action::LOOK_AT, path, errno);
+        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(refused)?;
+        let stat = fstat(&fd).map_err(refused)?;
+        let number = DeviceNumber::from_raw(stat.st_rdev);
+        let (kind, mut about) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => (Kind::Folder, DeviceInfo::of_mount(&fd)),
+            FileType::RegularFile => (Kind::File, DeviceInfo::of_mount(&fd)),
+            FileType::BlockDevice => (Kind::Device, DeviceInfo::of_device(number)),
+            _ => {
+                return Err(LabError::Unsuitable(facts_wording::not_a_target(path.display())));
+            }
+        };
+        about.add_resolution(path, &resolve(path));
+        let capacity_bytes = match kind {
+            Kind::File => stat.st_size.cast_unsigned(),
+            Kind::Folder => statvfs(path).map_or(0, |of| of.f_blocks.saturating_mul(of.f_frsize)),
+            _ => BlockDevice::by_number(number).and_then(|device| device.bytes()).unwrap_or(0),
+        };
+        let identity = about.identity(path.display().to_string(), kind, "none", capacity_bytes, 512);
+        Ok(Self::new(Some((fd, path.to_owned(), kind)), identity))
+    }
+
+    /// At every drive of this machine.
+    pub fn at_all() -> Self {
+        let name = facts_wording::ALL_DRIVES.to_owned();
+        let identity = DeviceInfo::default().identity(name, Kind::Device, "none", 0, 512);
+        Self::new(None, identity)
+    }
+
+    fn new(at: Option<(OwnedFd, PathBuf, Kind)>, identity: Identity) -> Self {
+        Self { at, identity, clock: Monotonic::start() }
+    }
+}
+
+impl Drive for FactsDrive {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn geometry(&self) -> Geometry {
+        // There is nothing to do I/O to: no workload fits this.
+        geometry(0, self.identity.block_bytes, false)
+    }
+
+    fn lanes_max(&self) -> u32 {
+        1
+    }
+
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+        // A lane tells the time. It holds nothing that an I/O could be for.
+        Ok(nop::lanes(&self.geometry(), self.clock, &HealthSource::default(), need))
+    }
+
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+        match (probe, &self.at) {
+            (Probe::Facts, None) => Ok(ProbeResult::Facts(Box::new(all_drives()?))),
+            (Probe::Facts, Some((fd, path, kind))) => {
+                Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
+            }
+            (Probe::Feasibility, Some((fd, ..))) => Ok(probe_feasibility(fd)),
+            _ => Ok(ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_inspected_and_nothing_is_made_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut glance = FactsDrive::at(folder.path()).unwrap();
+        let ProbeResult::Facts(facts) = glance.probe(&Probe::Facts).unwrap() else { panic!("facts") };
+        assert!(facts.file_system.is_some() && facts.files.is_some());
+        assert!(!facts.rows().is_empty());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let need = LaneRequirements { lanes: 1, depth: 1, length_max: 512 };
+        assert_eq!(glance.lanes(&need).unwrap()[0].geometry().capacity, 0, "no I/O fits");
+        assert!(matches!(glance.probe(&Probe::TrimPath).unwrap(), ProbeResult::Unknown(_)));
+        assert!(
+            FactsDrive::at(Path::new("/dev/null")).is_err() && FactsDrive::at(Path::new("/nowhere")).is_err()
+        );
     }
 }

@@ -8,9 +8,8 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
-use crate::device_number::DeviceNumber;
-use crate::loop_device::Store;
-use crate::mounts::Mount;
+use crate::block::DeviceNumber;
+use crate::mounts::{Mount, Store};
 
 /// A program, by its number and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +123,7 @@ pub(crate) fn parent_of(text: &str) -> Option<u32> {
 fn program(folder: PathBuf) -> Program {
     let process = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or_default();
     let name = fs::read(folder.join("comm")).unwrap_or_default();
-    Program { process, name: crate::standards::bytes::clean(String::from_utf8_lossy(&name).trim()) }
+    Program { process, name: crate::standards::clean(String::from_utf8_lossy(&name).trim()) }
 }
 
 /// Folders in /proc of one thread for each table of descriptors in a process. Usually all threads have one; a thread may have its own

@@ -6,30 +6,27 @@
 //! at the terminal alone.
 
 mod content;
-mod group;
-mod spots;
-mod walk;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
-use rand::{SeedableRng as _, seq::SliceRandom as _};
+use rand::seq::SliceRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustix::fs::{OFlags, fstatfs};
+use rustix::fs::{AtFlags, Dir, FileType, FsWord, OFlags, Stat, fstatfs, statat};
 use rustix::io::Errno;
 
+use self::content::{Compressor, HEAD, PIECE, is_file};
+pub use self::content::{Group, Shares};
 use crate::clock::Monotonic;
-use crate::lab_error::not_possible;
-use crate::wording::action;
-use crate::wording::target as wording;
-use content::{Compressor, PIECE};
-use spots::Spot;
-use walk::{FileEntry, GroupSample, Walk};
-
-pub use content::Shares;
-pub use group::Group;
+use crate::lab_error::{not_possible, not_possible_io};
+use crate::scratch::is_scratch;
+use crate::wording::{action, target as wording};
 
 /// What to scan, and for how long.
 #[derive(Clone, Debug)]
@@ -153,23 +150,21 @@ pub fn scan(
         return Err(ScanError::Interrupted);
     }
     let mut sampler = Sampler::new(walk, pieces, request.seed);
-    sampler.out_of_time = out_of_time;
+    sampler.scan.out_of_time = out_of_time;
     sampler.run(&clock, request.time, watch)?;
-    Ok(sampler.finish())
+    Ok(sampler.scan)
 }
 
 /// The folder that was meant, and the number of its device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
-    let path = std::fs::canonicalize(folder).map_err(|error| match Errno::from_io_error(&error) {
-        Some(errno) => not_possible(action::SEARCH, folder, errno),
-        None => LabError::system(action::search(folder.display()))(error),
-    })?;
+    let path =
+        std::fs::canonicalize(folder).map_err(|error| not_possible_io(action::SEARCH, folder, error))?;
     let refused = |errno| match errno {
         Errno::NOTDIR => LabError::Unsuitable(wording::not_a_folder_of_files(folder.display())),
         errno => not_possible(action::SEARCH, folder, errno),
     };
     let (fd, stat) = content::open(&path, OFlags::DIRECTORY).map_err(refused)?;
-    if walk::is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
+    if is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
         return Err(LabError::Unsuitable(wording::virtual_file_system(folder.display())));
     }
     Ok((path, stat.st_dev))
@@ -182,7 +177,6 @@ struct Sampler {
     selection: Vec<(usize, Spot<FileEntry>)>,
     files: u64,
     bytes: u64,
-    out_of_time: bool,
 }
 
 impl Sampler {
@@ -203,7 +197,7 @@ impl Sampler {
         // In no order, so that a sample that has to end early is still one of everything.
         selection.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let scan = Scan { groups, refusals, other_file_systems, out_of_time: false };
-        Self { scan, selection, files, bytes, out_of_time: false }
+        Self { scan, selection, files, bytes }
     }
 
     fn run(
@@ -222,7 +216,7 @@ impl Sampler {
                 return Err(ScanError::Interrupted);
             }
             if clock.now() >= time {
-                self.out_of_time = true;
+                self.scan.out_of_time = true;
                 return Ok(());
             }
             match read(&spot, &mut piece) {
@@ -242,10 +236,6 @@ impl Sampler {
         }
         Ok(())
     }
-
-    fn finish(self) -> Scan {
-        Scan { out_of_time: self.out_of_time, ..self.scan }
-    }
 }
 
 /// Reads the piece at a spot; nothing, when the file is not the one that was seen any more.
@@ -261,4 +251,292 @@ fn read(spot: &Spot<FileEntry>, piece: &mut [u8; PIECE]) -> rustix::io::Result<u
     let data =
         if spot.file.sparse { content::data(&fd, length) } else { std::iter::once(0..length).collect() };
     content::read_piece(&fd, &data, spot.share, piece)
+}
+
+// Walks through folders: how many files of which kind with how many bytes, opening no more of them than
+// necessary.
+
+/// Shorter files than this are not opened only to see what they are: they are many and come to little.
+const SNIFFED_MIN: u64 = 16 << 10;
+
+/// A file that was seen.
+#[derive(Debug)]
+pub(super) struct FileEntry {
+    pub(super) path: PathBuf,
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// Whether it may have holes.
+    pub(super) sparse: bool,
+}
+
+/// What was seen of one group.
+pub(super) struct GroupSample {
+    pub(super) group: Group,
+    pub(super) files: u64,
+    pub(super) spots: Spots<FileEntry>,
+}
+
+/// What was seen in all.
+pub(super) struct Walk<'a> {
+    request: &'a Request,
+    pub(super) piles: Vec<GroupSample>,
+    pub(super) refusals: Refusals,
+    pub(super) other_file_systems: u64,
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    /// Files of several names, and folders that were entered, by device and inode.
+    visited: HashSet<(u64, u64)>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(request: &'a Request, spots_max: usize) -> Self {
+        let pile = |(index, group): (usize, &Group)| GroupSample {
+            group: *group,
+            files: 0,
+            spots: Spots::new(spots_max, request.seed.wrapping_add(index as u64)),
+        };
+        Self {
+            request,
+            piles: Group::ALL.iter().enumerate().map(pile).collect(),
+            refusals: Refusals::default(),
+            other_file_systems: 0,
+            files: 0,
+            bytes: 0,
+            visited: HashSet::new(),
+        }
+    }
+
+    /// Everything below a folder that the user named. `watch` is asked now and then whether to continue.
+    pub(super) fn run(
+        &mut self,
+        top: &Path,
+        device: u64,
+        watch: &mut dyn FnMut(&Self) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut folders = vec![top.to_owned()];
+        while let Some(folder) = folders.pop() {
+            if let Err(errno) = self.enter(&folder, device, &mut folders, watch) {
+                self.refusals.add(&folder, errno);
+            }
+            watch(self)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn enter(
+        &mut self,
+        folder: &Path,
+        device: u64,
+        folders: &mut Vec<PathBuf>,
+        watch: &mut dyn FnMut(&Self) -> ControlFlow<()>,
+    ) -> rustix::io::Result<()> {
+        let (fd, stat) = content::open(folder, OFlags::DIRECTORY)?;
+        let elsewhere = stat.st_dev != device;
+        if elsewhere && (!self.request.cross || is_pseudo(fstatfs(&fd)?.f_type)) {
+            self.other_file_systems += 1;
+            return Ok(());
+        }
+        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_scratch(folder) {
+            return Ok(());
+        }
+        // By name, so that the same folder is always walked in the same order.
+        let mut names = Dir::read_from(&fd)?
+            .map(|entry| entry.map(|entry| entry.file_name().to_owned()))
+            .collect::<rustix::io::Result<Vec<_>>>()?;
+        names.retain(|name| name.as_bytes() != b"." && name.as_bytes() != b"..");
+        names.sort_unstable();
+        let mut below = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let path = folder.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
+            match statat(&fd, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                // A file that is deleted during the walk is no loss.
+                Err(Errno::NOENT) => {}
+                Err(errno) => self.refusals.add(&path, errno),
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => below.push(path),
+                Ok(stat) if is_file(&stat) => self.visit(path, name.as_bytes(), &stat),
+                // Links, pipes, sockets and devices hold no data of their own.
+                Ok(_) => {}
+            }
+            if index % 64 == 63 && watch(self).is_break() {
+                break;
+            }
+        }
+        folders.extend(below.into_iter().rev());
+        Ok(())
+    }
+
+    fn visit(&mut self, path: PathBuf, name: &[u8], stat: &Stat) {
+        let (device, inode) = (stat.st_dev, stat.st_ino);
+        if stat.st_nlink > 1 && !self.visited.insert((device, inode)) {
+            return;
+        }
+        let length = stat.st_size.cast_unsigned();
+        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
+        let allocated = stat.st_blocks.cast_unsigned() * 512;
+        let sparse = allocated < length;
+        let opened = || content::open(&path, OFlags::empty());
+        let data = || Some(content::sum(&content::data(opened().ok()?.0, length)));
+        let bytes = if sparse { data().unwrap_or(allocated) } else { length };
+        let group = Group::of_name(name, bytes).unwrap_or_else(|| group_of_content(&path, bytes));
+        let pile = &mut self.piles[group as usize];
+        pile.files += 1;
+        pile.spots.add(FileEntry { path, device, inode, sparse }, bytes);
+        (self.files, self.bytes) = (self.files + 1, self.bytes.saturating_add(bytes));
+    }
+}
+
+fn group_of_content(path: &Path, bytes: u64) -> Group {
+    let mut head = [0; HEAD];
+    if bytes < SNIFFED_MIN {
+        return Group::Other;
+    }
+    let read = content::open(path, OFlags::empty()).and_then(|(fd, _)| rustix::io::pread(&fd, &mut head, 0));
+    read.map_or(Group::Other, |bytes| Group::of_content(&head[..bytes]))
+}
+
+/// Whether a file system of this number holds no files but shows the kernel's own state: the numbers of linux/magic.h.
+pub(super) fn is_pseudo(number: FsWord) -> bool {
+    const PSEUDO: [u32; 19] = [
+        0x0000_9fa0, // proc
+        0x6265_6572, // sysfs
+        0x0027_e0eb, // cgroup
+        0x6367_7270, // cgroup2
+        0x6462_6720, // debugfs
+        0x7472_6163, // tracefs
+        0x7363_6673, // securityfs
+        0xf97c_ff8c, // selinuxfs
+        0x0000_1cd1, // devpts
+        0x1980_0202, // mqueue
+        0x9584_58f6, // hugetlbfs
+        0x6165_676c, // pstore
+        0xde5e_81e4, // efivarfs
+        0x4249_4e4d, // binfmt_misc
+        0xcafe_4a11, // bpf
+        0x6265_6570, // configfs
+        0x6573_5543, // fusectl
+        0x0000_0187, // autofs
+        0x6e73_6673, // nsfs
+    ];
+    PSEUDO.iter().any(|visited| FsWord::from(*visited) == number)
+}
+
+// Which bytes are examined: a systematic sample over all bytes of a group, taken in one pass over the files.
+
+/// The first distance between spots in bytes: what a drive compresses at a time.
+const DISTANCE: u64 = 4096;
+
+/// A place in a file.
+#[derive(Debug)]
+pub(super) struct Spot<F> {
+    /// The file; spots of one file share it.
+    pub(super) file: Rc<F>,
+    /// Where in its data, as a share of it, `0 ..= 1`.
+    pub(super) share: f64,
+    /// Where in the bytes of the whole group.
+    position: u64,
+}
+
+/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the
+/// same chance, large files have many spots and small ones few. When there are too many, every other one is
+/// dropped and the distance doubles, so that neither the number of files nor their size has to be known
+/// beforehand (systematic sampling; Cochran, "Sampling Techniques", 1977, chapter 8).
+pub(super) struct Spots<F> {
+    spots: Vec<Spot<F>>,
+    most: usize,
+    distance: u64,
+    next: u64,
+    bytes: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<F> Spots<F> {
+    /// At most `most` spots, at least half as many once there are enough bytes.
+    pub(super) fn new(most: usize, seed: u64) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let next = random.random_range(0..DISTANCE);
+        Self { spots: Vec::new(), most: most.max(2), distance: DISTANCE, next, bytes: 0, random }
+    }
+
+    /// A file of so many bytes goes by.
+    pub(super) fn add(&mut self, file: F, bytes: u64) {
+        let end = self.bytes.saturating_add(bytes);
+        if self.next < end {
+            let file = Rc::new(file);
+            while self.next < end {
+                let share = (self.next - self.bytes) as f64 / bytes as f64;
+                self.spots.push(Spot { file: Rc::clone(&file), share, position: self.next });
+                self.next = self.next.saturating_add(self.distance);
+                if self.spots.len() > self.most {
+                    self.thin();
+                }
+            }
+        }
+        self.bytes = end;
+    }
+
+    fn thin(&mut self) {
+        let first = self.random.random_range(0..2);
+        let mut index = 0;
+        self.spots.retain(|_| {
+            index += 1;
+            (index + first) % 2 == 0
+        });
+        self.distance = self.distance.saturating_mul(2);
+        let last = self.spots.last().expect("of three or more, one stays").position;
+        self.next = last.saturating_add(self.distance);
+    }
+
+    /// Bytes that have gone by.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// This many of the spots, or all there are, still spread evenly.
+    pub(super) fn take(mut self, count: usize) -> Vec<Spot<F>> {
+        let (kept, count) = (self.spots.len(), count.min(self.spots.len()));
+        let offset: f64 = self.random.random();
+        let chosen = |index: usize| ((index as f64 + offset) * kept as f64 / count as f64) as usize;
+        let mut chosen = (0..count).map(|index| chosen(index).min(kept - 1)).peekable();
+        let spots = self.spots.into_iter().enumerate();
+        spots.filter_map(|(index, spot)| chosen.next_if_eq(&index).map(|_| spot)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn spots_are_spread_by_bytes(files in prop::collection::vec(0u64..50_000_000, 1..200), seed: u64) {
+            let mut spots = Spots::new(512, seed);
+            files.iter().enumerate().for_each(|(index, bytes)| spots.add(index, *bytes));
+            let total: u64 = files.iter().sum();
+            prop_assert_eq!(spots.bytes(), total);
+            let taken = spots.take(200);
+            prop_assert!(taken.len() == 200 || taken.len() as u64 + 1 >= total / DISTANCE);
+            for spot in &taken {
+                prop_assert!((0.0..1.0).contains(&spot.share) && files[*spot.file] > 0);
+            }
+            // Each file's part of the spots is its part of the bytes, give or take what rounding does.
+            for (index, bytes) in files.iter().enumerate() {
+                let found = taken.iter().filter(|spot| *spot.file == index).count() as f64;
+                let fair = taken.len() as f64 * *bytes as f64 / total.max(1) as f64;
+                prop_assert!((found - fair).abs() <= 2.5, "{} of {} in file {}, {} are fair", found, taken.len(), index, fair);
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_has_the_same_chance() {
+        let mut in_first_half = 0;
+        for seed in 0..400 {
+            let mut spots = Spots::new(3, seed);
+            spots.add((), 1 << 20);
+            in_first_half += spots.take(1).iter().filter(|spot| spot.share < 0.5).count();
+        }
+        assert!((150..250).contains(&in_first_half), "{in_first_half} of 400");
+    }
 }

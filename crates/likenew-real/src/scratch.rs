@@ -10,21 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::{
-    AtFlags, FlockOperation, IFlags, Mode, OFlags, Stat, flock, fstat, fsync, ioctl_getflags, ioctl_setflags,
-    mkdirat, openat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, IFlags, Mode, OFlags, Stat, flock, fstat, fsync,
+    ioctl_getflags, ioctl_setflags, mkdirat, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use crate::clock::wall_date;
+pub use crate::folder_times::DIRECTORY;
 use crate::folder_times::FolderTimes;
+use crate::hold::lock_patiently;
 use crate::lab_error::{io_error, not_possible};
-use crate::leftover::Leftover;
-pub use crate::scratch_layout::{DIRECTORY, MARKER, RemovalReport};
-pub(crate) use crate::scratch_layout::{
-    PROCESS, file_name, is_scratch, list, open_directory, open_folder, remove_ours,
-};
-use crate::wording::action;
-use crate::wording::scratch as wording;
+use crate::wording::{action, target as wording};
 
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
 #[derive(Debug)]
@@ -260,6 +256,295 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+// What a scratch directory looks like on disk, and how it is listed and removed, for the run that holds it and for a later one.
+
+/// The name of the marker in it.
+pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
+/// What precedes the process id in the marker.
+pub(crate) const PROCESS: &str = "process: ";
+const SUFFIX: &str = ".likenew";
+
+/// The result of a removal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemovalReport {
+    /// Files of ours that were removed, without the marker.
+    pub files: u64,
+    /// Bytes that they took up.
+    pub bytes: u64,
+    /// Foreign entries in it. They were left alone, so the directory and its marker stay, too.
+    pub foreign: Vec<String>,
+}
+
+/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The
+/// caller holds the lock of the marker.
+pub(crate) fn remove_ours(
+    folder: &OwnedFd,
+    directory: &OwnedFd,
+    path: &Path,
+) -> Result<RemovalReport, LabError> {
+    let here = || path.display();
+    let listing = list(directory).map_err(io_error(action::list(here())))?;
+    let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
+    for (name, stat) in listing.own_files {
+        match unlinkat(directory, &*name, AtFlags::empty()) {
+            Ok(()) => {
+                removed.files += 1;
+                removed.bytes += occupied_bytes(&stat);
+            }
+            Err(Errno::NOENT) => {}
+            Err(errno) => {
+                return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(name), errno));
+            }
+        }
+    }
+    if removed.foreign.is_empty() {
+        match unlinkat(directory, MARKER, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(MARKER), errno)),
+        }
+        match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
+            // Another program may have put something there, or removed it all, at this very moment, which is
+            // its right.
+            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            Err(errno) => return Err(not_possible(action::REMOVE_FOLDER, path, errno)),
+        }
+    }
+    Ok(removed)
+}
+
+/// What is in a scratch directory besides the marker.
+#[derive(Default)]
+pub(crate) struct Listing {
+    /// Files of ours, by name, with their status.
+    pub(crate) own_files: Vec<(String, Stat)>,
+    /// The names of everything else.
+    pub(crate) foreign: Vec<String>,
+}
+
+impl Listing {
+    /// Bytes that our files take up.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.own_files.iter().map(|(_, stat)| occupied_bytes(stat)).sum()
+    }
+}
+
+fn occupied_bytes(stat: &Stat) -> u64 {
+    // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
+    stat.st_blocks.cast_unsigned() * 512
+}
+
+/// Lists a scratch directory.
+pub(crate) fn list(directory: &OwnedFd) -> rustix::io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." || name.to_bytes() == MARKER.as_bytes() {
+            continue;
+        }
+        let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            stat => stat?,
+        };
+        let text = name.to_string_lossy().into_owned();
+        if is_file_name(&text) && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            listing.own_files.push((text, stat));
+        } else {
+            listing.foreign.push(text);
+        }
+    }
+    listing.foreign.sort();
+    Ok(listing)
+}
+
+/// `00042.likenew`.
+pub(crate) fn file_name(number: u32) -> String {
+    format!("{number:05}{SUFFIX}")
+}
+
+fn is_file_name(name: &str) -> bool {
+    name.strip_suffix(SUFFIX)
+        .and_then(|number| number.parse().ok())
+        .is_some_and(|number| file_name(number) == name)
+}
+
+/// Whether a folder is where likenew itself measures.
+pub(crate) fn is_scratch(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists()
+}
+
+pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, LabError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, folder, flags, Mode::empty())
+        .map_err(|errno| not_possible(action::OPEN_FOLDER, folder, errno))
+}
+
+pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(folder, DIRECTORY, flags, Mode::empty())
+}
+
+// Scratch files of a run that was killed, or could not remove them.
+
+/// A scratch directory with our marker whose run is no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The directory.
+    pub path: PathBuf,
+    /// Files of ours in it.
+    pub files: u64,
+    /// Bytes that they take up.
+    pub bytes: u64,
+    /// When it was made, in UTC, as its marker says.
+    pub started: Option<String>,
+    folder: PathBuf,
+}
+
+impl Leftover {
+    /// Searches for one in `folder`.
+    ///
+    /// # Errors
+    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch
+    /// directory at all.
+    pub fn find(folder: &Path) -> Result<Option<Self>, LabError> {
+        Ok(Self::open(folder)?.map(|open| open.leftover))
+    }
+
+    /// Removes the files that bear our names and are regular files, then the marker and the directory.
+    /// Follows no link. If there is anything foreign in it, that stays, and the directory and its marker with
+    /// it.
+    ///
+    /// # Errors
+    /// Another run holds it by now, or something could not be removed.
+    pub fn remove(self) -> Result<RemovalReport, LabError> {
+        let Some(open) = Self::open(&self.folder)? else { return Ok(RemovalReport::default()) };
+        if open.locked.is_none() {
+            // Should a run be about to put its marker there, it is not empty any more, and stays.
+            return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(RemovalReport::default()),
+                Err(errno) => Err(io_error(action::remove_folder(self.path.display()))(errno)),
+            };
+        }
+        remove_ours(&open.folder, &open.directory, &self.path)
+    }
+
+    /// Why nothing can be measured in the folder while this is there.
+    pub(crate) fn refusal(&self) -> LabError {
+        let Self { path, files, bytes, started, .. } = self;
+        LabError::Refused(wording::leftover(path, started.as_deref(), *files, *bytes))
+    }
+
+    fn open(folder: &Path) -> Result<Option<LockedLeftover>, LabError> {
+        let path = folder.join(DIRECTORY);
+        let folder_fd = open_folder(folder)?;
+        let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(None),
+            stat => stat.map_err(io_error(action::look_at(path.display())))?,
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return Err(not_ours(&path, wording::NOT_A_FOLDER));
+        }
+        let directory = match open_directory(&folder_fd) {
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, wording::NOT_A_FOLDER)),
+            directory => directory.map_err(|errno| not_possible(action::OPEN, &path, errno))?,
+        };
+        let found = match open_marker(&directory, &path) {
+            // A kill between making the directory and its marker, or between removing one and the other,
+            // leaves it empty.
+            Err(_) if is_empty(&directory).map_err(io_error(action::list(path.display())))? => None,
+            found => Some(found?),
+        };
+        let Some((marker, text)) = found else {
+            let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
+            return Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: None }));
+        };
+        match lock_patiently(&marker) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let process = line_after(&text, PROCESS);
+                return Err(LabError::Refused(wording::busy(process.as_deref(), folder)));
+            }
+            Err(errno) => return Err(io_error(action::lock(path.join(MARKER).display()))(errno)),
+        }
+        let listing = list(&directory).map_err(io_error(action::list(path.display())))?;
+        let leftover = Self {
+            files: listing.own_files.len() as u64,
+            bytes: listing.bytes(),
+            started: line_after(&text, "started: "),
+            folder: folder.to_owned(),
+            path,
+        };
+        Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: Some(marker) }))
+    }
+}
+
+/// Longer than any marker of ours.
+const MARKER_BYTES_MAX: usize = 4096;
+
+/// A leftover that is locked while it is examined, so that no other process can take it.
+struct LockedLeftover {
+    leftover: Leftover,
+    folder: OwnedFd,
+    directory: OwnedFd,
+    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which
+    /// is removed only as long as it is.
+    locked: Option<OwnedFd>,
+}
+
+fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), LabError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let marker = match openat(directory, MARKER, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, wording::NO_MARKER)),
+        marker => marker.map_err(|errno| not_possible(action::READ_MARKER_IN, path, errno))?,
+    };
+    let stat = fstat(&marker).map_err(io_error(action::look_at_marker(path.display())))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(not_ours(path, wording::NO_MARKER));
+    }
+    let mut text = vec![0; MARKER_BYTES_MAX];
+    let length =
+        rustix::io::read(&marker, &mut text).map_err(io_error(action::read_marker(path.display())))?;
+    let text = marker_text(&text[..length]).ok_or_else(|| not_ours(path, wording::NO_MARKER))?;
+    Ok((marker, text))
+}
+
+/// A marker of ours as text.
+fn marker_text(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    // A run that was killed between making the marker and writing to it leaves an empty one. After a loss of power it may be zeros:
+    // file systems make its length durable before its text (ext4 with dioread_nolock, xfs).
+    let is_unwritten = bytes.iter().all(|byte| *byte == 0);
+    (is_unwritten || text.lines().next() == Some(wording::MARKER_LINE)).then_some(text)
+}
+
+/// Reads a marker and formats its contents, for fuzzers.
+pub(crate) fn fuzzed_marker(bytes: &[u8]) -> bool {
+    let Some(text) = marker_text(bytes) else { return false };
+    [PROCESS, "started: "].into_iter().filter_map(|key| line_after(&text, key)).for_each(|line| {
+        assert!(line.chars().count() <= 40 && !line.chars().any(char::is_control), "{line:?} is shown");
+    });
+    true
+}
+
+fn line_after(text: &str, key: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.chars().filter(|c| !c.is_control()).take(40).collect())
+}
+
+fn not_ours(path: &Path, what: &str) -> LabError {
+    LabError::Refused(wording::in_the_way(path.display(), what))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,5 +566,22 @@ mod tests {
         assert!(lab_error.is_err());
         let left = unremoved_directories();
         assert!(left.iter().any(|left| left.path == folder.path().join(DIRECTORY)), "{left:?}");
+    }
+
+    #[test]
+    fn only_our_own_names_are_ours() {
+        for name in ["00000.likenew", "00042.likenew", "123456.likenew"] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in [
+            "0.likenew",
+            "000001.likenew",
+            "+0001.likenew",
+            "likenew",
+            "00000.likenew~",
+            "99999999999.likenew",
+        ] {
+            assert!(!is_file_name(name), "{name}");
+        }
     }
 }

@@ -1,20 +1,28 @@
 //! A medium behind one descriptor: an existing file or a block device.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use likenew_core::access::Access;
+use likenew_core::drive::Kind;
+use likenew_core::extents::ExtentMap;
 use likenew_core::io::{Io, Outcome};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
+use rustix::fs::{Mode, OFlags, fdatasync, fstat, ioctl_blksszget};
 
+use crate::block::{BlockDevice, DeviceNumber, capacity};
 use crate::clock::Monotonic;
+use crate::consent::Consent;
+use crate::engine::{Carrier, Engine, RealDrive};
+use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
-use crate::lab_error::io_error;
-use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
-use crate::probes;
-use crate::wording::action;
-use crate::wording::target as wording;
+use crate::lab_error::{io_error, not_possible};
+use crate::medium::{DirectIo, Medium, Spot, drop_cached, geometry, perform_at, set_direct};
+use crate::mounts::mounted_at;
+use crate::trim::{MountedDevice, device_extents, device_path, disk_claims, mount_path, stack};
+use crate::wording::{action, target as wording, trim as trim_wording};
 
 /// One descriptor; addresses are offsets in it.
 pub(crate) struct SingleFile {
@@ -24,23 +32,6 @@ pub(crate) struct SingleFile {
     geometry: Geometry,
     /// Whether it can be reached past the page cache.
     direct: bool,
-}
-
-impl SingleFile {
-    pub(crate) fn new(fd: OwnedFd, geometry: Geometry, direct: bool) -> Self {
-        Self { fd, _claims: None, geometry, direct }
-    }
-
-    /// The same, with a hold on everything else that reaches these bytes.
-    pub(crate) fn with_claims(self, claims: Option<Claims>) -> Self {
-        Self { _claims: claims, ..self }
-    }
-}
-
-impl AsFd for SingleFile {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
 }
 
 impl Medium for SingleFile {
@@ -58,7 +49,7 @@ impl Medium for SingleFile {
     }
 
     fn probe(&self, probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
-        Ok(probes::check(&self.fd, probe))
+        Ok(probe_open(&self.fd, probe))
     }
 
     fn prepare_access(&self, access: Access) -> Result<(), LabError> {
@@ -76,5 +67,126 @@ impl Medium for SingleFile {
 
     fn sole_descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.fd.as_fd())
+    }
+}
+
+/// Opens a block device: for reading, which changes nothing, so it may be mounted and in use; with a consent for
+/// writing as well, and the claims of that hold it against other programs.
+///
+/// # Errors
+/// It cannot be read, or holds nothing.
+pub(crate) fn open_device(
+    path: &Path,
+    consent: Option<Consent>,
+    engine: Engine,
+) -> Result<RealDrive<SingleFile>, LabError> {
+    let (fd, claims) = match consent.map(Consent::into_parts) {
+        Some((_, fd, claims)) => (fd, Some(claims)),
+        None => {
+            let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+            let fd = rustix::fs::open(path, flags, Mode::empty());
+            (fd.map_err(|errno| not_possible(action::READ, path, errno))?, None)
+        }
+    };
+    let carrier = Carrier::choose(engine)?;
+    let failed = || io_error(action::look_at(path.display()));
+    let number = DeviceNumber::from_raw(fstat(&fd).map_err(failed())?.st_rdev);
+    let block = ioctl_blksszget(&fd).map_err(failed())?;
+    let bytes = capacity(&fd, path)?;
+    let whole = bytes - bytes % u64::from(block);
+    if whole == 0 {
+        return Err(LabError::Unsuitable(wording::no_medium(path.display())));
+    }
+    let mut info = DeviceInfo::of_device(number);
+    info.add_resolution(path, &resolve(path));
+    if let Some(point) = mounted_at(number) {
+        info.caveats.push(wording::mounted_at(path.display(), &point));
+    }
+    let disk = BlockDevice::by_number(number).map(|device| device.disk());
+    let discards = disk.and_then(|disk| disk.attribute("queue/discard_max_bytes"));
+    let trims = claims.is_some() && discards.is_some_and(|bytes| bytes != "0");
+    let geometry = Geometry { trims, ..geometry(whole, block, claims.is_some()) };
+    let medium = SingleFile { fd, _claims: claims, geometry, direct: true };
+    Ok(RealDrive::new(path, Kind::Device, medium, carrier, info))
+}
+
+/// Opens a regular file: for reading, as it is the user's own; with a consent for writing as well. Its length stays
+/// what it is.
+///
+/// # Errors
+/// It is too short to be measured, or cannot be read.
+pub(crate) fn open_file(
+    path: &Path,
+    consent: Option<Consent>,
+    engine: Engine,
+) -> Result<RealDrive<SingleFile>, LabError> {
+    let (fd, direct, claims) = match consent.map(Consent::into_parts) {
+        Some((_, fd, claims)) => {
+            let direct = DirectIo::from_fd(&fd).map_err(io_error(action::look_at(path.display())))?;
+            (fd, direct, Some(claims))
+        }
+        None => {
+            let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+            let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
+                .map_err(|errno| not_possible(action::READ, path, errno))?;
+            // What was written a moment ago would reach the drive during the first reads, and make them slow. A
+            // file system that cannot do it on request does it by itself.
+            let _ = fdatasync(&fd);
+            (fd, direct, None)
+        }
+    };
+    let carrier = Carrier::choose(engine)?;
+    let stat = fstat(&fd).map_err(io_error(action::look_at(path.display())))?;
+    let bytes = stat.st_size.cast_unsigned();
+    let whole = bytes - bytes % u64::from(direct.block);
+    if whole == 0 {
+        return Err(LabError::Unsuitable(wording::file_too_short(path.display(), bytes, direct.block)));
+    }
+    let mut info = DeviceInfo::of_mount(&fd);
+    info.add_resolution(path, &resolve(path));
+    info.caveats.extend(direct.caveat());
+    if stat.st_blocks.cast_unsigned() < whole / 512 {
+        info.caveats.push(wording::HAS_HOLES.into());
+    }
+    let geometry = geometry(whole, direct.block, claims.is_some());
+    let direct = direct.flags.contains(OFlags::DIRECT);
+    let medium = SingleFile { fd, _claims: claims, geometry, direct };
+    Ok(RealDrive::new(path, Kind::File, medium, carrier, info))
+}
+
+// What is found out about an open file or device that is not written to, otherwise than by timing I/O.
+
+/// Answers probes that need no file of our own, about the folder, file or device of `fd`.
+pub(crate) fn probe_open(fd: impl AsFd, probe: &Probe) -> ProbeResult {
+    let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
+    let device = DeviceNumber::of_open(&fd).map(BlockDevice::by_number);
+    let mounted = if device.is_none() { MountedDevice::find(&fd) } else { None };
+    match (probe, device, mounted) {
+        (Probe::Facts, ..) => crate::facts::collect(fd, None),
+        (Probe::TrimPath, Some(Some(device)), _) => ProbeResult::TrimPath(device_path(&device)),
+        (Probe::TrimPath, None, Some(mounted)) => ProbeResult::TrimPath(mount_path(&mounted)),
+        (Probe::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
+        (Probe::TrimClaims, None, Some(MountedDevice { device: Some(device), .. })) => {
+            disk_claims(&stack(&device))
+        }
+        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown(trim_wording::DEVICE_NOT_LISTED),
+        (Probe::TrimPath, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
+        (Probe::TrimClaims, None, _) => unknown(trim_wording::NO_DEVICE_BELOW),
+        (Probe::Feasibility, ..) => crate::erase::probe_feasibility(fd),
+        (Probe::Extents, Some(_), _) => unknown(trim_wording::DEVICE_ADDRESSES),
+        (Probe::Extents, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
+        (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), fstat(&fd)) {
+            (Some(reason), _) => ProbeResult::Unknown(reason),
+            (None, Ok(stat)) => {
+                let mapped = device_extents(&fd, 0, stat.st_size as u64);
+                mapped.map_or_else(ProbeResult::Unknown, |extents| {
+                    ProbeResult::Extents(ExtentMap::new(extents))
+                })
+            }
+            (None, Err(errno)) => ProbeResult::Unknown(trim_wording::length_unknown(errno)),
+        },
+        (Probe::OldFiles, ..) => unknown(trim_wording::OLD_FILES_ONLY_IN_FOLDERS),
+        (Probe::Fix(_), ..) => unknown(trim_wording::READ_ONLY),
+        (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => unknown(trim_wording::READ_ONLY_FOR_TRIM),
     }
 }

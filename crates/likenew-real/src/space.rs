@@ -8,8 +8,7 @@ use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
 use crate::lab_error::{io_error, not_possible};
-use crate::wording::action;
-use crate::wording::scratch as wording;
+use crate::wording::{action, target as wording};
 
 /// The reserve is this share of a file system, one part in …
 const RESERVE_PART: u64 = 20;

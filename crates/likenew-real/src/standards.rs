@@ -5,7 +5,69 @@
 //! never panics.
 
 pub(crate) mod ata;
-pub(crate) mod bytes;
 pub(crate) mod nvme;
-pub(crate) mod sanitize;
 pub(crate) mod scsi;
+
+// Numbers from answers of drives, which may be shorter than they should be.
+
+/// A little-endian number of up to eight bytes.
+pub(crate) fn little(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let part = bytes.get(at..at.checked_add(length)?)?;
+    Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// A little-endian number of 16 bytes, or the largest there is where it does not fit.
+pub(crate) fn little_16(bytes: &[u8], at: usize) -> Option<u64> {
+    let high = little(bytes, at.checked_add(8)?, 8)?;
+    Some(if high > 0 { u64::MAX } else { little(bytes, at, 8)? })
+}
+
+/// A counter of so many bits, all of which are set where a drive does not count.
+pub(crate) fn counted(number: u64, bits: u32) -> Option<u64> {
+    (number != u64::MAX >> (64 - bits)).then_some(number)
+}
+
+/// Names come from drives and file systems: control characters are removed.
+pub(crate) fn clean(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Text that blanks or zeros fill up, without what a terminal would act on.
+pub(crate) fn text(bytes: &[u8]) -> Option<String> {
+    let text = clean(String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']));
+    (!text.is_empty()).then_some(text)
+}
+
+// Sanitize, which ATA and NVMe have alike.
+
+/// What a drive can sanitize by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sanitize {
+    /// Erasing blocks of flash.
+    pub block: bool,
+    /// Changing the key.
+    pub crypto: bool,
+    /// Writing everything.
+    pub overwrite: bool,
+}
+
+impl Sanitize {
+    pub(crate) fn is_any(self) -> bool {
+        self.block || self.crypto || self.overwrite
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_short_is_no_number() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        assert_eq!(little(&bytes, 0, 4), Some(0x0403_0201));
+        assert_eq!(little(&bytes, 17, 4), None);
+        assert_eq!(little(&bytes, usize::MAX, 4), None);
+        assert_eq!((little_16(&bytes, 0), little_16(&bytes, 8)), (Some(u64::MAX), None));
+        assert_eq!(text(b"\0  "), None);
+    }
+}

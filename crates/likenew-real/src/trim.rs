@@ -4,36 +4,29 @@
 //! Raw reads touch only blocks that a file of ours holds, or has held and that the file system reports as
 //! still free. TRIM is asked for only over the range that our own file has freed.
 
-mod claims;
-mod counters;
 #[allow(unsafe_code, reason = "a file tells its blocks by an ioctl only")]
 mod extents;
-#[allow(unsafe_code, reason = "a file system is asked for TRIM by an ioctl only")]
-mod fitrim;
-#[allow(unsafe_code, reason = "a file system tells its free blocks by an ioctl only")]
-mod free_space;
 mod layers;
-mod own_file;
-mod raw;
 mod read_back;
-mod send;
-mod trim_free_space;
 
+use std::ops::Range;
 use std::os::fd::AsFd;
-use std::path::Path;
 
+use likenew_core::fix::FixReport;
+use likenew_core::probe::ProbeResult;
+use likenew_core::trim::{DiscardCounters, TrimMethod, TrimReport};
+use likenew_core::units::Nanos;
+use rustix::fs::syncfs;
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, ioctl};
+
+pub(crate) use self::extents::{Extent, Flush, device_extents, extents, fuzzed_extents, fuzzed_free_space};
+pub(crate) use self::layers::{SENDERS, device_path, disk_claims, mount_path, stack, unmap_rule};
+pub(crate) use self::read_back::read_back;
 use crate::block::BlockDevice;
-use crate::device_number::DeviceNumber;
+use crate::clock::Monotonic;
 use crate::mounts::Mount;
 use crate::wording::trim as wording;
-
-pub(crate) use claims::disk_claims;
-pub(crate) use extents::{Extent, Flush, device_extents, extents, fuzzed_extents};
-pub(crate) use free_space::fuzzed_free_space;
-pub(crate) use layers::{SENDERS, device_path, mount_path, stack, unmap_rule};
-pub(crate) use read_back::read_back;
-pub(crate) use send::Sender;
-pub(crate) use trim_free_space::trim_free_space;
 
 /// The device of a folder or file.
 pub(crate) struct MountedDevice {
@@ -46,10 +39,7 @@ impl MountedDevice {
     /// Of what holds an open file or folder.
     pub(crate) fn find(fd: impl AsFd) -> Option<Self> {
         let mount = Mount::containing(fd)?;
-        // A file system of several devices has a number that none of them has; its source is then one of
-        // them.
-        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
-        let device = BlockDevice::by_number(mount.device).or_else(by_source);
+        let device = mount.block_device();
         Some(Self { mount, device })
     }
 
@@ -73,15 +63,174 @@ impl MountedDevice {
         Some(sentence.to_owned())
     }
 
+    /// Its device and everything that this is built on.
+    fn stack(&self) -> Vec<BlockDevice> {
+        self.device.as_ref().map(stack).unwrap_or_default()
+    }
+
     /// Whether the file system sends TRIM by itself as soon as blocks are freed.
     pub(crate) fn discards_immediately(&self) -> bool {
         self.mount.has_option("discard")
     }
 }
 
+// Sends TRIM for blocks that a file of ours has freed: by asking the file system, or by waiting for one that
+// does it on its own.
+
+/// How often the counters are read while a file system trims. Chosen: a trim takes seconds, reading the
+/// counters microseconds.
+const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
+
+/// Sends TRIM, and watches the counters while it does. Made before anything is freed.
+pub(crate) struct Sender {
+    immediate: bool,
+    devices: Vec<BlockDevice>,
+    before: Counters,
+}
+
+impl Sender {
+    /// Notes what the counters read now.
+    pub(crate) fn new(mounted: &MountedDevice) -> Self {
+        let devices = mounted.stack();
+        Self { immediate: mounted.discards_immediately(), before: Counters::read(&devices), devices }
+    }
+
+    /// Sends TRIM for `places`, which were freed just now and hold `bytes`; `unplaced` says why where they
+    /// are not known.
+    pub(crate) fn send(
+        &self,
+        folder: impl AsFd,
+        places: Result<&[Range<u64>], &str>,
+        bytes: u64,
+        wait: Nanos,
+        clock: &Monotonic,
+    ) -> TrimReport {
+        let started_at = clock.now();
+        let mut sent = match places {
+            _ if self.immediate => self.wait_for_mount(bytes, started_at + wait, clock),
+            Ok(places) => ask(folder, places),
+            Err(reason) => {
+                TrimReport { refusal: Some(wording::location_unknown(reason)), ..TrimReport::default() }
+            }
+        };
+        sent.bytes = bytes;
+        sent.elapsed = clock.now() - started_at;
+        sent.discard_counters = Counters::read(&self.devices).since(&self.before);
+        sent
+    }
+
+    /// A file system that discards at once does so when its journal is written, which was done.
+    fn wait_for_mount(&self, bytes: u64, until: Nanos, clock: &Monotonic) -> TrimReport {
+        let is_counted = || {
+            let moved = Counters::read(&self.devices).since(&self.before);
+            moved.first().is_some_and(|top| top.bytes >= bytes)
+        };
+        while !is_counted() && clock.now() < until {
+            clock.rest((clock.now() + POLL_INTERVAL).min(until));
+        }
+        TrimReport { means: TrimMethod::Mount, ..TrimReport::default() }
+    }
+}
+
+/// Has the file system trim these places, and nothing else.
+fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
+    let mut accepted = 0;
+    for place in places {
+        match fitrim(&folder, place) {
+            Ok(bytes) => accepted += bytes,
+            Err(errno) => return TrimReport { refusal: Some(refusal(errno)), ..TrimReport::default() },
+        }
+    }
+    TrimReport { means: TrimMethod::Fitrim, accepted_bytes: Some(accepted), ..TrimReport::default() }
+}
+
+/// Why a file system sends none.
+pub(super) fn refusal(errno: Errno) -> String {
+    match errno {
+        Errno::PERM | Errno::ACCESS => wording::TRIM_NEEDS_ROOT.to_owned(),
+        Errno::OPNOTSUPP | Errno::NOTTY => wording::TRIM_UNSUPPORTED.to_owned(),
+        errno => wording::trim_refused(errno),
+    }
+}
+
+// Asks a file system to send TRIM for a range, as fstrim does.
+
+/// `FITRIM` of linux/fs.h.
+const FITRIM: Opcode = 0xC018_5879;
+
+/// `struct fstrim_range` of linux/fs.h.
+#[repr(C)]
+struct Range64 {
+    start: u64,
+    length: u64,
+    shortest: u64,
+}
+
+/// Asks the file system to trim the free space in a range of its device, and returns how many bytes it says
+/// that was.
+///
+/// # Errors
+/// The system's: `EPERM` without root, `EOPNOTSUPP` where the device takes none.
+#[allow(unsafe_code, reason = "a file system is asked for TRIM by an ioctl only")]
+pub(crate) fn fitrim(file: impl AsFd, range: &Range<u64>) -> Result<u64, Errno> {
+    let mut asked = Range64 { start: range.start, length: range.end - range.start, shortest: 0 };
+    // SAFETY: the kernel reads and writes one `struct fstrim_range`.
+    unsafe { ioctl(file, Updater::<FITRIM, Range64>::new(&mut asked)) }?;
+    Ok(asked.length)
+}
+
+// How much the system has discarded on each device of a stack.
+
+/// What the counters read at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters(Vec<DiscardCounters>);
+
+impl Counters {
+    /// Of these devices, as far as they count.
+    pub(crate) fn read(devices: &[BlockDevice]) -> Self {
+        let counters = |device: &BlockDevice| {
+            let discard = device.stat()?.discard?;
+            Some(DiscardCounters { device: device.name(), ios: discard.ios, bytes: discard.bytes() })
+        };
+        Self(devices.iter().filter_map(counters).collect())
+    }
+
+    /// How far they moved since.
+    pub(crate) fn since(&self, before: &Self) -> Vec<DiscardCounters> {
+        let moved = self.0.iter().filter_map(|now| {
+            let then = before.0.iter().find(|then| then.device == now.device)?;
+            let (ios, bytes) = (now.ios.wrapping_sub(then.ios), now.bytes.wrapping_sub(then.bytes));
+            Some(DiscardCounters { device: now.device.clone(), ios, bytes })
+        });
+        moved.collect()
+    }
+}
+
+// Sends TRIM for all free space of a file system, as fstrim does.
+
+/// Asks the file system of a folder to send TRIM for all its free space. Deleted files count as free once
+/// that was written out.
+pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock: &Monotonic) -> ProbeResult {
+    let devices = mounted.stack();
+    if let Err(errno) = syncfs(&folder) {
+        return ProbeResult::Unknown(wording::not_synced(errno));
+    }
+    let (before, started_at) = (Counters::read(&devices), clock.now());
+    match fitrim(&folder, &(0..u64::MAX)) {
+        Ok(bytes) => ProbeResult::FixReport(FixReport {
+            bytes,
+            elapsed: clock.now() - started_at,
+            discard_counters: Counters::read(&devices).since(&before),
+            ..FixReport::default()
+        }),
+        Err(errno) => ProbeResult::Unknown(refusal(errno)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::DeviceNumber;
 
     fn mounted(kind: &str, options: &str, device: bool) -> MountedDevice {
         let mount = Mount {
@@ -121,5 +270,26 @@ mod tests {
         assert!(mounted("ext4", "rw,discard", true).discards_immediately());
         assert!(mounted("btrfs", "rw,discard=async", true).discards_immediately());
         assert!(!mounted("ext4", "rw,nodiscard,x-discards", true).discards_immediately());
+    }
+
+    #[test]
+    fn discards_are_the_twelfth_and_fourteenth_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = |name: &str, stat: &str| {
+            let folder = folder.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("stat"), stat).unwrap();
+            BlockDevice::at(folder)
+        };
+        let sda = device("sda", "  1 2 3 4 5 6 7 8 9 10 11   12 13 14 15 16 17");
+        let of_an_old_kernel = device("sdb", "1 2 3 4 5 6 7 8 9 10 11");
+        let Counters(counters) = Counters::read(&[sda, of_an_old_kernel]);
+        let [discard_counters] = &counters[..] else { panic!("an old kernel counts no discards") };
+        let expected = DiscardCounters { device: "sda".into(), ios: 12, bytes: 14 * 512 };
+        assert_eq!(*discard_counters, expected);
+        let later = Counters(vec![DiscardCounters { ios: 15, bytes: 20 * 512, ..discard_counters.clone() }]);
+        let moved = later.since(&Counters(vec![expected]));
+        assert_eq!((moved[0].ios, moved[0].bytes), (3, 6 * 512));
+        assert!(later.since(&Counters::default()).is_empty());
     }
 }

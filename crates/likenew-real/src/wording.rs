@@ -1,17 +1,12 @@
-//! Every sentence of this room. The other modules decide; none of them formats prose.
+//! Every sentence of this crate. The other modules decide; none of them formats prose.
 //!
 //! A refusal is a whole sentence without a full stop: what happened, to what, and what to do. Where a sentence of another
-//! room takes in a reason of this one, that reason is a clause without a full stop; the headings say which are clauses.
+//! crate takes in a reason of this one, that reason is a clause without a full stop; the headings say which are clauses.
 
 pub(crate) mod action;
 pub(crate) mod consent;
 pub(crate) mod erase;
 pub(crate) mod facts;
-pub(crate) mod in_use;
-pub(crate) mod instructions;
-pub(crate) mod lock;
 pub(crate) mod record;
-pub(crate) mod rewrite;
-pub(crate) mod scratch;
 pub(crate) mod target;
 pub(crate) mod trim;

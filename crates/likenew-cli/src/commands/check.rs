@@ -132,7 +132,7 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>, Failure> {
     let seed = match command.seed {
         Some(seed) => seed,
         // Data of an earlier run is only told from this one's by its key, so each run has another.
-        None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
+        None if resolved_target.is_real() => likenew_real::clock::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
     let (procedure, target) = ("check".to_owned(), Some(typed.clone()));

@@ -15,7 +15,7 @@ pub(crate) fn run(command: &Export) -> Result<Exit, Failure> {
     }
     let root = archive_root(command.archive.as_deref())?;
     let key = root.parent().unwrap_or(Path::new(".")).join("export.key");
-    let key = ExportKey::open(&key, likenew_real::seed::new_secret)?;
+    let key = ExportKey::open(&key, likenew_real::clock::new_secret)?;
     export(&command.run, &command.file, &key)?;
     output::print(&wording::run_exported(&command.file))?;
     Ok(Exit::Fine)

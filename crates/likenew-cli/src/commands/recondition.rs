@@ -76,7 +76,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
     let seed = match command.target_arguments.seed {
         Some(seed) => seed,
         // Data of an earlier run is only told from this one's by its key, so each run has another.
-        None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
+        None if resolved_target.is_real() => likenew_real::clock::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
     let target = Some(command.target_arguments.target.clone());

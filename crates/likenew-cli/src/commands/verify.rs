@@ -19,7 +19,7 @@ const PROBES_SHARE: u64 = 16;
 pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
     if command.target_arguments.seed.is_none() && !command.target_arguments.target.starts_with("sim:") {
         // Data of an earlier run is only told from this one's by its key, so each run has another.
-        command.target_arguments.seed = Some(likenew_real::seed::new_seed().map_err(anyhow::Error::new)?);
+        command.target_arguments.seed = Some(likenew_real::clock::new_seed().map_err(anyhow::Error::new)?);
     }
     let request = Request::for_target(
         &command.target_arguments,

@@ -187,7 +187,7 @@ fn instrument(
         Clock::Wall if !access.is_facts() => {
             let mut limits = calibrate(&mut likenew_real::nop::Nop::new())?;
             let is_ring = drive.identity().engine.contains("io_uring");
-            limits.added_latency = is_ring.then(likenew_real::added_latency::measure).flatten();
+            limits.added_latency = is_ring.then(likenew_real::uring::added_latency).flatten();
             Some(limits)
         }
         Clock::Wall | Clock::Virtual => None,

@@ -10,7 +10,7 @@ use likenew_core::fix::{AddressRange, FixEnd, FixReport, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
-use likenew_real::disjoint::check_disjoint;
+use likenew_real::drive_lock::check_disjoint;
 use likenew_real::drive_traffic::DriveTraffic;
 use likenew_refresh::{
     Folder, JournalPaths, Progress, RefreshError, RefreshSession, State, StoreFacts, Task,

@@ -8,10 +8,9 @@ use likenew_core::fix::ReadBackCounts;
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
 use likenew_real::drive_lock::Locks;
-use likenew_real::erase::discard::discard;
+use likenew_real::erase::discard::{Samples, discard};
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
-use likenew_real::erase::samples::Samples;
 use serde_json::{Value, json};
 
 use crate::guest::hardware::BYTES;

@@ -2,30 +2,25 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use likenew_core::lab_error::LabError;
-use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, fstat, stat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, StatxAttributes, StatxFlags, accessat, fstat, stat, statx};
 use rustix::io::Errno;
 
-use super::file_checks::objection;
-use super::gpt_table::{read, read_table};
-use super::identity::Identity;
-use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
-use crate::block::BlockDevice;
-use crate::block::capacity;
-use crate::device_number::DeviceNumber;
-use crate::facts::program::output;
-use crate::identify::resolve;
+use super::contents::{read, read_table, signatures};
+use super::{Identity, open_for_reading, refusal, reread_kernel_state};
+use crate::block::{BlockDevice, DeviceNumber, capacity};
+use crate::facts::system::output;
+use crate::identify::{StableId, resolve};
 use crate::in_use::{Target, use_of};
 use crate::lab_error::not_possible;
-use crate::signature::signatures;
-use crate::stable_id::StableId;
-use crate::standards::bytes::clean;
-use crate::wording::action;
-use crate::wording::consent as wording;
+use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount};
+use crate::scratch::{DIRECTORY, is_scratch};
+use crate::standards::clean;
+use crate::wording::{action, consent as wording};
 
 /// A block device or file that is not in use: what it is, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +86,7 @@ impl Loss {
         }
         let bytes = capacity(&fd, &path)?;
         if bytes == 0 {
-            return Err(refusal(&path, NOTHING_BEHIND));
+            return Err(refusal(&path, wording::NOTHING_BEHIND));
         }
         reread_kernel_state(&fd);
         let mut parts = Vec::new();
@@ -129,9 +124,9 @@ impl Loss {
 /// The device with this number, if it is not in use.
 fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabError> {
     let Some(device) = BlockDevice::by_number(number) else {
-        return Err(refusal(path, NOTHING_BEHIND));
+        return Err(refusal(path, wording::NOTHING_BEHIND));
     };
-    let target = Target::device(&device).ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
+    let target = Target::device(&device).ok_or_else(|| refusal(path, wording::NOTHING_BEHIND))?;
     match use_of(&target) {
         Some(reason) => Err(refusal(path, &reason)),
         None => Ok(device),
@@ -218,4 +213,42 @@ impl fmt::Display for Loss {
         let id = (id.kind, &*id.text);
         f.write_str(&wording::overwrites(path.display(), model.as_deref(), *bytes, id, carries))
     }
+}
+
+// Files that must not be overwritten, whatever was typed.
+
+/// Folders of the system itself, where the loss of a file may break the machine.
+const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
+
+/// Why this file must not be overwritten, if there is a reason; and what to do.
+pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
+    let unknown = |reason: std::io::Error| wording::kind_unknown(&reason);
+    let mount = match Mount::find(&fd) {
+        Ok(mount) => mount,
+        Err(reason) => return Some(unknown(reason)),
+    };
+    if let Some(kind) = mount.map(|mount| mount.kind).filter(|kind| KERNEL_FILE_SYSTEMS.contains(&&**kind)) {
+        return Some(wording::kernel_file(&kind));
+    }
+    if let Some(folder) = SYSTEM_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
+        return Some(wording::system_file(folder));
+    }
+    if path.parent().is_some_and(is_scratch) {
+        return Some(wording::scratch_file(DIRECTORY));
+    }
+    let found = match statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
+        Ok(found) => found,
+        Err(reason) => return Some(unknown(reason.into())),
+    };
+    if found.stx_nlink > 1 {
+        return Some(wording::HARD_LINKS.to_owned());
+    }
+    if found.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
+        return Some(wording::IMMUTABLE.to_owned());
+    }
+    if found.stx_size == 0 {
+        return Some(wording::EMPTY.to_owned());
+    }
+    let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
+    use_of(&Target::file(path, device, found.stx_ino, found.stx_size))
 }

@@ -16,20 +16,15 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
 use sha2::{Digest as _, Sha256};
 
-use super::gpt_table::{GRAIN, Table, read, read_table};
-use super::identity::Identity;
-use super::{Agreement, NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
-use crate::block::BlockDevice;
-use crate::block::capacity;
+use super::contents::{GRAIN, Table, read, read_table, signatures};
+use super::{Agreement, Identity, open_for_reading, refusal, reread_kernel_state};
+use crate::block::{BlockDevice, capacity};
 use crate::hold::lock_patiently;
-use crate::identify::resolve;
-use crate::in_use::{Claims, Target, add_with_lower_devices, lower_device, use_of};
+use crate::identify::{StableId, resolve};
+use crate::in_use::{Claims, Target, add_with_lower_devices, use_of};
 use crate::lab_error::not_possible;
 use crate::mounts::Mount;
-use crate::signature::signatures;
-use crate::stable_id::StableId;
-use crate::wording::action;
-use crate::wording::consent as wording;
+use crate::wording::{action, consent as wording};
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +69,7 @@ impl UnusedSpace {
     pub(crate) fn in_mount(mount: &Mount) -> Result<Self, LabError> {
         let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
         let mut stands_on = HashSet::new();
-        if let Some(device) = lower_device(mount)
+        if let Some(device) = mount.block_device()
             && !add_with_lower_devices(&device, &mut stands_on)
         {
             return Err(refuse(wording::LOOP_BACKING_UNKNOWN));
@@ -103,7 +98,7 @@ impl UnusedSpace {
         let Identity::Device { number, .. } = identity else {
             return Err(refuse(wording::NOT_A_DISK));
         };
-        let Some(disk) = BlockDevice::by_number(number) else { return Err(refuse(NOTHING_BEHIND)) };
+        let Some(disk) = BlockDevice::by_number(number) else { return Err(refuse(wording::NOTHING_BEHIND)) };
         if disk.is_partition() {
             return Err(refuse(wording::IS_A_PARTITION));
         }
@@ -143,7 +138,7 @@ impl UnusedSpace {
             return Err(refuse(wording::NO_PARTITIONS));
         }
         let ranges = holes(&partitions, end.min(bytes));
-        let target = Target::parts(&disk, ranges.clone()).ok_or_else(|| refuse(NOTHING_BEHIND))?;
+        let target = Target::parts(&disk, ranges.clone()).ok_or_else(|| refuse(wording::NOTHING_BEHIND))?;
         if let Some(reason) = use_of(&target) {
             return Err(refuse(&reason));
         }
@@ -179,7 +174,7 @@ impl UnusedConsent {
             let reason = wording::LOCKED_BY_PARTITIONING;
             return Err(refusal(path, reason));
         }
-        let target = space.target().ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
+        let target = space.target().ok_or_else(|| refusal(path, wording::NOTHING_BEHIND))?;
         let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
         let consent = Self { space: space.clone(), fd, _claims: claims };
         consent.check()?;

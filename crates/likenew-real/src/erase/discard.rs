@@ -8,18 +8,20 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use likenew_core::fix::ReadBackCounts;
+use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
 use rustix::fs::{SeekFrom, fstat, ioctl_blksszget, seek};
 use rustix::io::Errno;
+use rustix::ioctl::{NoArg, Opcode, Setter, ioctl};
+use sha2::{Digest as _, Sha256};
 
-use super::ioctls;
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, DeviceNumber};
+use crate::buffers::Buffers;
 use crate::consent::{Consent, UnusedConsent};
-use crate::device_number::DeviceNumber;
 use crate::lab_error::io_error;
-use crate::stat;
-use crate::wording::action;
-use crate::wording::erase as wording;
+use crate::medium::read_fully;
+use crate::wording::{action, erase as wording};
 
 /// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
 /// drive's limit (`discard_max_bytes`).
@@ -120,19 +122,20 @@ pub(super) fn in_steps(
 ) -> Result<DiscardReport, LabError> {
     let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(path)))?.st_rdev);
     let counter = BlockDevice::by_number(number);
+    let no_discards = || LabError::Refused(wording::no_discards(path));
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {
-        return Err(no_discards(path));
+        return Err(no_discards());
     }
     let before = counter.as_ref().and_then(discarded_bytes);
     let mut came = DiscardReport { bytes_asked: range.end - range.start, ..DiscardReport::default() };
     let (mut at, mut behind) = (range.start, 0);
     while at < range.end && !came.is_stopped {
         let end = range.end.min((at / step + 1) * step);
-        match ioctls::discard(&device, at, end - at) {
+        match discard_range(&device, at, end - at) {
             Ok(()) => came.bytes_done += end - at,
             // Nothing has reached the drive, so nothing is half done.
-            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
+            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards()),
             Err(Errno::INTR) => continue,
             Err(errno) => came.refusals.push((at..end, errno.to_string())),
         }
@@ -146,9 +149,114 @@ pub(super) fn in_steps(
 }
 
 fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
-    Some(stat::parse(&device.attribute("stat")?)?.discard?.bytes())
+    Some(device.stat()?.discard?.bytes())
 }
 
-fn no_discards(path: &str) -> LabError {
-    LabError::Refused(wording::no_discards(path))
+// Requests to the kernel about a whole block device (linux/fs.h).
+
+const BLKDISCARD: Opcode = 0x1277;
+const BLKRRPART: Opcode = 0x125F;
+
+/// Tells the device that a range holds nothing of use. Both numbers are multiples of its logical block.
+///
+/// # Errors
+/// The system's: `EOPNOTSUPP` where the device takes no discards.
+pub(super) fn discard_range(device: impl AsFd, start: u64, length: u64) -> Result<(), Errno> {
+    // SAFETY: the kernel reads two 64-bit numbers.
+    unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
+}
+
+/// Has the kernel read the partition table again.
+///
+/// # Errors
+/// The system's: `EBUSY` while a partition is in use, `EINVAL` for what has no partitions.
+pub(super) fn read_partitions_again(device: impl AsFd) -> Result<(), Errno> {
+    // SAFETY: the call takes no argument and touches no memory.
+    unsafe { ioctl(device, NoArg::<BLKRRPART>::new()) }
+}
+
+// Samples of a drive's blocks, to see what became of its contents.
+
+/// Bytes of one sample: the largest block of drives that are in use.
+const BYTES: u64 = 4096;
+
+/// Fingerprints of blocks at evenly spaced places, without their contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Samples(Vec<Sample>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sample {
+    Zeros,
+    Ones,
+    Data([u8; 32]),
+    Unreadable,
+}
+
+impl Samples {
+    /// Reads so many blocks, evenly spaced, past the page cache.
+    ///
+    /// # Errors
+    /// The device cannot be examined. A block that cannot be read is no error.
+    pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
+        let device = consent.descriptor();
+        let bytes = seek(device, SeekFrom::End(0)).map_err(io_error(action::ASK_DEVICE_SIZE))?;
+        let blocks = bytes / BYTES;
+        let mut buffers = Buffers::map(1, BYTES as u32)?;
+        let count = count.min(blocks);
+        let samples = (0..count).map(|index| {
+            // The first and the last block are among them.
+            let block = if count > 1 { index * (blocks - 1) / (count - 1) } else { 0 };
+            let buffer = &mut buffers.slot_mut(Slot(0))[..BYTES as usize];
+            match read_fully(device, buffer, block * BYTES) {
+                Ok(moved) if moved == buffer.len() => sample(buffer),
+                _ => Sample::Unreadable,
+            }
+        });
+        Ok(Self(samples.collect()))
+    }
+
+    /// What became of these, by later samples of the same places.
+    ///
+    /// # Panics
+    /// When the others are not of the same places.
+    pub fn compare(&self, later: &Self) -> ReadBackCounts {
+        assert_eq!(self.0.len(), later.0.len(), "samples of the same places");
+        let mut counts = ReadBackCounts::default();
+        for (before, after) in self.0.iter().zip(&later.0) {
+            let discard_counters = match (before, after) {
+                (_, Sample::Unreadable) => &mut counts.unreadable,
+                (Sample::Data(before), Sample::Data(after)) if before == after => &mut counts.same,
+                (Sample::Data(_), Sample::Data(_)) => &mut counts.changed,
+                (Sample::Data(_), Sample::Zeros | Sample::Ones) => &mut counts.blank,
+                (Sample::Zeros | Sample::Ones | Sample::Unreadable, _) => &mut counts.empty,
+            };
+            *discard_counters += 1;
+        }
+        counts
+    }
+}
+
+fn sample(bytes: &[u8]) -> Sample {
+    if bytes.iter().all(|byte| *byte == 0) {
+        Sample::Zeros
+    } else if bytes.iter().all(|byte| *byte == 0xFF) {
+        Sample::Ones
+    } else {
+        Sample::Data(Sha256::digest(bytes).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_is_distinguished_from_every_other() {
+        let data = |byte: u8| sample(&[byte, 1]);
+        let (zeros, ones) = (sample(&[0, 0]), sample(&[0xFF; 4]));
+        let before = Samples(vec![data(1), data(2), data(3), data(4), data(5), zeros, ones]);
+        let after = Samples(vec![data(1), data(9), zeros, ones, Sample::Unreadable, data(1), ones]);
+        let counts = before.compare(&after);
+        assert_eq!(counts, ReadBackCounts { same: 1, changed: 1, blank: 2, unreadable: 1, empty: 2 });
+    }
 }

@@ -7,25 +7,22 @@
 use likenew_core::lab_error::LabError;
 use rustix::fs::fstat;
 
-use super::ioctls::read_partitions_again;
-use super::nvme_status::text;
-use crate::block::BlockDevice;
+use super::discard::read_partitions_again;
+use crate::block::{BlockDevice, DeviceNumber};
 use crate::consent::Consent;
-use crate::device_number::DeviceNumber;
+use crate::drive_commands::{NvmeCommand, format_namespace, namespace_number, read_nvme};
 use crate::lab_error::io_error;
-use crate::nvme_admin::{self, Format, ReadCommand};
 use crate::standards::nvme::{Controller, Namespace, active_namespaces};
-use crate::wording::action;
 use crate::wording::consent::not_changed;
-use crate::wording::erase as wording;
+use crate::wording::{action, erase as wording};
 
 /// How it is erased. There is no third way: a format without an erase guarantees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// All user data (1).
-    UserData,
+    UserData = 1,
     /// The key that all data is encrypted with (2).
-    Key,
+    Key = 2,
 }
 
 impl Erase {
@@ -97,11 +94,11 @@ impl FormatPlan {
         if !is_namespace {
             return Err(refuse(wording::NOT_A_NAMESPACE));
         }
-        let namespace = nvme_admin::number(device).map_err(io_error(action::ask_namespace(&path)))?;
-        let read = |what| nvme_admin::read(device, what).map(|(answer, _)| answer);
-        let controller = read(ReadCommand::Controller).map_err(io_error(action::ask_controller(&path)))?;
-        let active = read(ReadCommand::Namespaces).map_err(io_error(action::ask_namespaces(&path)))?;
-        let identify = read(ReadCommand::Namespace).map_err(io_error(action::ask_format(&path)))?;
+        let namespace = namespace_number(device).map_err(io_error(action::ask_namespace(&path)))?;
+        let read = |what| read_nvme(device, what).map(|(answer, _)| answer);
+        let controller = read(NvmeCommand::Controller).map_err(io_error(action::ask_controller(&path)))?;
+        let active = read(NvmeCommand::Namespaces).map_err(io_error(action::ask_namespaces(&path)))?;
+        let identify = read(NvmeCommand::Namespace).map_err(io_error(action::ask_format(&path)))?;
         Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
     }
 
@@ -149,15 +146,11 @@ impl FormatPlan {
     /// erase, and the high bits of the format.
     fn word_10(&self) -> u32 {
         let bit = |set: bool, at: u32| u32::from(set) << at;
-        let erase: u32 = match self.erase {
-            Erase::UserData => 1,
-            Erase::Key => 2,
-        };
         u32::from(self.format_index & 0xF)
             | bit(self.extended_blocks, 4)
             | u32::from(self.protection) << 5
             | bit(self.protection_first, 8)
-            | erase << 9
+            | (self.erase as u32) << 9
             | u32::from(self.format_index >> 4) << 12
     }
 
@@ -183,11 +176,10 @@ impl FormatPlan {
             return Err(LabError::Refused(not_changed(&path, wording::FORMAT_CHANGED)));
         }
         let device = consent.descriptor();
-        let command =
-            Format { namespace: self.namespace, word_10: self.word_10(), timeout_ms: self.timeout_ms };
-        let status = nvme_admin::format(device, command).map_err(io_error(action::format(&path)))?;
+        let status = format_namespace(device, self.namespace, self.word_10(), self.timeout_ms)
+            .map_err(io_error(action::format(&path)))?;
         if status != 0 {
-            return Err(LabError::Refused(wording::not_formatted(&path, &text(status))));
+            return Err(LabError::Refused(wording::not_formatted(&path, &status_text(status))));
         }
         let partitions_read = read_partitions_again(device).is_ok();
         // All but the kind of erase and the timeout is read from the drive again.
@@ -205,6 +197,36 @@ pub(crate) fn fuzz_parse(controller: &[u8], identify: &[u8]) {
             let _ = (plan.word_10(), plan.text());
         }
     }
+}
+
+// What an NVMe drive's refusal of Format NVM means, and what to do about it (NVM Express Base Specification
+// 2.0, figures 97 to 101; the sentences from what owners met, named beside them).
+
+/// Bits of a status: code and its type. Higher ones (more, do not retry) say nothing about why.
+const CODE: u16 = 0x7FF;
+
+/// A reason and what to do, without a full stop.
+pub(super) fn status_text(status: u16) -> String {
+    let code = status & CODE;
+    let words = match code {
+        // Firmware of laptops freezes drives at start (nvme-cli issue 84: PM951, PM961, SM961).
+        0x001 => wording::INVALID_OPCODE,
+        0x002 => wording::INVALID_FIELD,
+        0x006 => wording::INTERNAL_ERROR,
+        // nvme-cli issue 423, an Adata SX8000NP.
+        0x00C => wording::COMMAND_SEQUENCE,
+        // A password in the firmware (nvme-cli issue 779): suspending does not help.
+        0x015 => wording::LOCKED_BY_SECURITY,
+        0x01C | 0x01D => wording::SANITIZING,
+        0x020 => wording::NAMESPACE_WRITE_PROTECTED,
+        0x084 => wording::FORMATTING,
+        // nvme-cli issues 600 and 816.
+        0x10A => wording::FORMAT_REFUSED,
+        0x182 => wording::FLASH_READ_ONLY,
+        0x286 => wording::ACCESS_DENIED,
+        _ => wording::VENDOR_STATUS,
+    };
+    wording::format_status(code, words)
 }
 
 #[cfg(test)]
@@ -284,5 +306,16 @@ mod tests {
             (Erase::by_number(1).unwrap(), Erase::by_number(2).unwrap()),
             (Erase::UserData, Erase::Key)
         );
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_do() {
+        for code in 0..0x400u16 {
+            let words = status_text(0x4000 | code);
+            assert!(words.contains(&format!("{code:03X}h: ")), "{words}");
+            assert!(!words.ends_with('.') && words.contains([';', ':']), "{words}");
+        }
+        assert!(status_text(0x4001).contains("Suspend"));
+        assert!(status_text(0x2015).contains("password"));
     }
 }

@@ -1,20 +1,21 @@
 //! Preconditions of an action on a drive: each with whether it is met, and what to do if not.
 
+use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use likenew_core::facts::{Drive, DriveKind, Fact};
 use likenew_core::feasibility::ActionKind;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
+use regex::Regex;
 use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Deserializer};
 
-use super::deny::{Level, matching_denials};
-use super::instructions::AtaSecurity;
-use super::power_supply::PowerSupply;
+use super::AtaSecurity;
 use crate::lab_error::not_possible;
-use crate::wording::action;
 use crate::wording::consent::not_changed;
-use crate::wording::erase as wording;
+use crate::wording::{action, erase as wording};
 
 /// Battery charge in percent below which it may not last. Chosen: half, as the length of an erase is unknown.
 const CHARGE_MIN: u8 = 50;
@@ -186,16 +187,15 @@ fn temperature(drive: &Drive) -> Standing {
 }
 
 fn health(drive: &Drive) -> Vec<Standing> {
-    const SAVE: &str = wording::REPLACE;
     let health = &drive.health;
     let mut all = Vec::new();
     if health.read_only.get() == Some(true) {
-        all.push(refuses(wording::READ_ONLY, SAVE));
+        all.push(refuses(wording::READ_ONLY, wording::REPLACE));
     }
     match health.failing.get() {
         Some(true) => {
             let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
-            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), SAVE));
+            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), wording::REPLACE));
         }
         Some(false) => {}
         None => all.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS)),
@@ -208,7 +208,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
         && threshold > 0.0
         && spare <= threshold
     {
-        all.push(refuses(wording::spare_left(spare, threshold), SAVE));
+        all.push(refuses(wording::spare_left(spare, threshold), wording::REPLACE));
     }
     if all.is_empty() {
         all.push(Standing::Holds(wording::HEALTHY.to_owned()));
@@ -221,13 +221,16 @@ fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
         return vec![unknown(wording::model_unknown, &drive.identity.model, wording::SEE_FACTS)];
     };
     let firmware = drive.identity.firmware.value().map(String::as_str);
-    let known = matching_denials(action, model, firmware);
+    let known = known_problems(action, model, firmware);
     if known.is_empty() {
         return vec![Standing::Holds(wording::no_known_problem(model))];
     }
-    let standing = |known: &super::deny::DenyMatch| match known.level {
-        Level::Deny => refuses(wording::known_problem(known.reason, known.source), wording::ANOTHER_STEP),
-        Level::Warn => Standing::Warns(wording::known_problem(known.reason, known.source)),
+    let standing = |problem: &&KnownProblem| {
+        let sentence = wording::known_problem(&problem.reason, &problem.source);
+        match problem.level {
+            Level::Deny => refuses(sentence, wording::ANOTHER_STEP),
+            Level::Warn => Standing::Warns(sentence),
+        }
     };
     known.iter().map(standing).collect()
 }
@@ -264,10 +267,122 @@ fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
     Standing::Holds(wording::UNLOCKED.to_owned())
 }
 
+// Known problems of an action on a model or firmware, with sources: `deny.toml`.
+
+/// How serious it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    /// The action is never done.
+    Deny,
+    /// The user is warned first.
+    Warn,
+}
+
+/// One of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownProblem {
+    #[serde(deserialize_with = "from_start")]
+    model: Regex,
+    #[serde(default = "any", deserialize_with = "from_start")]
+    firmware: Regex,
+    steps: Vec<ActionKind>,
+    /// How serious it is.
+    level: Level,
+    /// A reason: a sentence without a full stop.
+    reason: String,
+    /// The source.
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownProblems {
+    entry: Vec<KnownProblem>,
+}
+
+static KNOWN_PROBLEMS: LazyLock<Vec<KnownProblem>> = LazyLock::new(|| {
+    let file: KnownProblems = toml::from_str(include_str!("deny.toml")).expect("the list is read by a test");
+    file.entry
+});
+
+fn from_start<'de, D: Deserializer<'de>>(text: D) -> Result<Regex, D::Error> {
+    let pattern = String::deserialize(text)?;
+    Regex::new(&format!("^(?:{pattern})")).map_err(serde::de::Error::custom)
+}
+
+fn any() -> Regex {
+    Regex::new("").expect("it matches everything")
+}
+
+/// Known problems of this action on a model with this firmware; an unknown firmware may be any.
+fn known_problems(action: ActionKind, model: &str, firmware: Option<&str>) -> Vec<&'static KnownProblem> {
+    // Models of SATA drives come with their bus for a maker where SCSI tells them.
+    let model = model.trim().trim_start_matches("ATA ").trim_start();
+    let fits = |problem: &&KnownProblem| {
+        problem.steps.contains(&action)
+            && problem.model.is_match(model)
+            && firmware.is_none_or(|firmware| problem.firmware.is_match(firmware.trim()))
+    };
+    KNOWN_PROBLEMS.iter().filter(fits).collect()
+}
+
+// Whether the machine's power lasts, as the kernel says (Documentation/ABI/testing/sysfs-class-power).
+
+/// The machine's power source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerSupply {
+    /// Mains, or it says that it is not discharging.
+    Mains,
+    /// A battery, which holds so many percent.
+    Battery(u8),
+    /// A battery that does not say how full it is.
+    BatteryOfUnknownCharge,
+    /// The kernel knows of no supply: most machines without a battery are so.
+    Unlisted,
+}
+
+impl PowerSupply {
+    /// Of this machine.
+    pub fn now() -> Self {
+        Self::listed_in(Path::new("/sys/class/power_supply"))
+    }
+
+    fn listed_in(folder: &Path) -> Self {
+        let mut battery = Self::Unlisted;
+        for supply in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let text = |name: &str| {
+                let text = fs::read_to_string(supply.path().join(name)).unwrap_or_default();
+                text.trim().to_owned()
+            };
+            // Mice and headsets have batteries, too.
+            if text("scope") == "Device" {
+                continue;
+            }
+            match (&*text("type"), &*text("online")) {
+                ("Mains" | "USB" | "Wireless", "1" | "2") => return Self::Mains,
+                ("Battery" | "UPS", _) => {
+                    let charge = text("capacity").parse::<u8>().ok().filter(|percent| *percent <= 100);
+                    // The emptiest of several decides.
+                    battery = match (battery, charge) {
+                        (Self::Battery(other), Some(percent)) => Self::Battery(percent.min(other)),
+                        (Self::BatteryOfUnknownCharge, _) | (_, None) => Self::BatteryOfUnknownCharge,
+                        (_, Some(percent)) => Self::Battery(percent),
+                    };
+                }
+                _ => {}
+            }
+        }
+        battery
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use likenew_core::facts::{Health, Identity};
+
+    use super::*;
 
     fn sound(kind: DriveKind, model: &str) -> Drive {
         Drive {
@@ -386,5 +501,64 @@ mod tests {
         assert!(with(|security| security.frozen = true).contains("suspend"));
         assert!(with(|security| security.enabled = true).contains("security-disable"));
         assert!(refusal(&sata, MAINS, ActionKind::AtaSecureErase).unwrap().contains("as root"));
+    }
+
+    #[test]
+    fn every_entry_can_be_read_and_has_a_source() {
+        assert!(KNOWN_PROBLEMS.len() >= 9);
+        for KnownProblem { source, steps, reason, .. } in KNOWN_PROBLEMS.iter() {
+            assert!(source.starts_with("https://"), "{source}");
+            assert!(!steps.is_empty() && !reason.ends_with('.'), "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_found_for_its_step_and_firmware_alone() {
+        let levels = |action, model, firmware| {
+            known_problems(action, model, firmware).iter().map(|known| known.level).collect::<Vec<_>>()
+        };
+        use Level::{Deny, Warn};
+        for (action, model, firmware, expected) in [
+            (ActionKind::NvmeSanitize, "INTEL SSDPEKNW010T8", Some("002C"), &[Deny][..]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKNW010T8", Some("002C"), &[]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKKF256G8L", None, &[Deny]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKKF512G8L", None, &[]),
+            (ActionKind::NvmeFormat, "SAMSUNG MZVLV256HCHP-000L1", None, &[Warn]),
+            (ActionKind::Discard, "ATA SuperSSpeed S238 128GB", None, &[Deny]),
+            (ActionKind::Discard, "Samsung SSD 860 EVO 1TB", Some("RVT04B6Q"), &[Warn]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", Some("3B2QGXA7"), &[Warn]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", Some("5B2QGXA7"), &[]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", None, &[Warn]),
+            (ActionKind::Discard, "My Samsung SSD 860 EVO", None, &[]),
+        ] {
+            assert_eq!(levels(action, model, firmware), expected, "{action:?} {model} {firmware:?}");
+        }
+    }
+
+    #[test]
+    fn laptops_and_desktops_and_their_mice_are_distinguished() {
+        let mains = [("type", "Mains"), ("online", "1")];
+        let unplugged = [("type", "Mains"), ("online", "0")];
+        let half = [("type", "Battery"), ("capacity", "55")];
+        let low = [("type", "Battery"), ("capacity", "7")];
+        let silent = [("type", "Battery"), ("status", "Unknown")];
+        let mouse = [("type", "Battery"), ("capacity", "3"), ("scope", "Device")];
+        for (supplies, expected) in [
+            (&[][..], PowerSupply::Unlisted),
+            (&[&mouse[..]], PowerSupply::Unlisted),
+            (&[&mains, &low], PowerSupply::Mains),
+            (&[&unplugged, &half, &mouse], PowerSupply::Battery(55)),
+            (&[&half, &low], PowerSupply::Battery(7)),
+            (&[&half, &silent], PowerSupply::BatteryOfUnknownCharge),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            for (index, supply) in supplies.iter().enumerate() {
+                let folder = root.path().join(index.to_string());
+                fs::create_dir(&folder).unwrap();
+                supply.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+            }
+            assert_eq!(PowerSupply::listed_in(root.path()), expected);
+        }
+        assert_eq!(PowerSupply::listed_in(Path::new("/does/not/exist")), PowerSupply::Unlisted);
     }
 }

@@ -4,12 +4,10 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
 use sha2::Sha256;
 
-use super::machine_query::Question;
-use super::roots::Roots;
-use super::subject::Subject;
+use super::machine::{Question, Roots, Subject};
 use crate::block::BlockDevice;
-use crate::identify::virtual_by;
-use crate::stable_id::{SERIAL, StableId, usb_port};
+use crate::drive_commands::NvmeCommand;
+use crate::identify::{SERIAL, StableId, usb_port, virtual_by};
 use crate::standards::ata::IdentifyDevice;
 use crate::standards::nvme::Controller;
 use crate::standards::scsi;
@@ -52,7 +50,7 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
     };
     let system = || match subject.device.model() {
         Some(model) => {
-            Fact::new(crate::standards::bytes::clean(&model), Roots::place(&subject.device, "device/model"))
+            Fact::new(crate::standards::clean(&model), Roots::place(&subject.device, "device/model"))
         }
         None => subject.line("device/model"),
     };
@@ -189,7 +187,7 @@ fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<boo
     match subject.kind {
         DriveKind::Sata => identify.map(|identify| identify.trim().trims),
         DriveKind::Nvme => subject
-            .query(Question::NvmeController)
+            .query(Question::Nvme(NvmeCommand::Controller))
             .and_then(wording::SHORT_ANSWER, |answer| Some(Controller::parse(&answer)?.trims())),
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots

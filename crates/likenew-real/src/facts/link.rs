@@ -1,9 +1,9 @@
 //! The link to a drive, part by part, from what /sys says of each end.
 
 use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
-use likenew_core::facts::{DriveKind, Fact, Hop, Link};
+use likenew_core::facts::{DriveKind, Fact, Hop, Link, Power};
 
-use super::subject::Subject;
+use super::machine::{Subject, is_numbered};
 use crate::wording::facts as wording;
 
 /// The way from the host to the drive.
@@ -70,7 +70,7 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
             DriveKind::Scsi => is_above_host,
             _ => roots.exists(&format!("{folder}/class")),
         };
-        is_above_host |= is_scsi_host(last(&folder));
+        is_above_host |= is_numbered(last(&folder), "host");
         let place = format!("{folder}/driver");
         if let Some(name) = roots.link_name(&place).filter(|_| is_wanted) {
             return Fact::new(name, place);
@@ -80,11 +80,6 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
         DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::NotQueried,
         _ => Fact::unknown(wording::NO_DRIVER, "/sys"),
     }
-}
-
-/// `host7`
-fn is_scsi_host(name: &str) -> bool {
-    name.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Parts of PCI Express: the function that the drive is or is behind, the port above it, and all bridges up
@@ -113,7 +108,7 @@ fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
 fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     let roots = subject.roots;
     let speed = |name: &str| {
-        roots.line(&format!("{folder}/{name}")).and_then(wording::NO_SPEED, |text| transfers_per_s(&text))
+        roots.line(&format!("{folder}/{name}")).and_then(wording::NO_SPEED, |text| giga(&text, "GT/s"))
     };
     // Width 0 means no link, and 255 unknown.
     let lanes = |name: &str| {
@@ -138,10 +133,10 @@ fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     }
 }
 
-/// `8.0 GT/s PCIe`, or `8 GT/s` of older kernels.
-fn transfers_per_s(text: &str) -> Option<u64> {
-    let gigatransfers: f64 = text.split_once("GT/s")?.0.trim().parse().ok()?;
-    (0.1..1000.0).contains(&gigatransfers).then_some((gigatransfers * 1e9).round() as u64)
+/// `8.0 GT/s PCIe`, `8 GT/s` of older kernels, `6.0 Gbps`: how many a second.
+fn giga(text: &str, unit: &str) -> Option<u64> {
+    let number: f64 = text.split_once(unit)?.0.trim().parse().ok()?;
+    (0.1..1000.0).contains(&number).then_some((number * 1e9).round() as u64)
 }
 
 /// `0000:01:00.0`
@@ -154,30 +149,23 @@ pub(crate) fn is_pci_address(name: &str) -> bool {
 /// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the
 /// capabilities of AHCI).
 fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
-    let mut hops = vec![sata_drive(subject)];
-    hops.extend(sata_port(subject));
-    hops
-}
-
-fn sata_drive(subject: &Subject<'_>) -> Hop {
     let identify = subject.ata_identify();
     let bits_per_s = |generation: u32| 750_000_000 << generation;
     let best = identify
         .clone()
         .and_then(wording::NOT_REPORTED, |identify| identify.sata_generation_max().map(bits_per_s));
     let now = identify.and_then(wording::NOT_REPORTED, |identify| identify.sata_generation().map(bits_per_s));
-    sata_hop(subject.name(), wording::THE_DRIVE, now, best)
+    let drive = hop(&subject.name(), wording::THE_DRIVE, now, best, sata_bytes_per_s);
+    std::iter::once(drive).chain(sata_port(subject)).collect()
 }
 
 fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
     let roots = subject.roots;
-    let port = subject.ancestors().find(|folder| {
-        last(folder).strip_prefix("ata").is_some_and(|number| number.parse::<u32>().is_ok())
-    })?;
+    let port = subject.ancestors().find(|folder| is_numbered(last(folder), "ata"))?;
     let link = roots.names(&port).into_iter().find(|name| name.starts_with("link"))?;
     let speed = |name: &str| {
         let line = roots.line(&format!("/sys/class/ata_link/{link}/{name}"));
-        line.and_then(wording::NO_SPEED_LIMIT, |text| gigabits_per_s(&text))
+        line.and_then(wording::NO_SPEED_LIMIT, |text| giga(&text, "Gbps"))
     };
     let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
     // The speed of an AHCI's ports is in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
@@ -189,25 +177,20 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
         })
     });
     let best = capable.or_else(|| speed("hw_sata_spd_limit"));
-    Some(sata_hop(last(&port).to_owned(), "the port", speed("sata_spd"), best))
+    Some(hop(last(&port), "the port", speed("sata_spd"), best, sata_bytes_per_s))
 }
 
-fn sata_hop(name: String, kind: &str, now: Fact<u64>, best: Fact<u64>) -> Hop {
+/// A part of a link by its speed now and at best, and the bytes that such a line carries.
+fn hop(name: &str, kind: &str, now: Fact<u64>, best: Fact<u64>, bytes_per_s: fn(u64) -> u64) -> Hop {
     Hop {
-        name,
+        name: name.to_owned(),
         kind: kind.to_owned(),
-        bytes_per_s: now.clone().map(sata_bytes_per_s),
-        bytes_per_s_max: best.clone().map(sata_bytes_per_s),
+        bytes_per_s: now.clone().map(bytes_per_s),
+        bytes_per_s_max: best.clone().map(bytes_per_s),
         line_bits_per_s: now,
         line_bits_per_s_max: best,
         ..Hop::default()
     }
-}
-
-/// `6.0 Gbps`
-fn gigabits_per_s(text: &str) -> Option<u64> {
-    let gigabits: f64 = text.split_once("Gbps")?.0.trim().parse().ok()?;
-    (0.1..1000.0).contains(&gigabits).then_some((gigabits * 1e9).round() as u64)
 }
 
 /// The USB device and every hub above it.
@@ -231,15 +214,8 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
     } else {
         speed.clone()
     };
-    Hop {
-        name: last(folder).to_owned(),
-        kind: if is_drive { wording::THE_DRIVE } else { "hub" }.to_owned(),
-        bytes_per_s: speed.clone().map(usb_bytes_per_s),
-        bytes_per_s_max: best.clone().map(usb_bytes_per_s),
-        line_bits_per_s: speed,
-        line_bits_per_s_max: best,
-        ..Hop::default()
-    }
+    let kind = if is_drive { wording::THE_DRIVE } else { "hub" };
+    hop(last(folder), kind, speed, best, usb_bytes_per_s)
 }
 
 fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
@@ -269,17 +245,45 @@ fn last(folder: &str) -> &str {
     folder.rsplit('/').next().unwrap_or(folder)
 }
 
+// Power policies that affect a drive's latency.
+
+/// What is set for the drive and its link.
+pub(crate) fn power(subject: &Subject<'_>) -> Power {
+    let roots = subject.roots;
+    let aspm = || {
+        let policy = roots.line("/sys/module/pcie_aspm/parameters/policy");
+        policy.and_then(wording::NO_POLICY, |all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()))
+    };
+    let host = subject.folder.split('/').find(|part| is_numbered(part, "host"));
+    let link_policy = || match host {
+        Some(host) => roots.line(&format!("/sys/class/scsi_host/{host}/link_power_management_policy")),
+        None => Fact::NotQueried,
+    };
+    let runtime = subject.line("device/power/control");
+    match subject.kind {
+        DriveKind::Nvme => Power {
+            aspm_policy: aspm(),
+            wake_us_max: roots.number("/sys/module/nvme_core/parameters/default_ps_max_latency_us"),
+            runtime,
+            ..Power::default()
+        },
+        DriveKind::Sata => Power { link_policy: link_policy(), runtime, ..Power::default() },
+        DriveKind::Usb | DriveKind::Scsi | DriveKind::Card => Power { runtime, ..Power::default() },
+        _ => Power::default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn speeds_are_read_as_every_kernel_writes_them() {
-        assert_eq!(transfers_per_s("8.0 GT/s PCIe"), Some(8_000_000_000));
-        assert_eq!(transfers_per_s("2.5 GT/s"), Some(2_500_000_000));
-        assert_eq!(gigabits_per_s("1.5 Gbps"), Some(1_500_000_000));
+        assert_eq!(giga("8.0 GT/s PCIe", "GT/s"), Some(8_000_000_000));
+        assert_eq!(giga("2.5 GT/s", "GT/s"), Some(2_500_000_000));
+        assert_eq!(giga("1.5 Gbps", "Gbps"), Some(1_500_000_000));
         for text in ["Unknown", "", "GT/s", "-1 GT/s", "NaN GT/s", "inf GT/s", "<unknown>"] {
-            assert_eq!((transfers_per_s(text), gigabits_per_s(text)), (None, None), "{text}");
+            assert_eq!((giga(text, "GT/s"), giga(text, "Gbps")), (None, None), "{text}");
         }
     }
 

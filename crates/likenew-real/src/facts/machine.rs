@@ -1,10 +1,396 @@
-//! The machine: its kernel, whether it is a container or virtual, what it is made of.
+//! One machine: its files, what it and its drives are asked, each of its drives as a subject, and what is known of
+//! the machine itself.
 
-use likenew_core::facts::{Fact, Machine};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use super::machine_query::MachineQuery;
-use super::roots::Roots;
+use likenew_core::facts::{DriveKind, Fact, LayerKind, Machine};
+
+use crate::block::{BlockDevice, DeviceNumber, layer_kind};
+use crate::drive_commands::{AtaCommand, NvmeCommand};
+use crate::standards::ata::IdentifyDevice;
+use crate::standards::{clean, scsi};
 use crate::wording::facts as wording;
+
+// Where the system's own files are: under `/`, or under a folder into which those of another machine were
+// copied.
+
+/// No file that is read here is longer; the rest of a longer one is ignored.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// One machine's files. All paths are those that the machine has, from its root on, and so are all origins.
+#[derive(Clone, Debug)]
+pub(crate) struct Roots {
+    root: PathBuf,
+}
+
+impl Roots {
+    /// This machine's.
+    pub(crate) fn system() -> Self {
+        Self::at(Path::new("/"))
+    }
+
+    /// Those under a folder.
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { root: fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()) }
+    }
+
+    fn real(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// Whether there is something of that name, if only a link to nowhere.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.real(path).symlink_metadata().is_ok()
+    }
+
+    /// A regular file, open for reading.
+    pub(crate) fn file(&self, path: &str) -> Option<fs::File> {
+        let path = self.real(path);
+        let is_regular = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        is_regular.then(|| fs::File::open(path).ok()).flatten()
+    }
+
+    /// The target of a link, whether or not it exists.
+    pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
+        fs::read_link(self.real(path)).ok()
+    }
+
+    /// The name of what a link leads to: of a driver, a subsystem.
+    pub(crate) fn link_name(&self, path: &str) -> Option<String> {
+        Some(clean(&self.link(path)?.file_name()?.to_string_lossy()))
+    }
+
+    /// The folder that a path leads to, as the machine calls it.
+    pub(crate) fn resolve_path(&self, path: &str) -> Option<String> {
+        let real = fs::canonicalize(self.real(path)).ok()?;
+        let inside = real.strip_prefix(&self.root).ok()?;
+        Some(format!("/{}", inside.display()))
+    }
+
+    /// Names in a folder, sorted.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.real(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// All bytes of a file.
+    pub(crate) fn bytes(&self, path: &str) -> Fact<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match File::open(self.real(path)).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes)) {
+            Ok(_) => Fact::new(bytes, path),
+            Err(error) => unreadable_fact(&error, path),
+        }
+    }
+
+    /// All of a file as text.
+    pub(crate) fn text(&self, path: &str) -> Fact<String> {
+        self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The first line of a file, without control characters.
+    pub(crate) fn line(&self, path: &str) -> Fact<String> {
+        let first = |text: String| {
+            let line = text.lines().next()?.trim_matches(['\0', ' ', '\t']).to_owned();
+            (!line.is_empty()).then(|| clean(&line))
+        };
+        self.text(path).and_then(wording::EMPTY_FILE, first)
+    }
+
+    /// The number in the first line of a file.
+    pub(crate) fn number<T: FromStr>(&self, path: &str) -> Fact<T> {
+        self.line(path).and_then(wording::NOT_A_NUMBER, |line| line.parse().ok())
+    }
+
+    /// The number in hexadecimal in the first line of a file, with or without `0x`.
+    pub(crate) fn hexadecimal(&self, path: &str) -> Fact<u64> {
+        let parse = |line: String| u64::from_str_radix(line.trim_start_matches("0x"), 16).ok();
+        self.line(path).and_then(wording::NOT_A_NUMBER, parse)
+    }
+
+    /// When a file was last changed, in seconds since 1970.
+    pub(crate) fn changed_s(&self, path: &str) -> Option<i64> {
+        use std::os::unix::fs::MetadataExt as _;
+        fs::metadata(self.real(path)).ok().map(|metadata| metadata.mtime())
+    }
+
+    /// The block device of this name.
+    pub(crate) fn device(&self, name: &str) -> Option<BlockDevice> {
+        let name = name.replace('/', "!");
+        self.device_in(self.real("/sys/class/block").join(name))
+    }
+
+    fn device_in(&self, link: PathBuf) -> Option<BlockDevice> {
+        let folder = fs::canonicalize(link).ok()?;
+        folder.starts_with(&self.root).then(|| BlockDevice::at(folder))
+    }
+
+    /// The block device with these numbers.
+    pub(crate) fn by_number(&self, number: DeviceNumber) -> Option<BlockDevice> {
+        self.device_in(self.real(&format!("/sys/dev/block/{}:{}", number.major, number.minor)))
+    }
+
+    /// The block device at a path such as `/dev/sda1` or `/dev/mapper/home`.
+    pub(crate) fn device_at(&self, path: &str) -> Option<BlockDevice> {
+        let name = path.strip_prefix("/dev/")?;
+        let named = || self.device(name);
+        let mapped = || {
+            let label = name.strip_prefix("mapper/")?;
+            let devices = self.names("/sys/class/block").into_iter().filter_map(|name| self.device(&name));
+            devices.into_iter().find(|device| device.attribute("dm/name").as_deref() == Some(label))
+        };
+        named().or_else(mapped)
+    }
+
+    /// The folder of a block device as the machine calls it, without links.
+    pub(crate) fn folder_of(&self, device: &BlockDevice) -> String {
+        let inside = device.folder().strip_prefix(&self.root).unwrap_or(device.folder());
+        format!("/{}", inside.display())
+    }
+
+    /// Where an attribute of a block device is found, in few words.
+    pub(crate) fn place(device: &BlockDevice, attribute: &str) -> String {
+        format!("/sys/class/block/{}/{attribute}", device.name())
+    }
+
+    /// An attribute of a block device.
+    pub(crate) fn attribute(&self, device: &BlockDevice, name: &str) -> Fact<String> {
+        self.line(&Self::place(device, name))
+    }
+
+    /// An attribute of a block device that is a number.
+    pub(crate) fn count<T: FromStr>(&self, device: &BlockDevice, name: &str) -> Fact<T> {
+        self.number(&Self::place(device, name))
+    }
+}
+
+/// Why a file could not be read.
+pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T> {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Fact::unknown(wording::NOT_THERE, origin),
+        ErrorKind::PermissionDenied => {
+            Fact::unknown(wording::NO_PERMISSION, origin).help(wording::RUN_AS_ROOT)
+        }
+        _ => Fact::unknown(wording::unreadable(error), origin),
+    }
+}
+
+// Queries to drives and the kernel, apart from files: each of them only reads.
+
+/// A query. All of them only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// A command to an NVMe drive; the answer of a feature has its value in four bytes, then its data.
+    Nvme(NvmeCommand),
+    /// ATA's IDENTIFY DEVICE: 512 bytes.
+    AtaIdentify,
+    /// A command to an ATA drive: 512 bytes.
+    Ata(AtaCommand),
+    /// The output of smartctl, as JSON.
+    Smartctl,
+    /// The table of a device mapper's device, as `dmsetup table` prints it, which hides keys.
+    MapperTable,
+    /// The kernel's log, as /dev/kmsg has it.
+    KernelLog,
+}
+
+/// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
+pub(crate) const SMARTCTL_ARGUMENTS: [&str; 10] =
+    ["--json=c", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
+
+impl Question {
+    /// The text for the origin of a fact.
+    pub(crate) fn origin(self) -> String {
+        match self {
+            Self::Nvme(NvmeCommand::Controller) => "NVMe Identify Controller".to_owned(),
+            Self::Nvme(NvmeCommand::Namespace | NvmeCommand::Namespaces) => {
+                "NVMe Identify Namespace".to_owned()
+            }
+            Self::Nvme(NvmeCommand::Log(2, _)) => "NVMe SMART log".to_owned(),
+            Self::Nvme(NvmeCommand::Log(page, _)) => format!("NVMe log page {page:02X}h"),
+            Self::Nvme(NvmeCommand::Feature(feature)) => format!("NVMe feature {feature:02X}h"),
+            Self::AtaIdentify => "ATA IDENTIFY DEVICE".to_owned(),
+            Self::Ata(AtaCommand::SmartData) => "ATA SMART READ DATA".to_owned(),
+            Self::Ata(AtaCommand::SmartThresholds) => "ATA SMART READ THRESHOLDS".to_owned(),
+            Self::Ata(AtaCommand::Log(log, page)) => format!("ATA log {log:02X}h page {page:02X}h"),
+            Self::Smartctl => format!("smartctl {}", SMARTCTL_ARGUMENTS.join(" ")),
+            Self::MapperTable => "dmsetup table".to_owned(),
+            Self::KernelLog => "/dev/kmsg".to_owned(),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It needs rights that this user does not have.
+    Rights,
+    /// Any other reason: a sentence without a full stop.
+    Other(String),
+}
+
+/// The space of a file system, in bytes (statvfs(3)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpaceUsage {
+    /// Size of the file system.
+    pub(crate) total_bytes: u64,
+    /// Free, root's reserve included.
+    pub(crate) free_bytes: u64,
+    /// Free for an ordinary user.
+    pub(crate) available_bytes: u64,
+}
+
+/// The source of answers: this machine, or files with the answers of another one.
+pub(crate) trait MachineQuery {
+    /// The answer of a block device, by its name, or of the kernel, by an empty one.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal>;
+
+    /// The space of the file system at a path.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal>;
+
+    /// Whether this is done as root.
+    fn is_root(&self) -> bool;
+
+    /// The date in seconds since 1970.
+    fn now_s(&self) -> i64;
+
+    /// Lets some time pass in which other programs may do I/O, and returns how much it was, in seconds.
+    fn pause_s(&self) -> f64;
+}
+
+/// An answer as a fact.
+pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Question) -> Fact<Vec<u8>> {
+    fact(queries.query(device, question), question.origin())
+}
+
+/// What was answered, or why nothing was, as a fact.
+pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> Fact<T> {
+    match answer {
+        Ok(value) => Fact::new(value, origin),
+        Err(Refusal::Rights) => Fact::unknown(wording::NEEDS_ROOT, origin).help(wording::RUN_AS_ROOT),
+        Err(Refusal::Other(reason)) => Fact::unknown(reason, origin),
+    }
+}
+
+// One drive that facts are collected of, with everything that several readers need of it.
+
+/// A drive at the bottom of a stack.
+pub(crate) struct Subject<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) queries: &'a dyn MachineQuery,
+    pub(crate) device: BlockDevice,
+    pub(crate) kind: DriveKind,
+    /// Its folder without links, as the machine calls it.
+    pub(crate) folder: String,
+    /// The controller of an NVMe drive: `nvme0`.
+    pub(crate) controller: Option<String>,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(roots: &'a Roots, queries: &'a dyn MachineQuery, device: BlockDevice) -> Self {
+        let folder = roots.folder_of(&device);
+        let controller = controller(roots, &device);
+        let kind = kind(&device, &folder, controller.is_some());
+        Self { roots, queries, device, kind, folder, controller }
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> String {
+        self.device.name()
+    }
+
+    /// An attribute of the device.
+    pub(crate) fn line(&self, name: &str) -> Fact<String> {
+        self.roots.attribute(&self.device, name)
+    }
+
+    /// Asks the drive.
+    pub(crate) fn query(&self, question: Question) -> Fact<Vec<u8>> {
+        fact(self.queries.query(&self.name(), question), question.origin())
+    }
+
+    /// ATA's IDENTIFY DEVICE: from the page that the kernel keeps of it, which everyone may read, or by a
+    /// query.
+    pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
+        if self.kind != DriveKind::Sata {
+            return Fact::NotQueried;
+        }
+        let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
+        let inside = |page: Vec<u8>| scsi::ata_identify(&page).and_then(IdentifyDevice::parse);
+        let kept = page.and_then(wording::UNEXPECTED_PAGE, inside);
+        if kept.value().is_some() {
+            return kept;
+        }
+        self.query(Question::AtaIdentify)
+            .and_then(wording::SHORT_ANSWER, |answer| IdentifyDevice::parse(&answer))
+    }
+
+    /// What udev keeps of it.
+    pub(crate) fn udev(&self, name: &str) -> Fact<String> {
+        let Some(number) = self.device.number() else { return Fact::NotQueried };
+        let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
+        self.roots.text(&file).and_then(wording::NOT_IN_UDEV, |_| self.device.udev(name))
+    }
+
+    /// Folders from the drive up to the root of /sys, as the machine calls them.
+    pub(crate) fn ancestors(&self) -> impl Iterator<Item = String> + use<> {
+        let path = std::path::PathBuf::from(&self.folder);
+        let all: Vec<String> = path.ancestors().skip(1).map(|folder| folder.display().to_string()).collect();
+        all.into_iter().take_while(|folder| folder.starts_with("/sys/devices/"))
+    }
+}
+
+/// The controller of a namespace; with multipath, the first of those that its subsystem has.
+fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
+    if !device.name().starts_with("nvme") {
+        return None;
+    }
+    let folder = roots.resolve_path(&Roots::place(device, "device"))?;
+    let own = folder.rsplit('/').next()?.to_owned();
+    if roots.exists(&format!("/sys/class/nvme/{own}")) {
+        return Some(own);
+    }
+    roots.names(&folder).into_iter().find(|name| roots.exists(&format!("/sys/class/nvme/{name}")))
+}
+
+fn kind(device: &BlockDevice, folder: &str, has_controller: bool) -> DriveKind {
+    match layer_kind(device) {
+        LayerKind::UsbDisk => DriveKind::Usb,
+        LayerKind::VirtualDisk => DriveKind::Virtual,
+        LayerKind::Memory => DriveKind::Memory,
+        LayerKind::Network => DriveKind::Network,
+        LayerKind::Disk if has_controller || device.name().starts_with("nvme") => DriveKind::Nvme,
+        LayerKind::Disk if device.name().starts_with("mmcblk") => DriveKind::Card,
+        LayerKind::Disk if is_ata(device, folder) => DriveKind::Sata,
+        LayerKind::Disk if device.name().starts_with("sd") => DriveKind::Scsi,
+        _ => DriveKind::Other,
+    }
+}
+
+/// Whether a name is this word and a number: `host7`, `ata3`.
+pub(super) fn is_numbered(name: &str, word: &str) -> bool {
+    let number = name.strip_prefix(word);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Behind an ATA port, or a disk of ATA behind a controller for SAS.
+fn is_ata(device: &BlockDevice, folder: &str) -> bool {
+    let on_port = folder.split('/').any(|part| is_numbered(part, "ata"));
+    on_port || device.attribute("device/vendor").as_deref() == Some("ATA")
+}
+
+// The machine: its kernel, whether it is a container or virtual, what it is made of.
 
 /// What is known of the machine.
 pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
@@ -13,7 +399,7 @@ pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
         root: Fact::new(queries.is_root(), "geteuid"),
         container: container(roots),
         virtual_machine: virtual_machine(roots),
-        board: board(roots),
+        board: dmi(roots).or_else(|| roots.line("/proc/device-tree/model")),
         memory_bytes: memory(roots),
     }
 }
@@ -80,10 +466,6 @@ fn dmi(roots: &Roots) -> Fact<String> {
         (_, Some(_)) => product,
         _ => vendor,
     }
-}
-
-fn board(roots: &Roots) -> Fact<String> {
-    dmi(roots).or_else(|| roots.line("/proc/device-tree/model"))
 }
 
 fn memory(roots: &Roots) -> Fact<u64> {

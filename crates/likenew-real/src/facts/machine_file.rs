@@ -18,7 +18,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
+use likenew_core::facts::{Fact, Facts};
+
+use super::machine::{MachineQuery, Question, Refusal, Roots, SpaceUsage};
+use super::smartmontools::{self, Smartctl};
+use super::{Collector, kernel_log};
+use crate::drive_commands::{AtaCommand, NvmeCommand};
+use crate::mounts::Mount;
 use crate::wording::facts as wording;
 
 /// A machine from a file.
@@ -137,14 +143,15 @@ fn link_devices(root: &Path, folder: &Path) {
 impl MachineQuery for Machine {
     fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
         let word = match question {
-            Question::NvmeController => "controller".to_owned(),
-            Question::NvmeNamespace => "namespace".to_owned(),
-            Question::NvmeLog(page, _) => format!("log-{page:02x}"),
-            Question::NvmeFeature(feature) => format!("feature-{feature:02x}"),
+            Question::Nvme(NvmeCommand::Controller) => "controller".to_owned(),
+            Question::Nvme(NvmeCommand::Namespace) => "namespace".to_owned(),
+            Question::Nvme(NvmeCommand::Namespaces) => "namespaces".to_owned(),
+            Question::Nvme(NvmeCommand::Log(page, _)) => format!("log-{page:02x}"),
+            Question::Nvme(NvmeCommand::Feature(feature)) => format!("feature-{feature:02x}"),
             Question::AtaIdentify => "identify".to_owned(),
-            Question::AtaSmartData => "smart".to_owned(),
-            Question::AtaSmartThresholds => "thresholds".to_owned(),
-            Question::AtaLog(log, page) => format!("log-{log:02x}-{page:02x}"),
+            Question::Ata(AtaCommand::SmartData) => "smart".to_owned(),
+            Question::Ata(AtaCommand::SmartThresholds) => "thresholds".to_owned(),
+            Question::Ata(AtaCommand::Log(log, page)) => format!("log-{log:02x}-{page:02x}"),
             Question::Smartctl => "smartctl".to_owned(),
             Question::MapperTable => "table".to_owned(),
             Question::KernelLog => "log".to_owned(),
@@ -183,4 +190,93 @@ pub(super) fn files_below(folder: &Path, all: &mut Vec<PathBuf>) {
             _ => {}
         }
     }
+}
+
+// Entry points of this crate for fuzzers.
+
+/// Mounts whose facts are collected of one machine.
+const MOUNTS_MAX: usize = 8;
+
+/// A machine made from files, whose contents and answers can be replaced.
+pub struct FuzzMachine {
+    root: PathBuf,
+    machine: Machine,
+    /// With what is in them now.
+    files: Vec<(PathBuf, Vec<u8>)>,
+    queries: Vec<(String, String)>,
+}
+
+impl FuzzMachine {
+    /// Puts the files of a machine under an empty folder.
+    pub fn unpack(text: &str, root: &Path) -> Self {
+        let machine = Machine::unpack(text, root);
+        let mut files = Vec::new();
+        files_below(root, &mut files);
+        files.sort();
+        let mut queries: Vec<_> = machine.answers.keys().cloned().collect();
+        queries.sort();
+        let files = files.into_iter().map(|path| (path.clone(), fs::read(path).unwrap_or_default()));
+        Self { root: root.to_owned(), files: files.collect(), machine, queries }
+    }
+
+    /// What its files hold, and what its drives answer.
+    pub fn parts(&self) -> Vec<Vec<u8>> {
+        let files = self.files.iter().map(|(_, bytes)| bytes.clone());
+        files.chain(self.queries.iter().map(|question| self.machine.answers[question].clone())).collect()
+    }
+
+    /// Collects all facts of a machine whose files and answers are these instead; whether any drive was found.
+    ///
+    /// # Panics
+    /// A fact is neither known nor unknown for a reason, or does not read back.
+    pub fn collect(&mut self, parts: &[Vec<u8>]) -> bool {
+        let (contents, answers) = parts.split_at(self.files.len().min(parts.len()));
+        for ((path, held), bytes) in self.files.iter_mut().zip(contents) {
+            if held != bytes && fs::write(&*path, bytes).is_ok() {
+                held.clone_from(bytes);
+            }
+        }
+        for (question, bytes) in self.queries.iter().zip(answers) {
+            self.machine.answers.insert(question.clone(), bytes.clone());
+        }
+        let roots = Roots::at(&self.root);
+        let collector = Collector { roots: &roots, queries: &self.machine };
+        let names = roots.names("/sys/class/block");
+        let devices: Vec<_> = names.iter().filter_map(|name| roots.device(name)).collect();
+        let facts = collector.of_devices(&devices);
+        let mounts = roots.text("/proc/self/mountinfo");
+        let mounts = mounts.value().map(String::as_str).unwrap_or_default();
+        for mount in mounts.lines().filter_map(Mount::parse).take(MOUNTS_MAX) {
+            whole(&collector.of_mount(&mount));
+        }
+        whole(&facts);
+        !facts.drives.is_empty()
+    }
+}
+
+fn whole(facts: &Facts) {
+    let rows = facts.rows();
+    for row in &rows {
+        assert!(row.unknown.is_some() == row.value.is_null(), "{row:?}");
+    }
+    let text = serde_json::to_string(facts).expect("facts are plain values");
+    let again: Facts = serde_json::from_str(&text).expect("facts read back");
+    assert_eq!(again.rows().len(), rows.len(), "facts read back whole");
+}
+
+/// Everything that is made of an answer of smartctl; whether it is one.
+pub(crate) fn fuzz_smartctl(answer: Fact<Vec<u8>>) -> bool {
+    let answer = Smartctl::read(answer);
+    let _ = (answer.health(), answer.counts());
+    answer.reason().is_none()
+}
+
+/// Reads a database of drives, and looks a drive up in it.
+pub(crate) fn fuzz_drive_database(text: &str) -> bool {
+    smartmontools::finds(text, "M4-CT128M4SSD1", "0002")
+}
+
+/// Reads a kernel's log.
+pub(crate) fn fuzz_kernel_log(bytes: &[u8]) -> bool {
+    kernel_log::records(bytes).iter().any(|record| kernel_log::kind(&record.text).is_some())
 }

@@ -2,14 +2,12 @@
 
 use likenew_core::facts::{Fact, Layer, LayerKind};
 
-use super::files;
+use super::file_system;
 use super::identity::scsi_rotation;
-use super::machine_query::{MachineQuery, Question, answer};
-use super::roots::Roots;
-use crate::block::BlockDevice;
-use crate::layer_kind::layer_kind;
+use super::machine::{MachineQuery, Question, Roots, answer};
+use crate::block::{BlockDevice, layer_kind};
 use crate::mounts::Mount;
-use crate::standards::bytes::clean;
+use crate::standards::clean;
 use crate::trim::{SENDERS, stack, unmap_rule};
 use crate::wording::facts as wording;
 
@@ -83,11 +81,8 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         takes_trim: discards.clone().map(|bytes| bytes > 0),
         discard_bytes_max: discards,
         discard_granularity_bytes: number("queue/discard_granularity"),
-        provisioning_mode: provisioning(device),
-        unmap_rule: match unmap_rule(device) {
-            Some(rule) => Fact::new(rule, Roots::place(device, "device/vpd_pgb2")),
-            None => Fact::NotQueried,
-        },
+        provisioning_mode: known(device.provisioning_mode(), device, "device/scsi_disk/*/provisioning_mode"),
+        unmap_rule: known(unmap_rule(device), device, "device/vpd_pgb2"),
         scheduler: roots.attribute(device, "queue/scheduler").map(|all| selected_option(&all)),
         queue_requests_max: number("queue/nr_requests"),
         request_bytes_max: number("queue/max_sectors_kb").and_then(wording::TOO_LARGE, kibibytes),
@@ -114,7 +109,7 @@ fn hole_bytes(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<u64>
     let file = roots.attribute(device, "loop/backing_file").value().and_then(|file| roots.file(file));
     let length = file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
     match file.zip(length) {
-        Some((file, length)) => files::hole_bytes(file, length),
+        Some((file, length)) => file_system::hole_bytes(file, length),
         None => Fact::unknown(wording::FILE_NOT_VISIBLE, "SEEK_HOLE"),
     }
 }
@@ -130,11 +125,9 @@ fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     flag
 }
 
-fn provisioning(device: &BlockDevice) -> Fact<String> {
-    match device.provisioning_mode() {
-        Some(mode) => Fact::new(mode, Roots::place(device, "device/scsi_disk/*/provisioning_mode")),
-        None => Fact::NotQueried,
-    }
+/// A fact about something that not every device has.
+fn known(value: Option<String>, device: &BlockDevice, attribute: &str) -> Fact<String> {
+    value.map_or(Fact::NotQueried, |value| Fact::new(value, Roots::place(device, attribute)))
 }
 
 /// Of `mq-deadline [none] kyber` the one in brackets.

@@ -1,18 +1,21 @@
 //! This machine as the source of answers: by ioctls, system calls, and two programs.
 
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use likenew_core::probe::FACTS_WAIT;
+use likenew_core::units::Nanos;
 use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::io::Errno;
 
-use super::machine_query::{MachineQuery, Question, Refusal, SMARTCTL_ARGUMENTS, SpaceUsage};
-use super::program;
+use super::machine::{MachineQuery, Question, Refusal, SMARTCTL_ARGUMENTS, SpaceUsage};
 use crate::clock::Monotonic;
+use crate::drive_commands::{NvmeCommand, identify_ata, read_ata, read_nvme};
 use crate::wording::facts as wording;
-use crate::{ata_command, nvme_admin};
 
 /// What the kernel has kept of its log is not much longer.
 const LOG_BYTES_MAX: usize = 8 << 20;
@@ -30,29 +33,15 @@ impl MachineQuery for System {
             // It hides keys by default.
             Question::MapperTable => run("dmsetup", &["table"], device),
             Question::Smartctl => run("smartctl", &SMARTCTL_ARGUMENTS, device),
-            Question::NvmeController => {
-                nvme(device, nvme_admin::ReadCommand::Controller).map(|(answer, _)| answer)
+            Question::Nvme(command) => {
+                let (data, value) = read_nvme(open_device(device)?, command).map_err(refusal)?;
+                Ok(match command {
+                    NvmeCommand::Feature(_) => [&value.to_le_bytes()[..], &data].concat(),
+                    _ => data,
+                })
             }
-            Question::NvmeNamespace => {
-                nvme(device, nvme_admin::ReadCommand::Namespace).map(|(answer, _)| answer)
-            }
-            Question::NvmeLog(page @ 0xC0.., bytes) => {
-                nvme(device, nvme_admin::ReadCommand::LogOfFirst(page, bytes)).map(|(answer, _)| answer)
-            }
-            Question::NvmeLog(page, bytes) => {
-                nvme(device, nvme_admin::ReadCommand::Log(page, bytes)).map(|(answer, _)| answer)
-            }
-            Question::NvmeFeature(feature) => {
-                let (data, value) = nvme(device, nvme_admin::ReadCommand::Feature(feature))?;
-                Ok([&value.to_le_bytes()[..], &data].concat())
-            }
-            Question::AtaIdentify => {
-                let identify = ata_command::identify(open_device(device)?).map_err(refusal)?;
-                Ok(identify.to_bytes())
-            }
-            Question::AtaSmartData => ata(device, ata_command::ReadCommand::SmartData),
-            Question::AtaSmartThresholds => ata(device, ata_command::ReadCommand::SmartThresholds),
-            Question::AtaLog(log, page) => ata(device, ata_command::ReadCommand::Log(log, page)),
+            Question::AtaIdentify => Ok(identify_ata(open_device(device)?).map_err(refusal)?.to_bytes()),
+            Question::Ata(command) => read_ata(open_device(device)?, command).map_err(refusal),
         }
     }
 
@@ -96,14 +85,6 @@ fn open_device(device: &str) -> Result<OwnedFd, Refusal> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).map_err(refusal)
 }
 
-fn nvme(device: &str, what: nvme_admin::ReadCommand) -> Result<(Vec<u8>, u32), Refusal> {
-    nvme_admin::read(open_device(device)?, what).map_err(refusal)
-}
-
-fn ata(device: &str, what: ata_command::ReadCommand) -> Result<Vec<u8>, Refusal> {
-    ata_command::read(open_device(device)?, what).map_err(refusal)
-}
-
 /// Everything that the kernel still has of its log. Each read gives one record, and nothing is waited for.
 fn kernel_log() -> Result<Vec<u8>, Refusal> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -130,5 +111,106 @@ fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refus
         return Err(Refusal::Rights);
     }
     let device = format!("/dev/{}", device.replace('!', "/"));
-    program::output(Path::new(program), &[arguments, &[&*device]].concat(), PROGRAM_TIME)
+    output(Path::new(program), &[arguments, &[&*device]].concat(), PROGRAM_TIME)
+}
+
+// The output of another program, within limits of time and bytes.
+
+/// Bytes of output at most: no answer here is longer.
+const BYTES_MAX: u64 = 4 << 20;
+/// How often a program that has closed its output is checked for its end. Chosen: programs end within
+/// milliseconds of that.
+const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
+
+/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong
+/// to the answer.
+///
+/// # Errors
+/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed,
+/// by its own number.
+pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| {
+        Refusal::Other(match error.kind() {
+            std::io::ErrorKind::NotFound => wording::not_installed(&name),
+            _ => wording::not_started(&name, &error),
+        })
+    })?;
+    let clock = Monotonic::start();
+    let output = child.stdout.take().expect("its output is piped");
+    let (sender, receiver) = mpsc::channel();
+    // A child of the program may hold the pipe longer than we wait; then this thread is left to end with it.
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let read = output.take(BYTES_MAX).read_to_end(&mut all);
+        // After a timeout the receiver is gone.
+        let _ = sender.send(read.map(|_| all));
+    });
+    let answer = receiver.recv_timeout(limit);
+    let is_over = answer.is_ok() && has_ended(&mut child, &clock, limit);
+    if !is_over {
+        // It may have ended by itself in this moment; either way it is waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    match answer {
+        Err(_) => Err(Refusal::Other(wording::timed_out(&name, limit.as_secs()))),
+        Ok(Err(error)) => Err(Refusal::Other(wording::output_unreadable(&name, &error))),
+        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
+        Ok(Ok(all)) => Ok(all),
+    }
+}
+
+fn has_ended(child: &mut Child, clock: &Monotonic, limit: Duration) -> bool {
+    while matches!(child.try_wait(), Ok(None)) {
+        if u128::from(clock.now().0) > limit.as_nanos() {
+            return false;
+        }
+        clock.rest(POLL_INTERVAL);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn script(folder: &Path, body: &str) -> PathBuf {
+        let path = folder.join("smartctl");
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn run_shell(body: &str, limit: Duration) -> Result<String, Refusal> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(folder.path(), body);
+        output(&path, &["-i", "/dev/sda"], limit).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_it_prints_is_the_answer_whatever_it_exits_with() {
+        assert_eq!(run_shell("echo \"$1 $2\"; exit 12", LONG).unwrap(), "-i /dev/sda\n");
+        assert_eq!(run_shell("exit 0", LONG), Err(Refusal::Other("smartctl does not report it".into())));
+    }
+
+    #[test]
+    fn one_that_does_not_come_back_is_killed() {
+        let late = Err(Refusal::Other("smartctl took longer than 0 s".into()));
+        assert_eq!(run_shell("exec sleep 1000", Duration::from_millis(50)), late);
+        assert_eq!(run_shell("echo begun; exec sleep 1000", Duration::from_millis(50)), late);
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_reported_to_be_missing() {
+        let missing = output(Path::new("/nowhere/smartctl"), &[], LONG);
+        assert_eq!(missing, Err(Refusal::Other("smartctl is not installed".into())));
+    }
 }

@@ -157,3 +157,14 @@ fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
         "attack: a file is written by another program once the system has taken the lease away | 1 | that program's content and time stay"
     );
 }
+
+#[test]
+fn times_are_read_back_and_nonsense_is_not() {
+    for (secs, nanos) in [(0, 0), (-1, 999_999_999), (1_700_000_000, 5)] {
+        let times = Times { accessed: (secs, nanos), modified: (7, 8) };
+        assert_eq!(Times::parse(&times.to_string()), Some(times));
+    }
+    for text in ["", "accessed 1 2", "accessed 1 2, modified 3", "accessed 1 1000000000, modified 1 1"] {
+        assert_eq!(Times::parse(text), None, "{text}");
+    }
+}

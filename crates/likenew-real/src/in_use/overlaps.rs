@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
-use super::beneath::Beneath;
-use super::snapshot::{Node, Snapshot};
-use super::{Target, system_devices};
+use super::snapshot::{Beneath, Node, Snapshot};
+use super::{SYSTEM, Target};
+use crate::block::DeviceNumber;
 use crate::clock::Monotonic;
-use crate::device_number::DeviceNumber;
-use crate::loop_device::{Store, UnknownBacking};
+use crate::mounts::{Store, UnknownBacking};
 use crate::openers::{Access, opener_of};
-use crate::wording::in_use as wording;
+use crate::wording::consent as wording;
 
 /// How many times in a row another program must be seen with a device open before it counts as a user: the
 /// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
@@ -53,7 +52,7 @@ pub(super) struct Overlap {
 
 impl Overlap {
     /// Something that contains the target.
-    fn below(
+    fn new(
         store: Store,
         range: Range<u64>,
         relation_kind: RelationKind,
@@ -112,19 +111,12 @@ impl<'a> Overlaps<'a> {
     pub(super) fn find(snapshot: &'a Snapshot, target: &Target) -> Self {
         let mut overlaps = Self { snapshot, overlaps: Vec::new(), uses: Vec::new() };
         for range in &target.ranges {
-            let itself = Overlap {
-                store: target.store,
-                ranges: vec![range.clone()],
-                is_below: true,
-                relation_kind: RelationKind::Partition,
-                is_shared: false,
-                is_beneath: false,
-                name: target.name.clone(),
-                relation: String::new(),
-            };
+            let (store, range, name) = (target.store, range.clone(), target.name.clone());
+            let itself =
+                Overlap::new(store, range.clone(), RelationKind::Partition, false, name, String::new());
             overlaps.descend(itself, &target.name);
             let beneath = Beneath::find(target.store, target.path.as_deref());
-            overlaps.descend_beneath(&beneath, range, &target.name);
+            overlaps.descend_beneath(&beneath, &range, &target.name);
         }
         for index in 0..overlaps.overlaps.len() {
             overlaps.ascend(index);
@@ -175,7 +167,7 @@ impl<'a> Overlaps<'a> {
         let over_loop = kind.max(RelationKind::Loop);
         if let Some((disk, start)) = node.part_of {
             let (below, name) = (Store::Device(disk), self.name_of(disk));
-            let one = Overlap::below(below, shifted(start), kind, was_shared, name, relation);
+            let one = Overlap::new(below, shifted(start), kind, was_shared, name, relation);
             self.descend(one, target);
         }
         if let Ok(Some(backing)) = &node.backing {
@@ -183,21 +175,21 @@ impl<'a> Overlaps<'a> {
             let name = name.unwrap_or_else(|| wording::backing_of(&node.name));
             let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
-            let one = Overlap::below(backing.store, range.clone(), over_loop, true, name, relation);
+            let one = Overlap::new(backing.store, range.clone(), over_loop, true, name, relation);
             self.descend(one, target);
             self.descend_beneath(&node.beneath, &range, target);
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
             let (below, all) = (Store::Device(*slave), self.all_of(*slave));
-            let one = Overlap::below(below, all, RelationKind::Mapping, was_shared, name, relation);
+            let one = Overlap::new(below, all, RelationKind::Mapping, was_shared, name, relation);
             self.descend(one, target);
         }
         for alias in self.snapshot.aliases(number) {
             let wwid = node.wwid.as_deref().unwrap_or_default();
             let relation = wording::same_drive(&node.name, wwid);
             let (below, name) = (Store::Device(alias), self.name_of(alias));
-            self.descend(Overlap::below(below, range.clone(), over_loop, true, name, relation), target);
+            self.descend(Overlap::new(below, range.clone(), over_loop, true, name, relation), target);
         }
     }
 
@@ -212,17 +204,10 @@ impl<'a> Overlaps<'a> {
             Beneath::Unknown { .. } => {}
             Beneath::Stores(stores) => {
                 for store in stores {
-                    let one = Overlap {
-                        store: *store,
-                        ranges: vec![range.clone()],
-                        is_below: true,
-                        relation_kind: RelationKind::Loop,
-                        is_shared: true,
-                        is_beneath: true,
-                        name: wording::LAYER.to_owned(),
-                        relation: wording::target_lies_on_it(target),
-                    };
-                    self.descend(one, target);
+                    let (range, name) = (range.clone(), wording::LAYER.to_owned());
+                    let relation = wording::target_lies_on_it(target);
+                    let below = Overlap::new(*store, range, RelationKind::Loop, true, name, relation);
+                    self.descend(Overlap { is_beneath: true, ..below }, target);
                 }
             }
         }
@@ -275,17 +260,9 @@ impl<'a> Overlaps<'a> {
         let inside = both.start - window.start..both.end - window.start;
         let is_shared = self.overlaps[from].is_shared || relation_kind == RelationKind::Loop;
         let relation_kind = relation_kind.max(self.overlaps[from].relation_kind);
-        let new = Overlap {
-            store: Store::Device(to),
-            ranges: vec![inside],
-            is_below: false,
-            relation_kind,
-            is_shared,
-            is_beneath: false,
-            name: self.name_of(to),
-            relation,
-        };
-        if let Some(index) = self.add(new) {
+        let (store, name) = (Store::Device(to), self.name_of(to));
+        let new = Overlap::new(store, inside, relation_kind, is_shared, name, relation);
+        if let Some(index) = self.add(Overlap { is_below: false, ..new }) {
             self.ascend(index);
         }
         true
@@ -353,7 +330,7 @@ impl<'a> Overlaps<'a> {
         for mounted in self.snapshot.mounts.iter().filter(|mounted| mounted.stores.contains(&store)) {
             let point = &mounted.point;
             match &mounted.program {
-                None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
+                None if SYSTEM.contains(&&**point) => note(Rank::System, runs()),
                 None => note(Rank::Mount, wording::mounted(&subject, point)),
                 Some(program) => note(
                     Rank::MountElsewhere,

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use super::*;
-use crate::device_number::DeviceNumber;
+use crate::block::DeviceNumber;
 use crate::mounts::Mount;
 
 /// A /sys of our own, and what is mounted from it.
@@ -346,7 +346,7 @@ fn holes_of_a_disk_are_asked_for_alone() {
     let mut snapshot = sys.snapshot();
     let store = Store::Device(disk.number().unwrap());
     let node = snapshot.nodes.get_mut(&number).unwrap();
-    node.backing = Ok(Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB }));
+    node.backing = Ok(Some(crate::mounts::Backing { store, window: 10 * MIB..11 * MIB }));
     let asked = |ranges| Overlaps::find(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
     let whole = |range: Range<u64>| vec![range];
     assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
@@ -420,7 +420,7 @@ fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
     let number = |name: &str| BlockDevice::at(sys.folder(name)).number().unwrap();
     let (below, store) = (number("loop900"), Store::Device(number("sda/sda2")));
     snapshot.nodes.get_mut(&below).unwrap().backing =
-        Ok(Some(crate::loop_device::Backing { store, window: 0..u64::MAX }));
+        Ok(Some(crate::mounts::Backing { store, window: 0..u64::MAX }));
     assert_eq!(claimed(&sys, &snapshot, "dm-0"), ["sda", "sda2"]);
     // What joins two paths has claimed both.
     sys.mapping("dm-1", "mpath-naa", &["sda", "sdb"]);
@@ -492,7 +492,24 @@ fn names_of_backing_files_are_bytes() {
 #[test]
 fn this_machine_is_seen_as_it_is() {
     let root = Mount::containing(fs::File::open("/").unwrap()).unwrap();
-    let Some(device) = lower_device(&root) else { return eprintln!("SKIPPED: / is on no device") };
+    let Some(device) = root.block_device() else { return eprintln!("SKIPPED: / is on no device") };
     let reason = use_of(&Target::device(&device).unwrap()).unwrap();
     assert!(reason.contains("the system runs from"), "{reason}");
+}
+
+#[test]
+fn what_is_below_is_found_through_partitions_and_slaves() {
+    let root = tempfile::tempdir().unwrap();
+    let sys = fs::canonicalize(root.path()).unwrap();
+    for folder in ["sda/sda1", "sda/sda2", "dm-0/slaves"] {
+        fs::create_dir_all(sys.join(folder)).unwrap();
+    }
+    for partition in ["sda1", "sda2"] {
+        fs::write(sys.join("sda").join(partition).join("partition"), "1").unwrap();
+    }
+    std::os::unix::fs::symlink(sys.join("sda/sda1"), sys.join("dm-0/slaves/sda1")).unwrap();
+    let mut found = HashSet::new();
+    assert!(add_with_lower_devices(&BlockDevice::at(sys.join("dm-0")), &mut found));
+    let expected = ["dm-0", "sda/sda1", "sda"].map(|name| sys.join(name));
+    assert_eq!(found, expected.into_iter().collect(), "not the other partition");
 }

@@ -1,11 +1,10 @@
 //! ATA: IDENTIFY DEVICE, the tables of SMART, and Device Statistics (ATA8-ACS, ACS-3).
 
-use crate::wording::facts as wording;
 use likenew_core::facts::Attribute;
 
-use super::bytes::{little, text};
-use super::sanitize::Sanitize;
 use super::scsi::rotation;
+use super::{Sanitize, little, text};
+use crate::wording::facts as wording;
 
 /// Words of IDENTIFY DEVICE.
 pub(crate) const IDENTIFY_WORDS: usize = 256;

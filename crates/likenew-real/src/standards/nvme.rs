@@ -2,8 +2,7 @@
 //! Base Specification 2.0, figures 275 and 207; NVM Command Set Specification 1.0, figure 97), and Amazon's
 //! log of its volumes.
 
-use super::bytes::{little, little_16};
-use super::sanitize::Sanitize;
+use super::{Sanitize, little, little_16};
 
 /// Bytes of both answers.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
@@ -160,97 +159,68 @@ pub(crate) fn active_namespaces(answer: &[u8]) -> Vec<u32> {
     numbers.take_while(|number| *number != 0).collect()
 }
 
-/// The SMART / Health Information log (page 02h; Base Specification 2.0, figure 207). A field that the answer is too short
-/// for is nothing.
+/// A number in a log page: where it begins, its bytes, and what one of it stands for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HealthLog<'a>(pub(crate) &'a [u8]);
+pub(crate) struct LogField(usize, usize, u64);
 
 /// Data units are thousands of 512 bytes.
 const DATA_UNIT_BYTES: u64 = 512_000;
 const SECONDS_PER_MINUTE: u64 = 60;
 
-impl HealthLog<'_> {
-    fn number(self, at: usize, length: usize) -> Option<u64> {
-        little(self.0, at, length)
-    }
-
-    /// Of the 16 bytes that its counters have.
-    fn counter(self, at: usize) -> Option<u64> {
-        little_16(self.0, at)
-    }
-
+/// Of the SMART / Health Information log (page 02h; Base Specification 2.0, figure 207).
+impl LogField {
     /// Critical Warning, bit by bit.
-    pub(crate) fn warning_flags(self) -> Option<u64> {
-        self.number(0, 1)
-    }
-
-    /// Composite Temperature; zero kelvin is no measurement.
-    pub(crate) fn temperature_c(self) -> Option<Option<f64>> {
-        self.number(1, 2).map(|kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN))
-    }
-
-    pub(crate) fn spare_percent(self) -> Option<u64> {
-        self.number(3, 1)
-    }
-
-    pub(crate) fn spare_threshold_percent(self) -> Option<u64> {
-        self.number(4, 1)
-    }
-
-    pub(crate) fn used_percent(self) -> Option<u64> {
-        self.number(5, 1)
-    }
-
-    pub(crate) fn bytes_read(self) -> Option<u64> {
-        Some(self.counter(32)?.saturating_mul(DATA_UNIT_BYTES))
-    }
-
-    pub(crate) fn bytes_written(self) -> Option<u64> {
-        Some(self.counter(48)?.saturating_mul(DATA_UNIT_BYTES))
-    }
-
-    pub(crate) fn controller_busy_s(self) -> Option<u64> {
-        Some(self.counter(96)?.saturating_mul(SECONDS_PER_MINUTE))
-    }
-
-    pub(crate) fn power_cycles(self) -> Option<u64> {
-        self.counter(112)
-    }
-
-    pub(crate) fn power_on_hours(self) -> Option<u64> {
-        self.counter(128)
-    }
-
-    pub(crate) fn unsafe_shutdowns(self) -> Option<u64> {
-        self.counter(144)
-    }
-
-    pub(crate) fn media_errors(self) -> Option<u64> {
-        self.counter(160)
-    }
-
-    pub(crate) fn error_log_entries(self) -> Option<u64> {
-        self.counter(176)
-    }
-
+    pub(crate) const WARNING_FLAGS: Self = Self(0, 1, 1);
+    pub(crate) const SPARE_PERCENT: Self = Self(3, 1, 1);
+    pub(crate) const SPARE_THRESHOLD_PERCENT: Self = Self(4, 1, 1);
+    pub(crate) const USED_PERCENT: Self = Self(5, 1, 1);
+    pub(crate) const BYTES_READ: Self = Self(32, 16, DATA_UNIT_BYTES);
+    pub(crate) const BYTES_WRITTEN: Self = Self(48, 16, DATA_UNIT_BYTES);
+    pub(crate) const CONTROLLER_BUSY_S: Self = Self(96, 16, SECONDS_PER_MINUTE);
+    pub(crate) const POWER_CYCLES: Self = Self(112, 16, 1);
+    pub(crate) const POWER_ON_HOURS: Self = Self(128, 16, 1);
+    pub(crate) const UNSAFE_SHUTDOWNS: Self = Self(144, 16, 1);
+    pub(crate) const MEDIA_ERRORS: Self = Self(160, 16, 1);
+    pub(crate) const ERROR_LOG_ENTRIES: Self = Self(176, 16, 1);
     /// Above its warning temperature.
-    pub(crate) fn warm_s(self) -> Option<u64> {
-        Some(self.number(192, 4)?.saturating_mul(SECONDS_PER_MINUTE))
-    }
-
+    pub(crate) const WARM_S: Self = Self(192, 4, SECONDS_PER_MINUTE);
     /// Above its critical temperature.
-    pub(crate) fn hot_s(self) -> Option<u64> {
-        Some(self.number(196, 4)?.saturating_mul(SECONDS_PER_MINUTE))
-    }
+    pub(crate) const HOT_S: Self = Self(196, 4, SECONDS_PER_MINUTE);
+    /// Transitions into thermal management, light and heavy, and the time there.
+    pub(crate) const THROTTLED_LIGHT_TIMES: Self = Self(216, 4, 1);
+    pub(crate) const THROTTLED_HEAVY_TIMES: Self = Self(220, 4, 1);
+    pub(crate) const THROTTLED_LIGHT_S: Self = Self(224, 4, 1);
+    pub(crate) const THROTTLED_HEAVY_S: Self = Self(228, 4, 1);
+}
 
-    /// Transitions into thermal management, light and heavy.
-    pub(crate) fn throttled_times(self) -> (Option<u64>, Option<u64>) {
-        (self.number(216, 4), self.number(220, 4))
-    }
+/// Of Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS
+/// detailed performance statistics"): the time above the limits of the volume and of the instance, in µs.
+impl LogField {
+    pub(crate) const VOLUME_IOPS_EXCEEDED_US: Self = Self(56, 8, 1);
+    pub(crate) const VOLUME_THROUGHPUT_EXCEEDED_US: Self = Self(64, 8, 1);
+    pub(crate) const INSTANCE_IOPS_EXCEEDED_US: Self = Self(72, 8, 1);
+    pub(crate) const INSTANCE_THROUGHPUT_EXCEEDED_US: Self = Self(80, 8, 1);
+    pub(crate) const QUEUE_LENGTH: Self = Self(88, 8, 1);
+}
 
-    pub(crate) fn throttled_s(self) -> (Option<u64>, Option<u64>) {
-        (self.number(224, 4), self.number(228, 4))
+impl LogField {
+    /// Nothing where the answer is too short for it.
+    pub(crate) fn read(self, log: &[u8]) -> Option<u64> {
+        let Self(at, length, unit) = self;
+        let number = if length == 16 { little_16(log, at)? } else { little(log, at, length)? };
+        Some(number.saturating_mul(unit))
     }
+}
+
+/// Composite Temperature of the SMART log; zero kelvin is no measurement.
+pub(crate) fn temperature_c(log: &[u8]) -> Option<Option<f64>> {
+    little(log, 1, 2).map(|kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN))
+}
+
+/// Whether this is Amazon's log: what it begins with for an EBS volume, and for a drive of the machine itself.
+pub(crate) fn is_amazon_log(log: &[u8]) -> bool {
+    const MAGIC: [u64; 2] = [0x3C23_B510, 0xEC2C_0D7E];
+    little(log, 0, 4).is_some_and(|magic| MAGIC.contains(&magic))
 }
 
 /// Bytes of an entry of the Error Information log (figure 206).
@@ -271,34 +241,6 @@ pub(crate) fn media_errors(log: &[u8]) -> u64 {
 pub(crate) fn granted_memory_bytes(answer: &[u8]) -> Option<u64> {
     let is_on = little(answer, 0, 4)? & 1 == 1;
     Some(if is_on { little(answer, 4, 4)?.saturating_mul(HOST_MEMORY_UNIT_BYTES) } else { 0 })
-}
-
-/// Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS detailed
-/// performance statistics"). A field that the answer is too short for is nothing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AmazonVolumeLog<'a>(pub(crate) &'a [u8]);
-
-impl AmazonVolumeLog<'_> {
-    /// What it begins with for an EBS volume, and for a drive of the machine itself.
-    const MAGIC: [u64; 2] = [0x3C23_B510, 0xEC2C_0D7E];
-
-    pub(crate) fn describes_a_volume(self) -> bool {
-        little(self.0, 0, 4).is_some_and(|magic| Self::MAGIC.contains(&magic))
-    }
-
-    /// Time above the volume's limits: of IOPS and of throughput, in µs.
-    pub(crate) fn volume_exceeded_us(self) -> (Option<u64>, Option<u64>) {
-        (little(self.0, 56, 8), little(self.0, 64, 8))
-    }
-
-    /// Time above the instance's limits: of IOPS and of throughput, in µs.
-    pub(crate) fn instance_exceeded_us(self) -> (Option<u64>, Option<u64>) {
-        (little(self.0, 72, 8), little(self.0, 80, 8))
-    }
-
-    pub(crate) fn queue_length(self) -> Option<u64> {
-        little(self.0, 88, 8)
-    }
 }
 
 #[cfg(test)]
@@ -405,10 +347,13 @@ mod tests {
     #[test]
     fn a_short_health_log_gives_the_fields_that_it_holds() {
         let answer = [0, 0x2C, 0x01, 90, 10, 4];
-        let log = HealthLog(&answer);
-        assert_eq!((log.temperature_c(), log.used_percent()), (Some(Some(27.0)), Some(4)));
-        assert_eq!((log.spare_percent(), log.spare_threshold_percent()), (Some(90), Some(10)));
-        assert_eq!((log.bytes_read(), log.throttled_times()), (None, (None, None)));
-        assert_eq!(HealthLog(&[0; 3]).temperature_c(), Some(None), "zero kelvin is no measurement");
+        let read = |field: LogField| field.read(&answer);
+        assert_eq!((temperature_c(&answer), read(LogField::USED_PERCENT)), (Some(Some(27.0)), Some(4)));
+        assert_eq!(read(LogField::SPARE_PERCENT), Some(90));
+        assert_eq!(read(LogField::SPARE_THRESHOLD_PERCENT), Some(10));
+        let missing =
+            [LogField::BYTES_READ, LogField::THROTTLED_LIGHT_TIMES, LogField::THROTTLED_HEAVY_TIMES];
+        assert_eq!(missing.map(read), [None; 3]);
+        assert_eq!(temperature_c(&[0; 3]), Some(None), "zero kelvin is no measurement");
     }
 }

@@ -1,6 +1,6 @@
 //! SCSI: the pages of Vital Product Data that the kernel keeps of a disk (SPC-5, SBC-4, SAT-3).
 
-use super::bytes::text;
+use super::text;
 
 /// Logical Block Provisioning (page B2h): whether the disk takes UNMAP, and what unmapped blocks read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The kernel's records of block requests, decoded.
 
+use std::collections::HashMap;
+
 use likenew_core::io::Op;
 
-use super::applications::Applications;
-use super::format::{Field, Fields, event_id};
 use crate::wording::record as wording;
 
 /// What happened to a request.
@@ -167,8 +167,157 @@ fn op(letters: &[u8], sectors: u32) -> Option<Op> {
     }
 }
 
+// The layout of the kernel's records, as it describes it: `events/header_page` and the `format` file of each
+// event.
+//
+// Offsets and sizes differ between kernels and builds, so nothing is assumed of them: a field is found by its name.
+
+/// A field of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// Bytes before it.
+    pub(crate) offset: usize,
+    /// Bytes that it takes up.
+    pub(crate) size: usize,
+}
+
+impl Field {
+    /// The field's bytes; none where the record is too short for it.
+    #[inline]
+    pub(crate) fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        record.get(self.offset..)?.get(..self.size)
+    }
+
+    /// The field as a number without sign; none where it is no number or the record is too short.
+    #[inline]
+    pub(crate) fn number(&self, record: &[u8]) -> Option<u64> {
+        let bytes = self.bytes(record)?;
+        Some(match bytes.len() {
+            1 => bytes[0].into(),
+            2 => u16::from_ne_bytes(bytes.try_into().ok()?).into(),
+            4 => u32::from_ne_bytes(bytes.try_into().ok()?).into(),
+            8 => u64::from_ne_bytes(bytes.try_into().ok()?),
+            _ => return None,
+        })
+    }
+}
+
+/// The fields that a format file lists, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fields(Vec<(String, Field)>);
+
+impl Fields {
+    /// Reads lines such as `field:unsigned short common_type; offset:0; size:2; signed:0;` and passes over all others.
+    pub(crate) fn parse(text: &str) -> Self {
+        Self(text.lines().filter_map(field).collect())
+    }
+
+    /// The field of this name.
+    ///
+    /// # Errors
+    /// A sentence that names what is missing.
+    pub(crate) fn get(&self, name: &str) -> Result<Field, String> {
+        self.find(name).ok_or_else(|| wording::no_field(name))
+    }
+
+    /// The field of this name, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<Field> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, field)| *field)
+    }
+}
+
+/// The number that every record of an event begins with, from the line `ID: 2104`.
+///
+/// # Errors
+/// There is no such line.
+pub(crate) fn event_id(text: &str) -> Result<u64, String> {
+    let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
+    id.ok_or_else(|| wording::NO_ID.to_owned())
+}
+
+fn field(line: &str) -> Option<(String, Field)> {
+    let declaration = line.trim_start().strip_prefix("field:")?.split(';').next()?;
+    // `char rwbs[10]`, `__data_loc char[] cmd`
+    let name = declaration.split_whitespace().next_back()?.split('[').next()?;
+    let part = |key: &str| {
+        let parts = || line.split(';').map(str::trim);
+        parts().find_map(|part| part.strip_prefix(key)?.parse::<usize>().ok())
+    };
+    Some((name.to_owned(), Field { offset: part("offset:")?, size: part("size:")? }))
+}
+
+// Names of the programs that I/Os come from, each once.
+
+/// Bytes of a name of a thread, its end included (`TASK_COMM_LEN`).
+const NAME: usize = 16;
+/// More names than any machine has programs; what comes after is not known by name, so that memory stays bounded.
+const NAMES_MOST: usize = 4096;
+
+/// The names met so far. The first is empty and stands for those that are not known.
+#[derive(Debug)]
+pub(crate) struct Applications {
+    names: Vec<String>,
+    indices: HashMap<[u8; NAME], u16>,
+    /// The last one that was asked for: most I/Os come from the program that the one before came from.
+    last: ([u8; NAME], u16),
+}
+
+impl Applications {
+    pub(crate) fn new() -> Self {
+        Self { names: vec![String::new()], indices: HashMap::new(), last: ([0; NAME], 0) }
+    }
+
+    /// All names, by index.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The index of the name in a record's `comm`.
+    #[inline]
+    pub(crate) fn index(&mut self, comm: &[u8]) -> u16 {
+        let mut key = [0; NAME];
+        // What follows the end of a name is left over from others.
+        for (to, from) in key.iter_mut().zip(comm.iter().take_while(|byte| **byte != 0)) {
+            *to = *from;
+        }
+        if self.last.0 != key {
+            self.last = (key, self.lookup(key));
+        }
+        self.last.1
+    }
+
+    fn lookup(&mut self, key: [u8; NAME]) -> u16 {
+        if let Some(index) = self.indices.get(&key) {
+            return *index;
+        }
+        let name = name(&key);
+        let index = match self.names.iter().position(|known| *known == name) {
+            Some(index) => index,
+            None if self.names.len() < NAMES_MOST => {
+                self.names.push(name);
+                self.names.len() - 1
+            }
+            None => return 0,
+        } as u16;
+        if self.indices.len() < 4 * NAMES_MOST {
+            self.indices.insert(key, index);
+        }
+        index
+    }
+}
+
+/// A name as it is shown. The kernel's workers have numbers of processors and processes in their names, and
+/// would each count as a different application.
+fn name(key: &[u8; NAME]) -> String {
+    let bytes = key.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    let worker = ["kworker/", "iou-wrk-"].into_iter().find(|front| text.starts_with(front));
+    let text = worker.map_or(text.as_ref(), |front| &front[..front.len() - 1]);
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -272,5 +421,70 @@ pub(crate) mod tests {
             let decoder = Decoder::new(&formats()).unwrap();
             decoder.decode(1, &record, &mut Applications::new());
         }
+    }
+
+    const ISSUE: &str = "name: block_rq_issue
+ID: 2104
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+\tfield:__data_loc char[] cmd;\toffset:60;\tsize:4;\tsigned:0;
+
+print fmt: \"%d,%d %s\", ((unsigned int) ((REC->dev) >> 20)), REC->rwbs
+";
+
+    #[test]
+    fn fields_are_found_by_name() {
+        let fields = Fields::parse(ISSUE);
+        assert_eq!(event_id(ISSUE), Ok(2104));
+        assert_eq!(fields.get("sector"), Ok(Field { offset: 16, size: 8 }));
+        assert_eq!(fields.get("rwbs"), Ok(Field { offset: 34, size: 10 }));
+        assert_eq!(fields.get("cmd"), Ok(Field { offset: 60, size: 4 }));
+        assert_eq!(fields.get("ioprio").unwrap_err(), "there is no field \"ioprio\"");
+        assert!(event_id("name: x\nID: many\n").is_err());
+    }
+
+    #[test]
+    fn what_is_no_field_is_passed_over() {
+        for line in ["", "field:", "field:int x;", "field:int x;\toffset:-1;\tsize:4;", "print fmt: field:x"]
+        {
+            assert_eq!(Fields::parse(line), Fields(Vec::new()), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_short_record_has_no_such_field() {
+        let record = 0x0102_0304_u32.to_ne_bytes();
+        let field = |offset, size| Field { offset, size };
+        assert_eq!(field(0, 4).number(&record), Some(0x0102_0304));
+        assert_eq!(field(1, 4).number(&record), None);
+        assert_eq!(field(usize::MAX, 4).number(&record), None);
+        assert_eq!(field(0, 3).number(&record), None);
+    }
+
+    #[test]
+    fn a_name_has_one_index() {
+        let mut applications = Applications::new();
+        let mut index = |name: &[u8]| applications.index(name);
+        let fio = index(b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        assert_eq!(index(b"fio\0left over"), fio);
+        assert_eq!((index(b"kworker/0:1H\0"), index(b"kworker/u4:3\0")), (2, 2));
+        assert_eq!((index(b"iou-wrk-4711\0"), index(b"iou-wrk-815\0")), (3, 3));
+        assert_eq!((index(b""), index(b"a\x1bb\0"), index(b"0123456789abcdef")), (0, 4, 5));
+        assert_eq!(applications.names(), ["", "fio", "kworker", "iou-wrk", "a\u{fffd}b", "0123456789abcdef"]);
+    }
+
+    #[test]
+    fn endless_names_do_not_take_endless_memory() {
+        let mut applications = Applications::new();
+        for number in 0..100_000 {
+            applications.index(format!("job-{number}").as_bytes());
+        }
+        assert_eq!(applications.names().len(), NAMES_MOST);
+        assert_eq!(applications.index(b"job-99999"), 0);
+        assert_eq!(applications.index(b"job-7"), 8);
     }
 }

@@ -1,13 +1,20 @@
 //! Which layers are between a file system and the medium, and which of them pass TRIM on, as /sys and the
 //! mount say.
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use likenew_core::facts::LayerKind;
-use likenew_core::trim::{Layer, TrimPath};
+use likenew_core::probe::ProbeResult;
+use likenew_core::trim::{Layer, ReadsAs, TrimCapabilities, TrimPath};
+use rustix::fs::{Mode, OFlags, open, stat};
+use rustix::io::Errno;
 
 use super::MountedDevice;
-use crate::block::BlockDevice;
-use crate::layer_kind::layer_kind;
-use crate::stable_id::usb_device;
+use crate::block::{BlockDevice, layer_kind};
+use crate::drive_commands::{NvmeCommand, identify_ata, read_nvme};
+use crate::identify::usb_device;
+use crate::standards::ata::TrimSupport;
+use crate::standards::nvme::{Controller, Namespace};
 use crate::standards::scsi;
 use crate::wording::trim as wording;
 
@@ -28,15 +35,8 @@ pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
         "zfs" => wording::ZFS_AUTOTRIM,
         _ => wording::SENDING_UNKNOWN,
     };
-    let top = Layer {
-        name: mounted.mount.point.clone(),
-        kind: mounted.mount.kind.clone(),
-        passes: sends.then_some(true),
-        discard_max_bytes: None,
-        granularity_bytes: None,
-        evidence: evidence.to_owned(),
-        remedy: None,
-    };
+    let (name, kind) = (mounted.mount.point.clone(), mounted.mount.kind.clone());
+    let top = Layer { passes: sends.then_some(true), ..without_limits(name, kind, evidence.to_owned()) };
     path.immediate = sends.then(|| mounted.discards_immediately());
     path.layers.insert(0, top);
     path
@@ -47,9 +47,7 @@ pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
     let stack = stack(device);
     let medium = stack.last().filter(|last| !is_loop(last));
     let rotates = medium.and_then(|medium| medium.attribute("queue/rotational")).map(|text| text == "1");
-    // /sys counts in sectors of 512 bytes, whatever the device's own are.
-    let sectors = stack.last().and_then(|medium| medium.attribute("size")?.parse::<u64>().ok());
-    let medium_bytes = sectors.map(|sectors| sectors * 512);
+    let medium_bytes = stack.last().and_then(BlockDevice::bytes);
     TrimPath { layers: stack.iter().map(layer).collect(), immediate: None, rotates, medium_bytes }
 }
 
@@ -75,17 +73,7 @@ fn layer(device: &BlockDevice) -> Layer {
     let number = |name: &str| device.attribute(name)?.parse::<u64>().ok();
     let (kind, name) = (layer_kind(device), device.name());
     if kind == LayerKind::Partition {
-        let evidence = wording::as_the_disk(&device.disk().name());
-        let kind = words(kind, device);
-        return Layer {
-            name,
-            kind,
-            passes: None,
-            discard_max_bytes: None,
-            granularity_bytes: None,
-            evidence,
-            remedy: None,
-        };
+        return without_limits(name, words(kind, device), wording::as_the_disk(&device.disk().name()));
     }
     let most = number("queue/discard_max_bytes");
     let provisioning = device.provisioning_mode();
@@ -102,6 +90,12 @@ fn layer(device: &BlockDevice) -> Layer {
         kind: words(kind, device),
         name,
     }
+}
+
+/// A layer that says nothing of its discards.
+fn without_limits(name: String, kind: String, evidence: String) -> Layer {
+    let (discard_max_bytes, granularity_bytes) = (None, None);
+    Layer { name, kind, passes: None, discard_max_bytes, granularity_bytes, evidence, remedy: None }
 }
 
 fn is_loop(device: &BlockDevice) -> bool {
@@ -168,6 +162,101 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
         | LayerKind::Array => wording::CHECK_LAYERS.to_owned(),
         _ => return None,
     })
+}
+
+// What a drive reports of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block
+// provisioning.
+
+/// What the lowest device of a stack claims.
+pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
+    let Some(disk) = stack.last() else {
+        return ProbeResult::Unknown(wording::NO_DEVICE_BELOW_IT.to_owned());
+    };
+    let name = disk.name();
+    if let Some(claims) = disk.binary_attribute("device/vpd_pgb2").as_deref().and_then(scsi_claims) {
+        return ProbeResult::TrimClaims(claims);
+    }
+    let is_nvme = name.starts_with("nvme");
+    if !is_nvme && !name.starts_with("sd") && !name.starts_with("hd") {
+        return ProbeResult::Unknown(wording::kind_reports_none(&name));
+    }
+    let device = match open_disk(disk) {
+        Ok(device) => device,
+        Err(Errno::ACCESS | Errno::PERM) => {
+            return ProbeResult::Unknown(wording::needs_root(&name));
+        }
+        Err(errno) => return ProbeResult::Unknown(wording::not_opened(&name, errno)),
+    };
+    let claims = if is_nvme {
+        nvme_claims(&device)
+    } else {
+        identify_ata(&device).map(|identify| Some(ata_claims(identify.trim())))
+    };
+    match claims {
+        Ok(Some(claims)) => ProbeResult::TrimClaims(claims),
+        Ok(None) => ProbeResult::Unknown(wording::invalid_answer(&name)),
+        Err(errno) => ProbeResult::Unknown(wording::no_answer(&name, errno)),
+    }
+}
+
+/// Bytes that the lowest device of a stack counts as in use, and which counter says so; `None` where none
+/// does.
+pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
+    let disk = stack.last()?;
+    if let Some(file) = disk.attribute("loop/backing_file") {
+        let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
+        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the
+        // file holds something.
+        return (blocks > 0).then(|| (blocks * 512, wording::blocks_of_file(&file, &disk.name())));
+    }
+    if !disk.name().starts_with("nvme") {
+        return None;
+    }
+    let (answer, _) = read_nvme(open_disk(disk).ok()?, NvmeCommand::Namespace).ok()?;
+    let namespace = Namespace::parse(&answer)?;
+    let bytes = namespace.used_blocks?.checked_mul(namespace.format.block_bytes)?;
+    Some((bytes, wording::namespace_utilization(&disk.name())))
+}
+
+fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
+    open(disk.node(), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn claims(trims: bool, reads_as: ReadsAs, evidence: String) -> TrimCapabilities {
+    TrimCapabilities { trims: Some(trims), reads_as: Some(reads_as), evidence }
+}
+
+fn scsi_claims(page: &[u8]) -> Option<TrimCapabilities> {
+    let found = scsi::provisioning(page)?;
+    let reads_as = if found.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything };
+    Some(claims(found.unmaps, reads_as, wording::scsi_claims(found.unmaps, found.reads_as)))
+}
+
+fn ata_claims(found: TrimSupport) -> TrimCapabilities {
+    let TrimSupport { trims, reads_same, reads_zeros } = found;
+    let reads_as = match (reads_same, reads_zeros) {
+        (true, true) => ReadsAs::Zeros,
+        (true, false) => ReadsAs::Same,
+        _ => ReadsAs::Anything,
+    };
+    claims(trims, reads_as, wording::ata_claims(trims, reads_same, reads_zeros))
+}
+
+fn nvme_claims(device: impl AsFd) -> Result<Option<TrimCapabilities>, Errno> {
+    let (controller, _) = read_nvme(&device, NvmeCommand::Controller)?;
+    let (namespace, _) = read_nvme(&device, NvmeCommand::Namespace)?;
+    let answers = Controller::parse(&controller).zip(Namespace::parse(&namespace));
+    Ok(answers.map(|(controller, namespace)| claims_of(controller.trims(), namespace.deallocated)))
+}
+
+/// What NVMe's Dataset Management and DLFEAT claim.
+fn claims_of(trims: bool, deallocated: u8) -> TrimCapabilities {
+    let reads_as = match deallocated & 0b111 {
+        1 => ReadsAs::Zeros,
+        2 => ReadsAs::Ones,
+        _ => ReadsAs::Anything,
+    };
+    claims(trims, reads_as, wording::nvme_claims(trims, deallocated))
 }
 
 #[cfg(test)]
@@ -309,5 +398,55 @@ mod tests {
         sys.built_on(&one, &two);
         sys.built_on(&two, &one);
         assert_eq!(stack(&one).len(), 2);
+    }
+
+    #[test]
+    fn scsi_claims_are_two_fields_of_one_page() {
+        let page = |flags: u8| [0, 0xB2, 0, 4, 0, flags, 2, 0];
+        let claims = scsi_claims(&page(0b1000_0100)).unwrap();
+        assert_eq!((claims.trims, claims.reads_as), (Some(true), Some(ReadsAs::Zeros)));
+        let claims = scsi_claims(&page(0b0000_0000)).unwrap();
+        assert_eq!((claims.trims, claims.reads_as), (Some(false), Some(ReadsAs::Anything)));
+        assert_eq!(scsi_claims(&[0; 64]), None, "another page");
+    }
+
+    #[test]
+    fn ata_claims_are_three_bits() {
+        let claims = |trims, reads_same, reads_zeros| {
+            let claims = ata_claims(TrimSupport { trims, reads_same, reads_zeros });
+            (claims.trims.unwrap(), claims.reads_as.unwrap())
+        };
+        assert_eq!(claims(true, true, true), (true, ReadsAs::Zeros));
+        assert_eq!(claims(true, true, false), (true, ReadsAs::Same));
+        assert_eq!(
+            claims(true, false, true),
+            (true, ReadsAs::Anything),
+            "zeros are promised only together with DRAT"
+        );
+        assert_eq!(claims(false, false, false), (false, ReadsAs::Anything));
+    }
+
+    #[test]
+    fn nvme_claims_come_from_controller_and_namespace() {
+        let claims = claims_of(true, 0b1001);
+        assert_eq!((claims.trims, claims.reads_as), (Some(true), Some(ReadsAs::Zeros)));
+        let claims = claims_of(false, 2);
+        assert_eq!((claims.trims, claims.reads_as), (Some(false), Some(ReadsAs::Ones)));
+    }
+
+    #[test]
+    fn a_device_that_makes_no_claims_is_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("loop77");
+        std::fs::create_dir_all(device.join("device")).unwrap();
+        let device = BlockDevice::at(device);
+        assert!(
+            matches!(disk_claims(std::slice::from_ref(&device)), ProbeResult::Unknown(reason) if reason.contains("loop77"))
+        );
+        std::fs::write(device.folder().join("device/vpd_pgb2"), [0, 0xB2, 0, 4, 0, 0x84, 0, 0]).unwrap();
+        assert!(
+            matches!(disk_claims(&[device]), ProbeResult::TrimClaims(claims) if claims.trims == Some(true))
+        );
+        assert!(matches!(disk_claims(&[]), ProbeResult::Unknown(_)));
     }
 }

@@ -1,26 +1,30 @@
 //! What is read at the addresses of a file of ours after half of it was freed and TRIM was sent.
 
+use std::fs::File;
 use std::ops::Range;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
 
+use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_core::trim::{AllocationChange, Content, ReadBack, ReadBackResult, UNIT, pattern};
+use likenew_core::units::Nanos;
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, fallocate, fstat, fsync, open, syncfs};
 use rustix::io::Errno;
 
-use super::MountedDevice;
-use super::claims::allocated_bytes;
-use super::extents::{Flush, extents, places};
-use super::free_space::is_free;
-use super::layers::stack;
-use super::own_file::OwnFile;
-use super::raw::Raw;
-use super::send::Sender;
+use super::extents::{Flush, extents, is_free, places};
+use super::layers::allocated_bytes;
+use super::{MountedDevice, Sender};
+use crate::block::DeviceNumber;
+use crate::buffers::Buffers;
 use crate::clock::Monotonic;
 use crate::lab_error::not_possible;
+use crate::medium::{PUNCH, read_fully};
+use crate::mounts::Mount;
 use crate::scratch::Scratch;
-use crate::wording::action;
-use crate::wording::trim as wording;
+use crate::wording::{action, trim as wording};
 
 /// Writes a file of ours, frees its second half, sends TRIM, and reads both halves from the device below.
 /// `number` is that of a file that nothing else makes.
@@ -55,12 +59,12 @@ pub(crate) fn read_back(
             reader = Err(reason.to_owned());
         }
     }
-    let before = allocated_bytes(&stack_of(mounted));
+    let before = allocated_bytes(&mounted.stack());
     let sender = Sender::new(mounted);
     file.release(&released).map_err(failed)?;
     let freed = halves.as_ref().map(|(_, released)| released.as_slice()).map_err(String::as_str);
     result.sent = sender.send(scratch.directory(), freed, request.bytes, request.wait, clock);
-    let after = allocated_bytes(&stack_of(mounted));
+    let after = allocated_bytes(&mounted.stack());
     result.allocated = before.zip(after).map(|((before_bytes, source), (after_bytes, _))| AllocationChange {
         before_bytes,
         after_bytes,
@@ -71,10 +75,6 @@ pub(crate) fn read_back(
         Err(reason) => result.read_error = Some(reason.clone()),
     }
     Ok(ProbeResult::TrimReadBack(Box::new(result)))
-}
-
-fn stack_of(mounted: &MountedDevice) -> Vec<crate::block::BlockDevice> {
-    mounted.device.as_ref().map(stack).unwrap_or_default()
 }
 
 /// Reads the halves of the file from the device.
@@ -170,6 +170,148 @@ fn unit_at(places: &[Range<u64>], unit: u64) -> u64 {
         left -= length;
     }
     unreachable!("the unit lies in the half")
+}
+
+// Reads at addresses of a block device, past the page cache.
+
+/// Bytes that are read or written at once.
+const CHUNK: u64 = 1 << 20;
+
+/// A block device that is open for reading.
+pub(crate) struct Raw {
+    device: OwnedFd,
+    buffers: Buffers,
+}
+
+impl Raw {
+    /// Opens the device that a file system is on; a sentence without a full stop, where that may not be.
+    pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, LabError> {
+        let DeviceNumber { major, minor } = mount.device;
+        let paths = [PathBuf::from(format!("/dev/block/{major}:{minor}")), PathBuf::from(&mount.source)];
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        let mut reason = wording::no_device_file(major, minor);
+        for path in paths {
+            match open(&path, flags, Mode::empty()) {
+                Ok(device) => {
+                    let is_it = fstat(&device).is_ok_and(|stat| {
+                        FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice
+                            && DeviceNumber::from_raw(stat.st_rdev) == mount.device
+                    });
+                    if is_it {
+                        let buffers = Buffers::map(1, CHUNK as u32)?;
+                        return Ok(Ok(Self { device, buffers }));
+                    }
+                }
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    reason = wording::needs_root(path.display());
+                }
+                Err(Errno::NOENT) => {}
+                Err(errno) => reason = wording::not_opened(path.display(), errno),
+            }
+        }
+        Ok(Err(reason))
+    }
+
+    /// Reads a range that is made of whole units and not longer than [`CHUNK`]; nothing where the drive refuses.
+    pub(crate) fn read(&mut self, range: &Range<u64>) -> Option<&[u8]> {
+        let length = (range.end - range.start) as usize;
+        let buffer = &mut self.buffers.slot_mut(Slot(0))[..length];
+        (read_fully(&self.device, buffer, range.start) == Ok(length)).then_some(&*buffer)
+    }
+
+    /// How long it takes to read the unit at `offset`.
+    pub(crate) fn probe(&mut self, offset: u64, clock: &Monotonic) -> Option<Nanos> {
+        let started_at = clock.now();
+        self.read(&(offset..offset + UNIT as u64))?;
+        Some(clock.now() - started_at)
+    }
+
+    /// Classifies the contents of `places`, which are those of the units of a file from `first` on.
+    /// `may_read` is asked before each range is read and after, and what was read counts only if it returns
+    /// true both times.
+    pub(crate) fn content(
+        &mut self,
+        seed: u64,
+        first: u64,
+        places: &[Range<u64>],
+        mut may_read: impl FnMut(&Range<u64>) -> bool,
+    ) -> Content {
+        let (mut content, mut unit) = (Content::default(), first);
+        for place in places {
+            for start in (place.start..place.end).step_by(CHUNK as usize) {
+                let range = start..place.end.min(start + CHUNK);
+                let mut here = Content::default();
+                let length = range.end - range.start;
+                if !may_read(&range) {
+                    here.taken_bytes = length;
+                } else if let Some(bytes) = self.read(&range) {
+                    here.add(seed, unit, bytes);
+                } else {
+                    here.refused_bytes = length;
+                }
+                if here.taken_bytes == 0 && !may_read(&range) {
+                    here = Content { taken_bytes: length, ..Content::default() };
+                }
+                content.merge(&here);
+                unit += length / UNIT as u64;
+            }
+        }
+        content
+    }
+}
+
+// One more file in a scratch directory, for the time of a probe.
+
+/// The file. Dropping it deletes it.
+pub(crate) struct OwnFile<'a> {
+    scratch: &'a Scratch,
+    number: u32,
+    file: File,
+}
+
+impl<'a> OwnFile<'a> {
+    /// Makes file `number`, which nothing else uses.
+    pub(crate) fn create(scratch: &'a Scratch, number: u32) -> Result<Self, Errno> {
+        let file = scratch.create_fd(number, OFlags::empty())?.into();
+        Ok(Self { scratch, number, file })
+    }
+
+    /// Writes the pattern of `seed`, and waits until it is on the drive.
+    pub(crate) fn write(&self, seed: u64, bytes: u64) -> Result<(), Errno> {
+        // In as few pieces as the file system has; where it cannot reserve space, in as many as come of it.
+        match fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => {}
+            Err(errno) => return Err(errno),
+        }
+        let mut buffer = vec![0; CHUNK as usize];
+        for offset in (0..bytes).step_by(CHUNK as usize) {
+            let length = CHUNK.min(bytes - offset) as usize;
+            pattern(seed, offset / UNIT as u64, &mut buffer[..length]);
+            let written = self.file.write_all_at(&buffer[..length], offset);
+            written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        }
+        fsync(&self.file)
+    }
+
+    /// Frees the blocks of a range durably: when this returns, a crash would not bring them back.
+    pub(crate) fn release(&self, range: &Range<u64>) -> Result<(), Errno> {
+        fallocate(&self.file, PUNCH, range.start, range.end - range.start)?;
+        fsync(&self.file)?;
+        syncfs(&self.file)
+    }
+}
+
+impl AsFd for OwnFile<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for OwnFile<'_> {
+    fn drop(&mut self) {
+        // What could not be deleted goes with the scratch directory.
+        let _ = self.scratch.delete(self.number);
+    }
 }
 
 #[cfg(test)]

@@ -34,10 +34,6 @@ pub(crate) fn lock(path: impl Display) -> String {
     format!("lock {path}")
 }
 
-pub(crate) fn search(path: impl Display) -> String {
-    format!("search {path}")
-}
-
 pub(crate) fn make(path: impl Display) -> String {
     format!("create {path}")
 }

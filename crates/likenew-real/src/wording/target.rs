@@ -1,12 +1,16 @@
-//! What a path is, what it does not support, and what has to be known about its numbers.
+//! What a path is, what it does not support, and what has to be known about its numbers; why nothing can be measured
+//! in a folder, and why a file is not rewritten.
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
 use likenew_core::io::Op;
 use likenew_core::system_error;
 use likenew_core::units::amount;
 use rustix::io::Errno;
+
+// What a path is, what it does not support, and what has to be known about its numbers.
 
 // ## What a path is, and is not
 
@@ -151,4 +155,169 @@ pub(crate) const NETWORK_DEVICE: &str = "this device is reached over a network, 
 
 pub(crate) fn built_on(device: &str, below: &str) -> String {
     format!("{device} is built on {below}: both are measured together")
+}
+
+// Refusals of folder targets: space, leftovers of other runs, the marker.
+
+// ## Folder targets: space, leftovers, the marker
+
+pub(crate) fn leftover(path: &Path, started: Option<&str>, files: u64, bytes: u64) -> String {
+    let started = started.map_or(String::new(), |date| format!(" of {date}"));
+    format!(
+        "{} was left by an earlier run{started} that could not delete it: {files} files, {}; let Likenew \
+         remove it, or delete it yourself",
+        path.display(),
+        amount(bytes)
+    )
+}
+
+pub(crate) fn busy(process: Option<&str>, folder: &Path) -> String {
+    let process = process.map_or(String::new(), |id| format!(" (process {id})"));
+    format!("another likenew run{process} is measuring {}: wait until it has ended", folder.display())
+}
+
+pub(crate) const NOT_A_FOLDER: &str = "is not a folder";
+pub(crate) const NO_MARKER: &str = "has no Likenew marker in it";
+
+pub(crate) fn in_the_way(path: impl Display, what: &str) -> String {
+    format!(
+        "{path} is in the way and {what}, so Likenew leaves it alone: move it away, or use another folder"
+    )
+}
+
+pub(crate) fn foreign_files(names: &[String]) -> String {
+    format!("it holds files that Likenew did not make ({})", names.join(", "))
+}
+
+pub(crate) fn run_just_ended(folder: impl Display) -> String {
+    format!("another likenew run has just ended in {folder}: start again")
+}
+
+pub(crate) fn removed_meanwhile(path: impl Display) -> String {
+    format!("another likenew run removed {path} just now: start again")
+}
+
+pub(crate) fn no_space(path: &Path, free: u64, reserve: u64) -> String {
+    format!(
+        "no space to write in {}: {} are free, and {} are reserved; free some space, or give a smaller \
+         --reserve",
+        path.display(),
+        amount(free),
+        amount(reserve)
+    )
+}
+
+pub(crate) fn does_not_fit(path: &Path, wanted: u64, free: u64, reserve: u64, usable: u64) -> String {
+    format!(
+        "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free \
+         some space, or give a smaller --reserve",
+        amount(wanted),
+        path.display(),
+        amount(free),
+        amount(reserve),
+        amount(usable)
+    )
+}
+
+pub(crate) fn empty_layout(files: u32, file_bytes: u64) -> String {
+    format!("{files} files of {file_bytes} bytes hold nothing: give at least one file of at least one byte")
+}
+
+pub(crate) fn layout_not_aligned(file_bytes: u64, block: &str, folder: impl Display) -> String {
+    format!("files of {file_bytes} bytes are not a multiple of the {block}-byte blocks of {folder}")
+}
+
+pub(crate) fn is_scratch_folder(folder: impl Display) -> String {
+    format!("{folder} is a temporary folder of Likenew: give its parent folder")
+}
+
+pub(crate) fn too_many_extents(extents: usize) -> String {
+    format!("the files have {extents} extents or more, too many to keep")
+}
+
+pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
+
+pub(crate) fn too_little_left(needed: u64, left: u64) -> String {
+    format!("it needs {}, and only {} are left above the reserve", amount(needed), amount(left))
+}
+
+pub(crate) const NOT_FOR_FOLDERS: &str = "a folder does not support this";
+
+pub(crate) fn too_many_files(files: u64, limit: u64, kept: u64) -> String {
+    format!(
+        "{files} files are more than can be open at once (the limit is {limit}, and {kept} of them are \
+         needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
+    )
+}
+
+/// The first line of every marker: what tells our directory from another of the same name.
+pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
+
+/// The text of a marker file. `first_line` and the line of the process are read back by later runs.
+pub(crate) fn marker(process_label: &str, process: u32, date: &str) -> String {
+    format!(
+        "{MARKER_LINE}\n\n\
+         Likenew measures drives. It made this folder for temporary files, which hold no data of yours.\n\
+         It removes the folder when it ends. If no likenew is running, the run was interrupted: you may delete\n\
+         the folder with everything in it, or the next likenew in this place offers to do so.\n\n\
+         {process_label}{process}\nstarted: {date}\n"
+    )
+}
+
+// Why a file is not rewritten in place.
+
+// ## Clauses: why a file is not rewritten in place (`not_rewritten` puts the path before them)
+
+pub(crate) fn not_rewritten(path: impl Display, reason: &str) -> String {
+    format!("{path} is not rewritten: {reason}. Nothing was changed")
+}
+
+pub(crate) const NOT_REGULAR: &str = "it is not a regular file";
+pub(crate) const CAPABILITIES: &str = "it is a program with capabilities, which every write removes";
+pub(crate) const REPLACED: &str = "it was replaced by another file during the check; start again";
+pub(crate) const TIMES_DAMAGED: &str = "its recorded times cannot be read: the journal is damaged";
+pub(crate) const OPEN_ELSEWHERE: &str =
+    "another program has it open, runs it or maps it; close that program first";
+pub(crate) const OTHER_WAYS: &str = "its file system shows a file of another one, through which programs may change it \
+     meanwhile; rewrite it there";
+pub(crate) const LOCK_NEEDS_OWNER: &str = "only its owner and root may lock it while it is rewritten";
+pub(crate) const NO_LEASES: &str =
+    "its file system has no leases to lock it while it is rewritten; copy it instead";
+pub(crate) const IS_A_LINK: &str = "it is a symbolic link; give its target";
+pub(crate) const EMPTY: &str = "it is empty";
+pub(crate) const SET_ID: &str = "it is set-user-ID or set-group-ID, which a write may remove";
+pub(crate) const IMMUTABLE: &str = "it is immutable; allow changes first (chattr -i)";
+pub(crate) const APPEND_ONLY: &str = "it is append-only; allow changes first (chattr -a)";
+pub(crate) const VERITY: &str = "fs-verity protects it from any change";
+pub(crate) const COMPRESSED: &str =
+    "its file system compresses it, so rewriting would move it; copy it instead";
+pub(crate) const RUNNING_OR_SWAP: &str = "it is a running program or swap; stop that first";
+pub(crate) const ACCESS_TIME_NEEDS_OWNER: &str =
+    "only its owner and root may do this without changing its access time";
+pub(crate) const PATH_HAS_A_LINK: &str = "a part of its path is a symbolic link; give its target";
+pub(crate) const PATH_LEAVES_FOLDER: &str = "its path leads out of the folder, or to another file system";
+pub(crate) const NO_OPENAT2: &str =
+    "this kernel cannot open files without following links (openat2, Linux 5.6)";
+
+pub(crate) fn wanted_elsewhere(path: impl Display) -> String {
+    format!("another program wants to open {path}")
+}
+
+pub(crate) fn shared_blocks_unknown(kind: &str) -> String {
+    format!("its file system ({kind}) does not report which of its blocks are shared; copy it instead")
+}
+
+pub(crate) const SHORTER_THAN_A_BLOCK: &str = "it is the end of the file, shorter than a block";
+
+/// What a file is known by in a journal: it is compared whole, so its form must not change.
+pub(crate) fn file_identity(
+    inode: u64,
+    birth_time: Option<(i64, u32)>,
+    generation: Option<u32>,
+    bytes: u64,
+) -> String {
+    let birth = birth_time
+        .map_or(String::new(), |(seconds, nanoseconds)| format!(", made at {seconds}.{nanoseconds:09}"));
+    let generation = generation.map_or(String::new(), |number| format!(", generation {number}"));
+    format!("file with inode {inode}{birth}{generation}, {bytes} bytes")
 }

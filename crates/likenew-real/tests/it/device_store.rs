@@ -8,7 +8,7 @@ use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, sa
 use likenew_core::block_store::BlockStore as _;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::device_store::DeviceStore;
-use likenew_real::disjoint::check_disjoint;
+use likenew_real::drive_lock::check_disjoint;
 use likenew_refresh::{InspectedRefresh, Refresh, Settings, Task};
 
 const MIB: u64 = 1 << 20;

@@ -6,10 +6,9 @@ use crate::support::{disk_folder, refusal, says};
 use likenew_core::feasibility::ActionKind;
 use likenew_core::fix::ReadBackCounts;
 use likenew_real::consent::{Consent, Loss};
-use likenew_real::erase::discard::discard;
+use likenew_real::erase::discard::{Samples, discard};
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::preconditions;
-use likenew_real::erase::samples::Samples;
 
 fn consent(path: &std::path::Path) -> Consent {
     let (loss, agreement) = right(path);

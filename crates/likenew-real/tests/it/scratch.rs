@@ -10,9 +10,8 @@ use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal
 use likenew_core::drive::Identity;
 use likenew_core::io::{Op, Outcome};
 use likenew_real::engine::Engine;
-use likenew_real::leftover::Leftover;
 use likenew_real::open::{PathKind, examine};
-use likenew_real::scratch::{DIRECTORY, MARKER, RemovalReport, Scratch, unremoved_directories};
+use likenew_real::scratch::{DIRECTORY, Leftover, MARKER, RemovalReport, Scratch, unremoved_directories};
 
 const HOLD: &str = "LIKENEW_TEST_HOLD";
 

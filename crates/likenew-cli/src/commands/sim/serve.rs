@@ -10,8 +10,7 @@ use likenew_nbd::export::Export;
 use likenew_nbd::listener::{ListenError, Listener, Stream};
 use likenew_nbd::server::{self, Server, Service};
 use likenew_nbd::store::{Image, Pages, Store};
-use likenew_real::clock::Monotonic;
-use likenew_real::waiter::{WaitEvent, Waiter};
+use likenew_real::clock::{Monotonic, WaitEvent, Waiter};
 use likenew_sim::{SimDrive, Spec};
 
 use super::image::StoreFile;

@@ -16,8 +16,7 @@ use likenew_core::units::Nanos;
 use likenew_nbd::export::Export;
 use likenew_nbd::listener::{Listener, Stream};
 use likenew_nbd::server::{self, Server, Service};
-use likenew_real::clock::Monotonic;
-use likenew_real::waiter::{WaitEvent, Waiter};
+use likenew_real::clock::{Monotonic, WaitEvent, Waiter};
 
 use crate::support::Sandbox;
 

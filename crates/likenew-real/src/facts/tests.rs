@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::facts::{DriveKind, Facts, LayerKind};
 
-use super::collector::Collector;
+use super::Collector;
+use super::machine::Roots;
 use super::machine_file::{Machine, files_below};
-use super::roots::Roots;
+use crate::identify::StableId;
 use crate::mounts::Mount;
-use crate::stable_id::StableId;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")

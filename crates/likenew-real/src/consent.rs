@@ -1,0 +1,393 @@
+//! Consent to write where there may be data: to a block device, or an existing file. Only this module can
+//! make one, and without one neither is ever opened for writing.
+//!
+//! There are three ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves;
+//! [`Consent::to_overwrite`], for what the user has been shown ([`Loss`]) and has named ([`Agreement`]); and
+//! [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no
+//! partition of a disk covers.
+
+mod contents;
+mod loss;
+mod unused_space;
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use likenew_core::lab_error::LabError;
+use rustix::fs::{
+    Advice, AtFlags, FileType, Mode, OFlags, StatxFlags, StatxTimestamp, fadvise, fstat, makedev, stat, statx,
+};
+use rustix::io::Errno;
+
+pub(crate) use self::contents::{mend_sums, signatures};
+pub use self::loss::Loss;
+pub(crate) use self::unused_space::partition_table;
+pub use self::unused_space::{UnusedConsent, UnusedSpace};
+use crate::block::{BlockDevice, DeviceNumber};
+use crate::clock::Monotonic;
+use crate::hold::{HOLD_PAUSE, HOLD_TRIES, Lease, LeaseError, lock_patiently, try_until_free};
+use crate::identify::StableId;
+use crate::in_use::{Claims, Target, use_of};
+use crate::lab_error::{io_error, not_possible};
+use crate::medium::DirectIo;
+use crate::mounts::{Backing, LOOP_MAJOR, Store};
+use crate::openers::{Access, opener_of};
+use crate::scratch::{DIRECTORY, holds_file};
+use crate::wording::{action, consent as wording};
+
+/// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
+/// mount the device or claim it, nor any other device over the same bytes.
+#[derive(Debug)]
+pub struct Consent {
+    path: PathBuf,
+    fd: OwnedFd,
+    claims: Claims,
+}
+
+impl Consent {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The target, held open for writing.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd, Claims) {
+        (self.path, self.fd, self.claims)
+    }
+}
+
+/// Exclusive means, for a block device: not mounted, and without another claim.
+const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
+
+/// Opens a block device for writing, exclusively.
+fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
+    try_until_free(Errno::BUSY, HOLD_TRIES, || rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()))
+}
+
+fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, wording::NOTHING_BEHIND),
+        errno => not_possible(action::OPEN, path, errno),
+    })
+}
+
+/// Makes the next reads return what is on the drive, and not what memory has cached since it was opened
+/// elsewhere.
+fn reread_kernel_state(fd: &OwnedFd) {
+    // Where that is not supported, cached data has to do.
+    let _ = fadvise(fd, 0, None, Advice::DontNeed);
+}
+
+fn refusal(path: &Path, reason: &str) -> LabError {
+    LabError::Refused(wording::not_changed(path.display(), reason))
+}
+
+// What the user has typed to agree to a loss, or to a step that loses nothing.
+
+/// A drive or file by its stable name, and the names of everything on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// The serial number, or its substitute (see [`crate::identify::StableId`]).
+    pub id: String,
+    /// What may be destroyed: names of file systems, partition tables and the like.
+    pub destroy: Vec<String>,
+}
+
+impl Agreement {
+    /// Whether this names the device or file at `path`.
+    ///
+    /// # Errors
+    /// A refusal that gives its stable name.
+    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), LabError> {
+        if self.id == id.text {
+            return Ok(());
+        }
+        Err(refusal(path, &wording::not_its_id(&self.id, id.kind, &id.text)))
+    }
+}
+
+// Distinguishes a device or file from any other that may later have its path.
+
+/// Of an open block device or file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// A block device.
+    Device {
+        number: DeviceNumber,
+        /// The kernel's count of disks that ever came up, which a new one at an old number has another of
+        /// (since Linux 5.15).
+        sequence: Option<u64>,
+        /// The range of a partition: one that was created anew can have the number of the old one.
+        range: Option<(u64, u64)>,
+    },
+    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where
+    /// a file system keeps none, that of its last change.
+    File { device: u64, inode: u64, birth_time: (i64, u32) },
+    /// Neither.
+    Other,
+}
+
+impl Identity {
+    /// # Errors
+    /// The system does not say.
+    pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, LabError> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error(action::LOOK_AT_OPENED))?;
+        let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+        let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { found.stx_btime } else { found.stx_ctime };
+        Ok(match FileType::from_raw_mode(found.stx_mode.into()) {
+            FileType::BlockDevice => {
+                let number = DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor };
+                let device = BlockDevice::by_number(number);
+                let sequence =
+                    device.as_ref().and_then(|device| device.disk().attribute("diskseq")?.parse().ok());
+                let range = device.and_then(|device| device.range());
+                Self::Device { number, sequence, range }
+            }
+            FileType::RegularFile => Self::File {
+                device: makedev(found.stx_dev_major, found.stx_dev_minor),
+                inode: found.stx_ino,
+                birth_time: (tv_sec, tv_nsec),
+            },
+            _ => Self::Other,
+        })
+    }
+}
+
+// Consent that needs no user: to a loop device over a file that this process has made in a scratch folder it
+// holds, so there is nothing on it to lose.
+
+impl Consent {
+    /// Consents to writing to the loop device at `path`, after every check has passed: its backing file is
+    /// ours; it has no partitions; it is not mounted, serves as no swap and carries no other device; no other
+    /// program holds it.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn for_own_loop_device(path: &Path) -> Result<Self, LabError> {
+        let refuse = |reason: &str| Err(refusal(path, reason));
+        let stat = stat(path).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
+            return refuse(wording::NOT_A_DEVICE);
+        }
+        let number = DeviceNumber::from_raw(stat.st_rdev);
+        if number.major != LOOP_MAJOR {
+            return refuse(wording::MAY_HOLD_DATA);
+        }
+        let Some(device) = BlockDevice::by_number(number) else {
+            return refuse(wording::NOT_IN_SYS);
+        };
+        if device.is_partition() || !device.partitions().is_empty() {
+            return refuse(wording::HAS_PARTITIONS);
+        }
+        let look = open_for_reading(path)?;
+        check_is_ours(&look, path)?;
+        let Some(target) = Target::device(&device) else { return refuse(wording::NOTHING_BEHIND) };
+        let unused = || use_of(&target).map_or(Ok(()), |reason| Err(refusal(path, &reason)));
+        unused()?;
+        drop(look);
+        let device = match hold(path) {
+            Err(Errno::BUSY) => {
+                return refuse(wording::HELD);
+            }
+            device => device.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?,
+        };
+        // What was checked by its path is what was opened, and has not changed; from here on it cannot
+        // change.
+        let fd = fstat(&device).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+        if fd.st_rdev != stat.st_rdev || FileType::from_raw_mode(fd.st_mode) != FileType::BlockDevice {
+            return refuse(wording::DEVICE_REPLACED);
+        }
+        check_is_ours(&device, path)?;
+        let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
+        unused()?;
+        Ok(Self { path: path.to_owned(), fd: device, claims })
+    }
+}
+
+fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), LabError> {
+    match Backing::of_open(device) {
+        Err(Errno::NXIO) => Err(refusal(path, wording::NO_FILE_ATTACHED)),
+        Err(errno) => Err(not_possible(action::ASK_BACKING_FILE, path, errno)),
+        Ok(Backing { store: Store::File { device, inode }, .. }) if holds_file(device, inode) => Ok(()),
+        Ok(_) => Err(refusal(path, &wording::not_own_file(DIRECTORY))),
+    }
+}
+
+// Consent by the user: to overwrite a block device or an existing file by its stable name.
+
+impl Consent {
+    /// Consents to overwriting the block device or file at `path`, after every check has passed: it is not in
+    /// use, neither directly nor through anything built on it; the system does not run from it; its stable
+    /// name was given; everything on it was named; no other program holds it.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
+        let loss = Loss::at(path)?;
+        loss.check(agreement)?;
+        Self::hold(path, &loss)
+    }
+
+    /// The same for a loss that was determined earlier and shown to the user.
+    ///
+    /// # Errors
+    /// As [`Consent::to_overwrite`], and a refusal if the device or file now there is not the one in `loss`.
+    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, LabError> {
+        loss.check(agreement)?;
+        Self::hold(&loss.path, loss)
+    }
+
+    /// Consents to rewriting the block device at `path` with the data already on it: its contents need not be
+    /// named, as nothing is lost. Every other check is the same.
+    ///
+    /// # Errors
+    /// As [`Consent::to_overwrite`]; and a refusal of anything but a block device.
+    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
+        let loss = Loss::at(path)?;
+        if !loss.is_device() {
+            return Err(refusal(path, wording::NOT_A_DEVICE_TO_REWRITE));
+        }
+        agreement.names(path, &loss.id)?;
+        Self::hold(path, &loss)
+    }
+
+    /// Holds the device or file that was examined.
+    fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
+        let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
+        let changed = || refusal(path, wording::CHANGED_SINCE_CHECK);
+        if Identity::from_fd(&fd)? != loss.identity {
+            return Err(changed());
+        }
+        let target = loss.target().ok_or_else(changed)?;
+        let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
+        // What was examined is what was opened, has not changed, and is still not in use. From here on no
+        // program can mount or claim it, nor any other device over the same bytes.
+        if Loss::at(&loss.path)? != *loss {
+            return Err(changed());
+        }
+        Ok(Self { path: path.to_owned(), fd, claims })
+    }
+}
+
+impl Loss {
+    /// Whether this loss was agreed to.
+    ///
+    /// # Errors
+    /// A refusal that says what was to be typed.
+    pub fn check(&self, agreement: &Agreement) -> Result<(), LabError> {
+        let Self { path, id, carries, .. } = self;
+        agreement.names(path, id)?;
+        let unnamed: Vec<&str> = carries
+            .iter()
+            .map(String::as_str)
+            .filter(|found| !agreement.destroy.iter().any(|typed| contents::is_called(found, typed)))
+            .collect();
+        if unnamed.is_empty() {
+            return Ok(());
+        }
+        Err(refusal(path, &wording::unnamed_contents(&unnamed, carries)))
+    }
+}
+
+fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
+    match hold(path) {
+        Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
+        Err(Errno::ROFS) => Err(refusal(path, wording::WRITE_PROTECTED)),
+        fd => fd.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno)),
+    }
+}
+
+/// Who holds a device, as far as it can be determined, and what to do.
+fn holder_of(path: &Path) -> String {
+    let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
+        return wording::HELD.to_owned();
+    };
+    // Its use may have begun after the first check.
+    let found = Target::device(&device).and_then(|target| use_of(&target));
+    found.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
+}
+
+fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
+    let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    let (fd, _) = match DirectIo::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
+        Err(Errno::TXTBSY) => {
+            return Err(refusal(path, wording::RUNNING_PROGRAM));
+        }
+        Err(Errno::LOOP) => {
+            return Err(refusal(path, wording::BECAME_A_LINK));
+        }
+        fd => fd.map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?,
+    };
+    if lock_patiently(&fd) == Err(Errno::WOULDBLOCK) {
+        return Err(refusal(path, wording::LOCKED));
+    }
+    let stat = fstat(&fd).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+    let candidates = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
+    let clock = Monotonic::start();
+    let mut tries = 1;
+    loop {
+        // Given back at once: this only asks whether another program has it open.
+        let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
+            (_, Some((program, _))) => wording::open_in(&program),
+            (Err(LeaseError::Taken), None) => wording::OPEN_IN_UNKNOWN.to_owned(),
+            (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
+        };
+        // A program that is just being started has copies of all its parent's descriptors, including those
+        // closed since.
+        if tries >= OPEN_TRIES {
+            return Err(refusal(path, &reason));
+        }
+        tries += 1;
+        clock.rest(clock.now() + HOLD_PAUSE);
+    }
+}
+
+/// How many times to check whether a file is still open elsewhere.
+const OPEN_TRIES: u32 = 40;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::Duration;
+
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::*;
+
+    /// Holds it as a child of another thread does between fork and exec; /proc shows those copies of
+    /// descriptors as our own.
+    fn held_for_a_moment(file: File) -> std::thread::JoinHandle<()> {
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(60));
+            drop(file);
+        })
+    }
+
+    #[test]
+    fn a_program_that_is_being_started_stands_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "mine").unwrap();
+        // A copy of a descriptor that was used to examine it.
+        let lock_holder = held_for_a_moment(File::open(&path).unwrap());
+        open_file(&path).unwrap();
+        lock_holder.join().unwrap();
+        let locked = File::options().read(true).write(true).open(&path).unwrap();
+        flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let lock_holder = held_for_a_moment(locked);
+        open_file(&path).unwrap();
+        lock_holder.join().unwrap();
+        // A program that keeps it open is in the way.
+        let kept = File::open(&path).unwrap();
+        if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
+            == Some(LeaseError::Taken)
+        {
+            assert!(open_file(&path).is_err(), "{kept:?}");
+        }
+    }
+}

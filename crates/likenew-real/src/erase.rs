@@ -1,0 +1,297 @@
+//! Powerful actions on a whole drive, each with a consent, or as instructions only.
+//!
+//! * [`discard`]: tells a whole device or partition that it holds nothing of use;
+//! * [`mod@format`]: has an NVMe drive erase a namespace;
+//! * [`AtaSecurity::secure_erase`], [`AtaSecurity::sanitize`] and [`nvme_sanitize`]: what to type for what is
+//!   never done here.
+//!
+//! Their preconditions, with known problems of a model or firmware, are in [`precondition`]; all of them at once
+//! are found here, which changes nothing. Nothing here prints, asks, or decides that something should be done.
+
+#[allow(unsafe_code, reason = "the kernel takes discards by an ioctl only")]
+pub mod discard;
+pub mod format;
+pub mod precondition;
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use likenew_core::facts::{Drive, DriveKind, Fact, Facts};
+use likenew_core::feasibility::{ActionKind, Feasibility, ManualStep, Objection};
+use likenew_core::probe::ProbeResult;
+
+use self::precondition::{Environment, PowerSupply, Precondition, Standing, for_drive};
+use crate::block::DeviceNumber;
+use crate::consent::UnusedSpace;
+use crate::drive_commands::{NvmeCommand, identify_ata, read_nvme};
+use crate::mounts::Mount;
+pub use crate::standards::Sanitize;
+pub use crate::standards::ata::AtaSecurity;
+use crate::standards::nvme::Controller;
+use crate::wording::erase as wording;
+
+// What could be done to the drives below a folder or device, and what prevents each of it. This only looks;
+// it changes nothing.
+
+/// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
+pub(crate) fn probe_feasibility(fd: impl AsFd) -> ProbeResult {
+    match crate::facts::collect(&fd, None) {
+        ProbeResult::Facts(facts) => ProbeResult::Feasibility(feasibility(&facts, fd)),
+        other => other,
+    }
+}
+
+fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
+    let power = PowerSupply::now();
+    let is_device = DeviceNumber::of_open(&fd).is_some();
+    let mut feasibility = Feasibility::default();
+    for drive in &facts.drives {
+        let security = AtaSecurity::read(&drive.name);
+        for action in ActionKind::ALL {
+            let found = for_drive(drive, Environment { power, security }, action);
+            feasibility.objections.extend(found.iter().filter_map(|found| objection(found, action)));
+        }
+        // A user who names a folder wants to keep its files.
+        if is_device {
+            feasibility.manual_steps.extend(manual_steps(drive, security));
+        }
+    }
+    if !is_device {
+        feasibility.unused_bytes = match Mount::containing(fd).map(|mount| UnusedSpace::in_mount(&mount)) {
+            Some(Ok(space)) => Fact::new(space.bytes(), wording::PARTITION_TABLE),
+            Some(Err(lab_error)) => Fact::unknown(lab_error.to_string(), wording::PARTITION_TABLE),
+            None => Fact::unknown(wording::DRIVE_NOT_REPORTED, wording::PARTITION_TABLE),
+        };
+    }
+    feasibility
+}
+
+fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
+    let reason = match &found.standing {
+        Standing::Warns(reason) => reason.clone(),
+        Standing::Unknown { .. } if !found.stands_against(action) => return None,
+        standing => standing.objection()?,
+    };
+    Some(Objection { action, forbids: found.stands_against(action), reason })
+}
+
+/// The steps of a drive that are only described.
+fn manual_steps(drive: &Drive, security: Option<AtaSecurity>) -> Vec<ManualStep> {
+    let path = Path::new("/dev").join(&drive.name);
+    match (drive.kind, security) {
+        (DriveKind::Nvme, _) => {
+            let controller = File::open(&path)
+                .ok()
+                .and_then(|opened| Some(read_nvme(opened, NvmeCommand::Controller).ok()?.0));
+            let can = controller.as_deref().and_then(nvme_sanitize_of);
+            let lines = can.map(|can| nvme_sanitize(&controller_of(&path), Some(can)));
+            lines.map(|lines| ManualStep { action: ActionKind::NvmeSanitize, lines }).into_iter().collect()
+        }
+        (_, Some(security)) => {
+            let erase = security.supported.then(|| ManualStep {
+                action: ActionKind::AtaSecureErase,
+                lines: security.secure_erase(&path),
+            });
+            let sanitize = security
+                .sanitize
+                .is_any()
+                .then(|| ManualStep { action: ActionKind::AtaSanitize, lines: security.sanitize(&path) });
+            erase.into_iter().chain(sanitize).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The controller of a namespace, by the kernel's names: `/dev/nvme0` of `/dev/nvme0n1`.
+fn controller_of(namespace: &Path) -> PathBuf {
+    let name = namespace.to_string_lossy();
+    let end = name.rfind('n').filter(|at| name[at + 1..].bytes().all(|byte| byte.is_ascii_digit()));
+    PathBuf::from(end.map_or(&*name, |at| &name[..at]))
+}
+
+// Instructions for erases that Likenew never does, with all that is known of the drive: ATA secure erase and
+// the sanitize commands of ATA and NVMe.
+//
+// The commands are those of hdparm(8) and of nvme-sanitize(1).
+
+/// The password for a secure erase: fixed and published, since a power cut leaves the drive locked by it; and
+/// not empty, as programs and drives disagree about empty ones.
+pub const PASSWORD: &str = "likenew";
+
+impl AtaSecurity {
+    /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that cannot be asked.
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
+        identify_ata(&opened).ok().map(|identify| identify.security())
+    }
+
+    /// Instructions for a secure erase of the drive at `path`, line by line. Commands begin with four spaces.
+    pub fn secure_erase(&self, path: &Path) -> Vec<String> {
+        let path = path.display();
+        if !self.supported {
+            return vec![wording::no_secure_erase(path)];
+        }
+        let (option, minutes) = match self.enhanced {
+            true => ("--security-erase-enhanced", self.minutes_enhanced.or(self.minutes)),
+            false => ("--security-erase", self.minutes),
+        };
+        let mut lines = vec![
+            wording::secure_erase(&path),
+            wording::ON_SATA_ONLY.to_owned(),
+            wording::erase_time(minutes),
+        ];
+        if self.locked {
+            lines.extend(wording::unlock_first(&path));
+        }
+        if self.frozen {
+            lines.extend(wording::thaw_first());
+        }
+        if self.enabled && !self.locked {
+            lines.extend(wording::remove_password_first(&path));
+        }
+        if self.expired {
+            lines.push(wording::PASSWORD_TRIES_USED_UP.to_owned());
+        }
+        lines.extend(wording::secure_erase_commands(&path, option, PASSWORD));
+        lines
+    }
+
+    /// The same for ATA's Sanitize.
+    pub fn sanitize(&self, path: &Path) -> Vec<String> {
+        let path = path.display();
+        let Sanitize { block, crypto, overwrite } = self.sanitize;
+        if !self.sanitize.is_any() {
+            return vec![wording::no_ata_sanitize(path)];
+        }
+        let mut lines = wording::ata_sanitize(&path).to_vec();
+        if self.frozen {
+            lines.extend(wording::thaw_security_first());
+        }
+        for (has, what, option) in [
+            (crypto, wording::BY_NEW_KEY, "--sanitize-crypto-scramble"),
+            (block, wording::BY_ERASING_FLASH, "--sanitize-block-erase"),
+            (
+                overwrite,
+                wording::BY_WRITING,
+                "--sanitize-overwrite-passes 1 --sanitize-overwrite hex:00000000",
+            ),
+        ] {
+            if has {
+                lines.extend([what.to_owned(), wording::ata_sanitize_command(&path, option)]);
+            }
+        }
+        lines.extend(wording::ata_sanitize_progress(&path));
+        lines
+    }
+}
+
+/// What an NVMe drive can sanitize by, from Identify Controller, or nothing where it cannot.
+pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
+    Controller::parse(controller)?.sanitize()
+}
+
+/// Instructions for a sanitize of the NVMe drive with the controller at `path`.
+pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
+    let path = path.display();
+    let Some(can) = can else { return vec![wording::no_nvme_sanitize(path)] };
+    let mut lines = wording::nvme_sanitize(&path).to_vec();
+    for (has, what, action) in [
+        (can.crypto, wording::BY_NEW_KEY, "--sanact=4"),
+        (can.block, wording::BY_ERASING_FLASH, "--sanact=2"),
+        (can.overwrite, wording::BY_WRITING_ONCE, "--sanact=3 --owpass=1"),
+    ] {
+        if has {
+            lines.extend([what.to_owned(), wording::nvme_sanitize_command(&path, action)]);
+        }
+    }
+    lines.extend(wording::nvme_sanitize_progress(&path));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_names_its_controller() {
+        for (namespace, controller) in
+            [("/dev/nvme0n1", "/dev/nvme0"), ("/dev/nvme10n12", "/dev/nvme10"), ("/dev/sda", "/dev/sda")]
+        {
+            assert_eq!(controller_of(Path::new(namespace)), Path::new(controller));
+        }
+    }
+
+    #[test]
+    fn objections_are_distinguished_from_warnings() {
+        let hot = Precondition {
+            name: "temperature",
+            standing: Standing::Refuses { reason: "it is hot".into(), remedy: "let it cool down".into() },
+        };
+        let found = objection(&hot, ActionKind::Refresh).unwrap();
+        assert!(found.forbids && found.reason == "it is hot; let it cool down");
+        let unknown = Precondition {
+            name: "health",
+            standing: Standing::Unknown { reason: "its health is unknown".into(), help: "ask".into() },
+        };
+        assert_eq!(objection(&unknown, ActionKind::Discard), None);
+        assert!(objection(&unknown, ActionKind::NvmeFormat).unwrap().forbids);
+        let warns = Precondition { name: "model", standing: Standing::Warns("it hesitates".into()) };
+        assert!(!objection(&warns, ActionKind::Fstrim).unwrap().forbids);
+    }
+
+    #[test]
+    fn this_folder_can_be_inspected() {
+        let folder = tempfile::tempdir().unwrap();
+        let result = probe_feasibility(File::open(folder.path()).unwrap());
+        let ProbeResult::Feasibility(feasibility) = result else { panic!("{result:?}") };
+        assert!(feasibility.manual_steps.is_empty() && feasibility.unused_bytes != Fact::NotQueried);
+        assert!(feasibility.objections.iter().all(|objection| !objection.reason.ends_with('.')));
+    }
+
+    #[test]
+    fn what_is_to_be_typed_fits_the_drive() {
+        let path = Path::new("/dev/sdx");
+        let text = |security: AtaSecurity| security.secure_erase(path).join("\n");
+        let plain = AtaSecurity { supported: true, minutes: Some(2), ..AtaSecurity::default() };
+        let of_plain = text(plain);
+        for part in [
+            "    hdparm -I /dev/sdx",
+            "    hdparm --user-master u --security-set-pass likenew /dev/sdx",
+            "    hdparm --user-master u --security-erase likenew /dev/sdx",
+            "    hdparm --user-master u --security-unlock likenew /dev/sdx",
+            "about 2 minutes",
+        ] {
+            assert!(of_plain.contains(part), "{part} is missing in: {of_plain}");
+        }
+        assert!(!of_plain.contains("suspend"));
+        let enhanced = AtaSecurity { enhanced: true, frozen: true, minutes_enhanced: Some(8), ..plain };
+        let of_enhanced = text(enhanced);
+        for part in ["--security-erase-enhanced likenew", "systemctl suspend", "about 8 minutes"] {
+            assert!(of_enhanced.contains(part), "{of_enhanced}");
+        }
+        assert!(text(AtaSecurity { locked: true, ..plain }).contains("--security-unlock PASSWORD"));
+        assert!(text(AtaSecurity { enabled: true, ..plain }).contains("--security-disable PASSWORD"));
+        assert!(text(AtaSecurity::default()).contains("has no secure erase"));
+        assert!(!PASSWORD.is_empty());
+    }
+
+    #[test]
+    fn a_sanitize_is_offered_by_what_the_drive_can() {
+        let path = Path::new("/dev/nvme9");
+        let mut controller = vec![0; 4096];
+        assert_eq!(nvme_sanitize_of(&controller), None);
+        assert!(nvme_sanitize(path, None)[0].contains("has no Sanitize"));
+        controller[328] = 0b101;
+        let text = nvme_sanitize(path, nvme_sanitize_of(&controller)).join("\n");
+        assert!(text.contains("    nvme sanitize /dev/nvme9 --sanact=4 --ause"), "{text}");
+        assert!(text.contains("--sanact=3 --owpass=1") && !text.contains("--sanact=2"), "{text}");
+        let block = AtaSecurity {
+            sanitize: Sanitize { block: true, ..Sanitize::default() },
+            ..AtaSecurity::default()
+        };
+        let text = block.sanitize(Path::new("/dev/sdx")).join("\n");
+        assert!(text.contains("--sanitize-block-erase /dev/sdx") && !text.contains("crypto"), "{text}");
+        assert!(AtaSecurity::default().sanitize(path)[0].contains("has no Sanitize"));
+    }
+}

@@ -1,0 +1,386 @@
+//! What drives answer of themselves, by their kinds: SATA, NVMe, cards and UFS, volumes of clouds.
+
+use likenew_core::facts::{Attribute, Card, Cloud, Counts, Fact, Health, HostMemory, Space};
+
+use super::machine::{Question, Roots, Subject, is_numbered};
+use crate::drive_commands::{AtaCommand, NvmeCommand};
+use crate::identify::plausible_c;
+use crate::standards::ata::{self, Feature};
+use crate::standards::nvme::{
+    Controller, ERROR_ENTRY_BYTES, LogField, Namespace, granted_memory_bytes, is_amazon_log, media_errors,
+    temperature_c,
+};
+use crate::standards::{self, counted};
+use crate::wording::facts as wording;
+
+// What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders
+// of `standards::ata`.
+
+/// The log that says which logs there are, and those of errors, statistics and self-tests.
+const DIRECTORY: u8 = 0x00;
+const ERRORS: u8 = 0x03;
+const STATISTICS: u8 = 0x04;
+const SELF_TESTS: u8 = 0x07;
+
+/// The answer, unless the drive does not take such questions. One whose IDENTIFY DEVICE is not known is asked.
+fn ata_query(subject: &Subject<'_>, feature: Feature, question: Question) -> Fact<Vec<u8>> {
+    let identify = subject.ata_identify();
+    match identify.value().and_then(|identify| identify.refusal(feature)) {
+        Some(reason) => Fact::unknown(reason, question.origin()),
+        None => subject.query(question),
+    }
+}
+
+/// Attributes, from SMART READ DATA and SMART READ THRESHOLDS.
+pub(crate) fn ata_attributes(subject: &Subject<'_>) -> Fact<Vec<Attribute>> {
+    let thresholds = ata_query(subject, Feature::Smart, Question::Ata(AtaCommand::SmartThresholds));
+    let thresholds = thresholds.value().map_or(&[][..], Vec::as_slice);
+    let data = ata_query(subject, Feature::Smart, Question::Ata(AtaCommand::SmartData));
+    data.and_then(wording::NO_ATTRIBUTES, |data| ata::attributes(&data, thresholds))
+}
+
+/// What attributes and statistics say of its state.
+pub(crate) fn ata_health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -> Health {
+    let failed = |attribute: &&Attribute| attribute.prefail && attribute.has_failed();
+    let warnings = attributes.clone().map(|all| all.iter().filter(failed).map(attribute_warning).collect());
+    Health {
+        failing: attributes.clone().map(|all| all.iter().any(|attribute| failed(&attribute))),
+        warnings,
+        temperature_c: ata_temperature(attributes),
+        used_percent: statistic(&statistics(subject, 0x07), 0x07, 8, 1).map(|percent| percent as f64),
+        pending_sectors: raw(attributes, 197, 32),
+        attributes: attributes.clone(),
+        ..Health::default()
+    }
+}
+
+/// An attribute at its threshold, in words.
+pub(crate) fn attribute_warning(attribute: &Attribute) -> String {
+    wording::attribute_warning(attribute.id, attribute.value, attribute.threshold)
+}
+
+/// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.
+fn ata_temperature(attributes: &Fact<Vec<Attribute>>) -> Fact<f64> {
+    let of = |id: u8| {
+        raw(attributes, id, 8).and_then(wording::NO_ATTRIBUTE, |degrees| plausible_c(degrees as f64))
+    };
+    of(194).or_else(|| of(190))
+}
+
+/// Counters of attributes and statistics.
+pub(crate) fn ata_counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>, counts: &mut Counts) {
+    let general = statistics(subject, 0x01);
+    counts.reallocated_sectors = raw(attributes, 5, 16);
+    counts.power_on_hours = statistic(&general, 0x01, 16, 4).or_else(|| raw(attributes, 9, 24));
+    counts.power_cycles = raw(attributes, 12, 32);
+    counts.unaligned_accesses = raw(attributes, 181, 48);
+    counts.link_downshifts = raw(attributes, 183, 32);
+    counts.media_errors =
+        raw(attributes, 187, 32).or_else(|| statistic(&statistics(subject, 0x04), 0x04, 8, 4));
+    // Nothing is missing where a drive keeps no such logs.
+    let logged = |number, read: fn(&[u8]) -> Option<u64>| {
+        let count = log(subject, number, 0).and_then(wording::SHORT_ANSWER, |answer| read(&answer));
+        if count.value().is_some() { count } else { Fact::NotQueried }
+    };
+    counts.error_log_entries = logged(ERRORS, ata::logged_errors);
+    counts.self_tests_failed = logged(SELF_TESTS, ata::failed_self_tests);
+    counts.uncorrectable_sectors = raw(attributes, 198, 32);
+    counts.crc_errors = raw(attributes, 199, 32);
+    let sectors = |at| statistic(&general, 0x01, at, 6).map(|sectors| sectors.saturating_mul(512));
+    counts.lifetime_bytes_written = sectors(24);
+    counts.lifetime_bytes_read = sectors(40);
+}
+
+/// The low bits of the maker's own number of an attribute.
+fn raw(attributes: &Fact<Vec<Attribute>>, id: u8, bits: u32) -> Fact<u64> {
+    attributes.clone().and_then(wording::NO_ATTRIBUTE, |all| {
+        let attribute = all.iter().find(|attribute| attribute.id == id)?;
+        counted(attribute.raw & ((1 << bits) - 1), bits)
+    })
+}
+
+/// A page of Device Statistics.
+fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
+    log(subject, STATISTICS, page)
+}
+
+/// A page of a log that the directory of logs has.
+fn log(subject: &Subject<'_>, log: u8, page: u8) -> Fact<Vec<u8>> {
+    let question = Question::Ata(AtaCommand::Log(log, page));
+    let directory = ata_query(subject, Feature::Logs, Question::Ata(AtaCommand::Log(DIRECTORY, 0)));
+    match directory.map(|directory| ata::log_pages(&directory, log)) {
+        Fact::Value { value: Some(1..), .. } => subject.query(question),
+        Fact::Value { .. } => Fact::unknown(wording::NO_STATISTIC, question.origin()),
+        Fact::Unknown { reason, help, .. } => Fact::Unknown { reason, help, origin: question.origin() },
+        Fact::NotQueried => Fact::NotQueried,
+    }
+}
+
+/// A number from a page of Device Statistics.
+fn statistic(answer: &Fact<Vec<u8>>, page: u8, at: usize, length: usize) -> Fact<u64> {
+    answer.clone().and_then(wording::NO_STATISTIC, |answer| ata::statistic(&answer, page, at, length))
+}
+
+// What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM
+// Express Base Specification 2.0).
+
+/// The log of health, in bytes.
+pub(crate) const SMART: Question = Question::Nvme(NvmeCommand::Log(0x02, 512));
+const SHORT: &str = wording::SHORT_ANSWER;
+
+/// The SMART log (figure 207) and the limits of Identify Controller.
+pub(crate) fn nvme_health(subject: &Subject<'_>) -> Health {
+    let (log, controller) = (subject.query(SMART), subject.query(Question::Nvme(NvmeCommand::Controller)));
+    let limits =
+        controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.temperature_limits_c()));
+    let percent = |field| number(&log, field).map(|percent| percent as f64);
+    let flags = number(&log, LogField::WARNING_FLAGS);
+    let temperature = log.clone().and_then(SHORT, |log| temperature_c(&log));
+    Health {
+        // Bit 1 is heat, which passes.
+        failing: flags.clone().map(|flags| flags & 0b11_1101 != 0),
+        warnings: flags.clone().map(nvme_warnings),
+        read_only: flags.map(|flags| flags >> 3 & 1 == 1),
+        temperature_c: temperature.and_then(wording::NO_TEMPERATURE_SENSOR, |celsius| celsius),
+        temperature_warning_c: limits.clone().and_then(wording::NO_LIMIT, |(warning, _)| warning),
+        temperature_critical_c: limits.and_then(wording::NO_LIMIT, |(_, critical)| critical),
+        used_percent: percent(LogField::USED_PERCENT),
+        spare_percent: percent(LogField::SPARE_PERCENT),
+        spare_threshold_percent: percent(LogField::SPARE_THRESHOLD_PERCENT),
+        ..Health::default()
+    }
+}
+
+/// One field of the SMART log.
+fn number(log: &Fact<Vec<u8>>, field: LogField) -> Fact<u64> {
+    log.clone().and_then(SHORT, |log| field.read(&log))
+}
+
+/// Critical Warning, bit by bit.
+pub(crate) fn nvme_warnings(flags: u64) -> Vec<String> {
+    const WORDS: [&str; 6] = [
+        wording::SPARE_LOW,
+        wording::TEMPERATURE_BEYOND,
+        wording::RELIABILITY_DEGRADED,
+        wording::READ_ONLY,
+        wording::BACKUP_FAILED,
+        wording::PERSISTENT_REGION_UNRELIABLE,
+    ];
+    let set = WORDS.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1);
+    set.map(|(_, word)| (*word).to_owned()).collect()
+}
+
+/// Counters of the SMART log.
+pub(crate) fn nvme_counts(subject: &Subject<'_>, counts: &mut Counts) {
+    let log = subject.query(SMART);
+    counts.lifetime_bytes_read = number(&log, LogField::BYTES_READ);
+    counts.lifetime_bytes_written = number(&log, LogField::BYTES_WRITTEN);
+    counts.controller_busy_s = number(&log, LogField::CONTROLLER_BUSY_S);
+    counts.power_cycles = number(&log, LogField::POWER_CYCLES);
+    counts.power_on_hours = number(&log, LogField::POWER_ON_HOURS);
+    counts.unsafe_shutdowns = number(&log, LogField::UNSAFE_SHUTDOWNS);
+    let errors = number(&log, LogField::MEDIA_ERRORS);
+    counts.media_errors = errors.map(|errors| errors.max(logged_media_errors(subject).unwrap_or(0)));
+    counts.error_log_entries = number(&log, LogField::ERROR_LOG_ENTRIES);
+    counts.warm_s = number(&log, LogField::WARM_S);
+    counts.hot_s = number(&log, LogField::HOT_S);
+    counts.throttled_light_times = number(&log, LogField::THROTTLED_LIGHT_TIMES);
+    counts.throttled_heavy_times = number(&log, LogField::THROTTLED_HEAVY_TIMES);
+    counts.throttled_light_s = number(&log, LogField::THROTTLED_LIGHT_S);
+    counts.throttled_heavy_s = number(&log, LogField::THROTTLED_HEAVY_S);
+}
+
+/// Errors of the medium in its error log, which has as many entries as Identify Controller says.
+fn logged_media_errors(subject: &Subject<'_>) -> Option<u64> {
+    let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
+    let entries = Controller::parse(controller.value()?)?.error_log_entries();
+    let log = subject.query(Question::Nvme(NvmeCommand::Log(0x01, entries * ERROR_ENTRY_BYTES as u32)));
+    Some(media_errors(log.value()?))
+}
+
+/// What it asked for (HMPRE, HMMIN) and what it was given (feature 0Dh), or what the log of the kernel says of that.
+pub(crate) fn nvme_host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>) -> HostMemory {
+    let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
+    let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
+    let wanted_bytes = bytes.clone().map(|(wanted, _)| wanted);
+    let given_bytes = match wanted_bytes.get() {
+        Some(0) => Fact::new(0, wording::NO_HOST_MEMORY),
+        _ => granted_memory(subject).or_else(|| logged_bytes.unwrap_or_default()),
+    };
+    let limit = subject.roots.number::<u64>("/sys/module/nvme/parameters/max_host_mem_size_mb");
+    HostMemory {
+        wanted_bytes,
+        least_bytes: bytes.map(|(_, least)| least),
+        given_bytes,
+        limit_bytes: limit.and_then(wording::TOO_LARGE, |mebibytes| mebibytes.checked_mul(1 << 20)),
+    }
+}
+
+/// By the feature Host Memory Buffer, or else by what the kernel says.
+fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
+    let feature = subject.query(Question::Nvme(NvmeCommand::Feature(0x0D)));
+    let by_feature = feature.and_then(SHORT, |answer| granted_memory_bytes(&answer));
+    by_feature.or_else(|| {
+        // The kernel says whether, not how much.
+        let place = format!("/sys/class/nvme/{}/hmb", subject.controller.as_deref().unwrap_or("none"));
+        let flag = subject.roots.line(&place);
+        flag.and_then(wording::HOST_MEMORY_NEEDS_ROOT, |flag| (flag == "0").then_some(0))
+    })
+}
+
+/// What Identify Namespace says of its use and its formats.
+pub(crate) fn nvme_space(subject: &Subject<'_>) -> Space {
+    let answer = subject.query(Question::Nvme(NvmeCommand::Namespace));
+    let namespace = answer.and_then(wording::INVALID_ANSWER, |answer| Namespace::parse(&answer));
+    let allocated = namespace.clone().and_then(wording::NO_THIN_PROVISIONING, |namespace| {
+        Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
+    });
+    Space {
+        allocated_bytes: allocated,
+        // Where none is better there is nothing to tell.
+        better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
+            Fact::Value { value: None, .. } => Fact::NotQueried,
+            found => found.and_then(wording::NO_BETTER_FORMAT, |better| better),
+        },
+        ..Space::default()
+    }
+}
+
+// What /sys says of an SD card, an eMMC or UFS.
+
+/// The card's own words.
+pub(crate) fn card(subject: &Subject<'_>) -> Card {
+    let roots = subject.roots;
+    let number = |name: &str| {
+        let place = Roots::place(&subject.device, name);
+        roots.hexadecimal(&place).and_then(wording::TOO_LARGE, |number| u32::try_from(number).ok())
+    };
+    Card {
+        kind: subject.line("device/type"),
+        name: subject.line("device/name"),
+        maker: number("device/manfid"),
+        maker_for: number("device/oemid"),
+        manufacture_date: subject.line("device/date"),
+        allocation_unit_bytes: roots.count(&subject.device, "device/preferred_erase_size"),
+        queues_commands: queues(subject),
+        timing: timing(subject),
+    }
+}
+
+fn queues(subject: &Subject<'_>) -> Fact<bool> {
+    let flag = subject.line("device/cmdq_en");
+    flag.and_then(wording::NOT_A_NUMBER, |text| {
+        Some(u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? > 0)
+    })
+}
+
+/// `timing spec:\t9 (mmc HS200)` of the host's debugfs, which only root sees.
+fn timing(subject: &Subject<'_>) -> Fact<String> {
+    let host = subject.ancestors().find_map(|folder| {
+        let name = folder.rsplit('/').next().filter(|name| is_numbered(name, "mmc"))?;
+        Some(name.to_owned())
+    });
+    let Some(host) = host else { return Fact::unknown(wording::HOST_NOT_LISTED, "/sys") };
+    let text = subject.roots.text(&format!("/sys/kernel/debug/{host}/ios"));
+    text.and_then(wording::NO_TIMING, |text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("timing spec:"))?;
+        let words = line.split_once('(')?.1.split_once(')')?.0;
+        standards::text(words.as_bytes())
+    })
+}
+
+/// What an eMMC says of its wear.
+pub(crate) fn card_health(subject: &Subject<'_>) -> Health {
+    let (lives, spare) = (subject.line("device/life_time"), subject.line("device/pre_eol_info"));
+    Health { read_only: subject.line("ro").map(|text| text == "1"), ..wear(lives, spare) }
+}
+
+/// What UFS says of it (JESD220, §14.1.4.6), in a folder of its controller.
+pub(crate) fn ufs_health(subject: &Subject<'_>) -> Option<Health> {
+    let folders = subject.ancestors().map(|folder| format!("{folder}/health_descriptor"));
+    let folder = folders.into_iter().find(|folder| subject.roots.exists(folder))?;
+    let line = |name: &str| subject.roots.line(&format!("{folder}/{name}"));
+    let second = line("life_time_estimation_b").value().cloned().unwrap_or_default();
+    Some(wear(line("life_time_estimation_a").map(|first| format!("{first} {second}")), line("eol_info")))
+}
+
+/// Steps of ten percent of its lifetime for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51,
+/// §7.4.52); and whether its spare blocks run out (§7.4.51).
+fn wear(lives: Fact<String>, spare: Fact<String>) -> Health {
+    let used_percent = lives.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
+        let steps = text.split_whitespace();
+        let steps = steps.filter_map(|step| u32::from_str_radix(step.trim_start_matches("0x"), 16).ok());
+        let most = steps.filter(|step| (1..=11).contains(step)).max()?;
+        Some(f64::from(most) * 10.0)
+    });
+    let spare = spare.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
+        match u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? {
+            1 => Some(Vec::new()),
+            2 => Some(vec![wording::SPARE_80_USED.to_owned()]),
+            3 => Some(vec![wording::SPARE_90_USED.to_owned()]),
+            _ => None,
+        }
+    });
+    Health {
+        failing: spare.clone().map(|warnings| warnings.iter().any(|warning| warning.starts_with("90"))),
+        warnings: spare,
+        used_percent,
+        ..Health::default()
+    }
+}
+
+// What a cloud volume reports of its limits.
+
+/// Amazon's log of a volume's performance.
+const AMAZON: Question = Question::Nvme(NvmeCommand::Log(0xD0, 4096));
+
+/// Words of models by which volumes of clouds are known.
+const MODELS: [(&str, &str); 6] = [
+    ("Amazon Elastic Block Store", "AWS EBS"),
+    ("Amazon EC2 NVMe Instance Storage", "AWS instance store"),
+    ("PersistentDisk", "Google persistent disk"),
+    ("nvme_card-pd", "Google persistent disk"),
+    ("nvme_card", "Google local SSD"),
+    ("Microsoft NVMe Direct Disk", "Azure local SSD"),
+];
+
+/// What is known of it; nothing where the model is that of no cloud.
+pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Counts) -> Option<Cloud> {
+    let name = model.value()?;
+    let (_, volume) = MODELS.iter().find(|(word, _)| name.contains(word))?;
+    let volume = model.clone().map(|_| (*volume).to_owned());
+    if !name.starts_with("Amazon") {
+        return Some(Cloud { volume, ..Cloud::default() });
+    }
+    let log =
+        subject.query(AMAZON).and_then(wording::NOT_A_VOLUME_PAGE, |log| is_amazon_log(&log).then_some(log));
+    let number = |field: LogField| log.clone().and_then(wording::SHORT_PAGE, |log| field.read(&log));
+    counts.volume_iops_exceeded_us = number(LogField::VOLUME_IOPS_EXCEEDED_US);
+    counts.volume_throughput_exceeded_us = number(LogField::VOLUME_THROUGHPUT_EXCEEDED_US);
+    counts.instance_iops_exceeded_us = number(LogField::INSTANCE_IOPS_EXCEEDED_US);
+    counts.instance_throughput_exceeded_us = number(LogField::INSTANCE_THROUGHPUT_EXCEEDED_US);
+    Some(Cloud { volume, queue_length: number(LogField::QUEUE_LENGTH) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_low_bits_of_a_makers_number_are_taken() {
+        let mut data = vec![0; 512];
+        data[2..14].copy_from_slice(&[199, 0, 0, 100, 90, 0x34, 0x12, 0, 0, 0, 0, 0]);
+        let known = Fact::new(ata::attributes(&data, &[]).unwrap(), "SMART");
+        assert_eq!(
+            (raw(&known, 199, 8).get(), raw(&known, 7, 8).reason()),
+            (Some(0x34), Some(wording::NO_ATTRIBUTE))
+        );
+    }
+
+    #[test]
+    fn warnings_are_reported_in_words() {
+        assert_eq!(nvme_warnings(0), [""; 0]);
+        assert_eq!(nvme_warnings(0b1010), ["its temperature is beyond a threshold", "it is read-only"]);
+        assert_eq!(nvme_warnings(u64::MAX).len(), 6);
+    }
+}
