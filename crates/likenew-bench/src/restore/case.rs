@@ -187,7 +187,7 @@ fn value(metrics: &[(Metric, f64)], metric: Metric) -> Option<f64> {
 
 /// A metric after the last step, if any was run.
 fn after(findings: &Findings, metric: Metric) -> Option<f64> {
-    let words = metric.metric().words();
+    let words = metric.words();
     rows(findings, "before_and_after").iter().rfind(|row| row["metric"] == words)?["after_per_s"].as_f64()
 }
 
