@@ -1,32 +1,28 @@
 //! New against used: measures a drive, ages it by a recipe, and measures the same again.
 
-mod aging;
 mod answers;
-mod comparison;
-mod phase;
-mod pictures;
-mod recipe;
 mod results;
 mod wording;
-mod zone_layout;
+mod workloads;
+
+use std::fmt;
+use std::str::FromStr;
 
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
+use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range};
 use serde::{Deserialize, Serialize};
 
-pub use aging::FILE_BYTES;
 use answers::{AgeAnswers, NOTICED_PERCENT, answers};
-use comparison::Comparison;
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_multiple, out_of_range};
-use phase::Phase;
-pub use recipe::Recipe;
-use results::AgeResults;
-use zone_layout::ZoneLayout;
+use results::{AgeResults, Comparison};
+pub use workloads::FILE_BYTES;
+use workloads::{Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -124,31 +120,24 @@ impl Age {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: AgeOptions) -> Result<Self, String> {
         let AgeOptions { passes, time, idle, random_span, depth, file_size, .. } = options;
-        let day = Nanos::from_secs(86_400);
         if random_span < RANDOM_SPAN_STEP
             || !random_span.is_multiple_of(RANDOM_SPAN_STEP)
             || random_span > 1 << 50
         {
             return Err(wording::random_span_has_wrong_size(random_span));
         }
-        if !(1..=100).contains(&passes) {
-            return Err(out_of_range("passes", passes, 1, 100));
-        }
+        check_range("passes", passes, 1..=100)?;
         if options.files_bytes() / u64::from(passes) < 1 << 20 {
             return Err(wording::too_many_passes(passes, random_span));
         }
-        if !(Nanos::from_millis(u64::from(passes))..=day).contains(&time) {
+        if !(Nanos::from_millis(u64::from(passes))..=DAY).contains(&time) {
             return Err(out_of_range("time", time, format!("{passes}ms"), "24h"));
         }
-        if idle > Nanos(day.0 * 30) {
+        if idle > Nanos(DAY.0 * 30) {
             return Err(out_of_range("idle", idle, 0, "30d"));
         }
-        if depth == 0 || u64::from(depth) > DEPTH_LIMIT {
-            return Err(out_of_range("depth", depth, 1, DEPTH_LIMIT));
-        }
-        if file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", file_size, 1 << 20));
-        }
+        check_range("depth", u64::from(depth), 1..=DEPTH_LIMIT)?;
+        check_multiple("file_size", file_size, 1 << 20)?;
         if options.trim && options.recipe != Recipe::Churn {
             return Err(wording::recipe_deletes_nothing(options.recipe));
         }
@@ -160,17 +149,17 @@ impl Age {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
         if let Some(bytes) = options.bytes {
-            aging::check_bytes(bytes, zones.span.end)?;
+            check_bytes(bytes, zones.span.end)?;
         }
         if options.trim && !evidence.geometry.trims {
             return Err(wording::drive_ignores_trim());
         }
-        let mut workloads = phase::workloads(Phase::New, options, &zones);
-        workloads.extend(aging::workloads(options, &zones));
-        workloads.extend(phase::workloads(Phase::Used, options, &zones));
+        let mut workloads = phase_workloads(Phase::New, options, &zones);
+        workloads.extend(aging_workloads(options, &zones));
+        workloads.extend(phase_workloads(Phase::Used, options, &zones));
         if self.has_idle() {
             workloads.push(Workload::rest(options.idle));
-            workloads.extend(phase::workloads(Phase::AfterIdle, options, &zones));
+            workloads.extend(phase_workloads(Phase::AfterIdle, options, &zones));
         }
         for (index, workload) in workloads.iter_mut().enumerate() {
             workload.seed = evidence.plan.seed_of(index);
@@ -229,9 +218,9 @@ impl Procedure for Age {
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
         findings.tables.insert("intervals".into(), intervals.collect());
         let pictures = [
-            ("used_vs_new", pictures::speed_against_new(&comparisons)),
-            ("random_writes", pictures::random_writes(&measured)),
-            ("aging", pictures::aging(&evidence.segments)),
+            ("used_vs_new", results::speed_against_new(&comparisons)),
+            ("random_writes", results::random_writes(&measured)),
+            ("aging", results::aging(&evidence.segments)),
         ];
         findings
             .series
@@ -244,16 +233,7 @@ impl Age {
     /// The table of new and used; below it the idle time, and what else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|of| of.value(Phase::New).is_some());
-        let rows = known.map(|of| wording::TableRow {
-            test: of.test,
-            unit: of.unit,
-            new: of.value(Phase::New),
-            used: of.value(Phase::Used),
-            after_idle: of.value(Phase::AfterIdle),
-            interval: of.fall(Phase::Used).and_then(|fall| fall.interval),
-            share: of.share_of_new(Phase::Used),
-        });
-        let rows: Vec<wording::TableRow> = rows.collect();
+        let rows: Vec<wording::TableRow> = known.map(Comparison::cells).collect();
         let table = wording::table(&rows, self.has_idle(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);
         // The summary is the first answer, and the table shows the others.
@@ -261,5 +241,58 @@ impl Age {
         let remarks =
             findings.answers.iter().skip(1).filter(|answer| !in_table.contains(&answer.id.as_str()));
         findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+    }
+}
+
+/// What happens to a drive between the two measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recipe {
+    /// Every address is written once, in sequence, as in AnandTech's tables of new and used drives (2009).
+    #[default]
+    Fill,
+    /// A fill, then random overwrites of 4 KiB.
+    Overwrite,
+    /// Small files come and go, and the file system's own pages are rewritten beside them.
+    Churn,
+}
+
+impl Recipe {
+    /// All recipes.
+    pub const ALL: [Self; 3] = [Self::Fill, Self::Overwrite, Self::Churn];
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fill => "fill",
+            Self::Overwrite => "overwrite",
+            Self::Churn => "churn",
+        })
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|recipe| recipe.to_string() == text)
+            .ok_or_else(|| wording::unknown_recipe(text))
+    }
+}
+
+serde_as_text!(Recipe);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recipes_read_back_and_nonsense_does_not() {
+        for recipe in Recipe::ALL {
+            assert_eq!(recipe.to_string().parse(), Ok(recipe));
+        }
+        assert!("wear".parse::<Recipe>().unwrap_err().contains("churn"));
     }
 }

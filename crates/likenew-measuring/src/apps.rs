@@ -3,15 +3,9 @@
 
 mod answers;
 pub mod application;
-mod consistency;
-pub mod depths;
-mod lengths;
 pub mod library;
-mod pictures;
-mod results;
-pub(crate) mod score;
+pub(crate) mod results;
 pub mod stage;
-mod tables;
 mod wording;
 mod workload_plan;
 
@@ -21,13 +15,13 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large};
 use serde::{Deserialize, Serialize};
 
 use answers::Run;
 use application::Application;
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::wording::{ended_early, not_a_multiple, out_of_range, span_too_large};
 use results::AppResults;
 use workload_plan::{PlannedWorkload, WorkloadPlan};
 
@@ -96,34 +90,25 @@ impl Default for AppsOptions {
 /// Spans are multiples of this.
 pub const SPAN_STEP: u64 = 4 << 20;
 const SPAN_MAX: u64 = 1 << 50;
-/// Longest time of an application. Chosen: longer is a mistake.
-const DAY: Nanos = Nanos::from_secs(86_400);
 
 impl AppsOptions {
     fn check(&self) -> Result<(), String> {
         let Self { passes, scale, span, time, minutes, file_size, .. } = self;
-        if !(1..=100).contains(passes) {
-            return Err(out_of_range("passes", passes, 1, 100));
-        }
+        check_range("passes", *passes, 1..=100)?;
         if !(*scale > 0.0 && *scale <= 1000.0) {
             return Err(out_of_range("scale", scale, "0.000001", 1000));
         }
-        if !span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", *span, SPAN_STEP));
+        if *span > 0 {
+            check_multiple("span", *span, SPAN_STEP)?;
         }
         if !(SPAN_STEP..=SPAN_MAX).contains(span) {
             return Err(out_of_range("span", exact_size(*span), "4MiB", "1PiB"));
         }
-        if !(Nanos::from_millis(1)..=DAY).contains(time) {
-            return Err(out_of_range("time", time, "1ms", "24h"));
-        }
+        check_time("time", *time)?;
         if !(*minutes > 0.0 && *minutes <= 100.0) {
             return Err(out_of_range("minutes", minutes, "0.000001", 100));
         }
-        if *file_size == 0 || !file_size.is_multiple_of(1 << 20) {
-            return Err(not_a_multiple("file_size", *file_size, 1 << 20));
-        }
-        Ok(())
+        check_multiple("file_size", *file_size, 1 << 20)
     }
 
     /// The applications to replay, each once.
@@ -240,8 +225,8 @@ impl Procedure for Apps {
         findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
         spare_failing_drive(&mut findings.answers, evidence);
         answers::finish(&mut findings);
-        tables::put(&mut findings, &measured, &self.applications, self.options.consistency);
-        pictures::put(&mut findings, &measured, &self.applications, self.options.consistency);
+        results::put_tables(&mut findings, &measured, &self.applications, self.options.consistency);
+        results::put_series(&mut findings, &measured, &self.applications, self.options.consistency);
         findings
     }
 }

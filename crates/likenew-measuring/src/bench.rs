@@ -1,36 +1,34 @@
 //! The familiar table: sequential and random, deep and shallow, reads and writes, every pass kept.
 
-mod result_line;
 mod wording;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::Answer;
-use likenew_core::findings::{Findings, Line, Series, Shape};
+use likenew_core::findings::{Findings, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::Lead;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::precision::{Goal, Precision, precision};
-use serde::{Deserialize, Serialize};
-
-use likenew_procedure_support::options::options;
+use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
+use likenew_procedure_support::options::{
+    Arguments, DAY, check_multiple, check_range, check_time, joined, options,
+};
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::row;
+use likenew_procedure_support::rows::Columns;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{
-    no_operation, not_a_multiple, out_of_range, span_too_large, target_is_read_only,
-};
+use likenew_procedure_support::wording::{no_operation, out_of_range, span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
-use result_line::ResultLine;
+use likenew_stats::precision::{Goal, Precision, precision};
+use likenew_stats::summary::{maximum, minimum};
+use serde::{Deserialize, Serialize};
+
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -92,8 +90,6 @@ const UNSTEADY_RATIO: f64 = 1.25;
 /// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
 /// blocks.
 const COVERAGE_MIN: f64 = 0.99;
-/// Longest pass and longest idle time, a day. Chosen: longer is a mistake.
-const DAY: Nanos = Nanos(86_400_000_000_000);
 
 /// The procedure.
 pub struct Bench {
@@ -115,21 +111,15 @@ impl Bench {
     /// A sentence that names the option and what it may be.
     pub fn new(options: BenchOptions) -> Result<Self, String> {
         let BenchOptions { passes, passes_max, time, idle, span, .. } = options;
-        if !(1..=1000).contains(&passes) {
-            return Err(out_of_range("passes", passes, 1, 1000));
+        check_range("passes", passes, 1..=1000)?;
+        if options.precise.is_some() {
+            check_range("passes_max", passes_max, passes..=1000)?;
         }
-        if options.precise.is_some() && !(passes..=1000).contains(&passes_max) {
-            return Err(out_of_range("passes_max", passes_max, passes, 1000));
-        }
-        if !(Nanos::from_millis(1)..=DAY).contains(&time) {
-            return Err(out_of_range("time", time, "1ms", "24h"));
-        }
+        check_time("time", time)?;
         if idle > DAY {
             return Err(out_of_range("idle", idle, "0s", "24h"));
         }
-        if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
-            return Err(not_a_multiple("span", span, SPAN_MIN));
-        }
+        check_multiple("span", span, SPAN_MIN)?;
         if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
             return Err(no_operation());
         }
@@ -171,11 +161,7 @@ impl Bench {
             Some(_) => (piece(span), Nanos(time.0 / PIECE_TIME_PART), format!("{test} {op} #{}", done + 1)),
         };
         let start = done as u64 % (span / piece) * piece;
-        let place = if test.random {
-            AccessPattern::Random(Region::bytes(0..span))
-        } else {
-            AccessPattern::Sequential(Region::bytes(start..start + piece))
-        };
+        let place = test.over(if test.random { 0..span } else { start..start + piece });
         let stream = Stream::closed(op, test.block, place, test.depth, data);
         let until = Until { elapsed: Some(time), bytes: Some(piece), ops: None };
         Workload { lanes: test.threads, ..Workload::new(name, until, vec![stream]) }
@@ -255,7 +241,7 @@ impl Procedure for Bench {
                 None => self.repeatability(&lines, evidence),
                 Some(goal) => self.precision(&lines, &goal, evidence),
             });
-            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::overview)));
+            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::cells)));
             findings.series.insert("bandwidth".into(), bandwidth(&lines));
         }
         findings.answers.extend(refusals(&evidence.segments));
@@ -263,8 +249,8 @@ impl Procedure for Bench {
             findings.answers.extend(self.coverage(&lines));
         }
         spare_failing_drive(&mut findings.answers, evidence);
-        findings.tables.insert("results".into(), lines.iter().map(|line| row(line.result())).collect());
-        findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::rows).map(row).collect());
+        findings.tables.insert("results".into(), lines.iter().map(ResultLine::row).collect());
+        findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::pass_rows).collect());
         findings
     }
 }
@@ -275,48 +261,36 @@ fn headline<'a>(lines: &[ResultLine<'a>]) -> Vec<(&'a Test, Vec<wording::OpSpeed
     tests.dedup();
     let speed = |line: &ResultLine<'_>| wording::OpSpeed {
         op: line.op,
-        rate: Rate(line.mean_speed()),
-        iops: Iops(line.mean_iops()),
+        rate: Rate(line.speed.value),
+        iops: Iops(line.iops()),
     };
     let of_test = |test: &'a Test| lines.iter().filter(|line| line.test == test).map(speed).collect();
     tests.into_iter().map(|test| (test, of_test(test))).collect()
 }
 
 fn speed_answer(lines: &[ResultLine<'_>], tests: &[(&Test, Vec<wording::OpSpeed>)]) -> Answer {
-    let passes = || lines.iter().map(|line| line.speeds.len() as u64);
+    let passes = || lines.iter().map(|line| line.passes.speeds.len() as u64);
     let answer = wording::speed(tests, (passes().min().unwrap_or(0), passes().max().unwrap_or(0)));
-    match lines[0].interval {
-        Some(interval) => {
-            answer.estimate(lines[0].mean_speed(), interval.low.max(0.0), interval.high, "bytes/s")
-        }
-        None => answer,
-    }
+    lines[0].speed.not_negative().put(answer, "bytes/s")
 }
 
 fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
-    let mut categories: Vec<String> = Vec::new();
-    let mut drawn: Vec<Line> = Vec::new();
-    for line in lines {
-        let (test, op) = (line.test.to_string(), line.op.to_string());
-        let x = categories.iter().position(|known| *known == test).unwrap_or_else(|| {
-            categories.push(test);
-            categories.len() - 1
-        });
-        let point = [x as f64, line.mean_speed()];
-        match drawn.iter_mut().find(|known| known.name == op) {
-            Some(known) => known.points.push(point),
-            None => drawn.push(Line::new(op, vec![point])),
-        }
-    }
+    let categories: Vec<String> = distinct(lines.iter().map(|line| line.test.to_string()));
+    let point = |line: &ResultLine<'_>| {
+        let test = line.test.to_string();
+        let x = categories.iter().position(|known| *known == test).expect("it is one of them");
+        (line.op.to_string(), [x as f64, line.speed.value])
+    };
+    let drawn = grouped(lines.iter().map(point)).into_iter().map(|(op, points)| Line::new(op, points));
     Series::new(wording::BANDWIDTH_TITLE, Shape::Bars, axis("test", ""), speed())
+        .lines(drawn.collect::<Vec<Line>>())
         .categories(categories)
-        .lines(drawn)
 }
 
 impl Bench {
     /// Whether the passes of each test agree.
     fn repeatability(&self, lines: &[ResultLine<'_>], evidence: &Evidence) -> Answer {
-        if lines.iter().all(|line| line.speeds.len() < 2) {
+        if lines.iter().all(|line| line.passes.is_one()) {
             let again = BenchOptions { passes: BenchOptions::default().passes, ..self.options.clone() };
             return wording::measured_once(&rerun(evidence, again));
         }
@@ -395,28 +369,113 @@ impl BenchOptions {
     /// The options of the command line that differ from its defaults.
     fn arguments(&self) -> String {
         let usual = Self::default();
-        let mut arguments = Vec::new();
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}"));
-            }
-        };
         let profile = Profile::ALL.into_iter().find(|(_, profile)| *profile == self.profile);
-        let profile = profile.map_or("default", |(name, _)| name);
-        let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
-        add(self.profile != usual.profile, "profile", profile.into());
-        add(self.ops != usual.ops, "op", ops.join(","));
-        add(self.span != usual.span, "span", exact_size(self.span));
-        // An explicit value is shown even if it equals the default.
-        add(self.precise.is_none(), "passes", self.passes.to_string());
-        if let Some(precise) = self.precise {
-            add(self.passes != usual.passes, "passes", self.passes.to_string());
-            add(true, "precise", precise.to_string());
-            add(true, "passes-max", self.passes_max.to_string());
-        }
-        add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.idle != usual.idle, "idle", exact_duration(self.idle));
-        add(self.data != usual.data, "data", self.data.to_string());
-        arguments.join(" ")
+        Arguments::default()
+            .add(self.profile != usual.profile, "profile", profile.map_or("default", |(name, _)| name))
+            .add(self.ops != usual.ops, "op", joined(&self.ops))
+            .add(self.span != usual.span, "span", exact_size(self.span))
+            // An explicit value is shown even if it equals the default.
+            .add(self.precise.is_none() || self.passes != usual.passes, "passes", self.passes)
+            .add_known("precise", self.precise)
+            .add(self.precise.is_some(), "passes-max", self.passes_max)
+            .add(self.time != usual.time, "time", exact_duration(self.time))
+            .add(self.idle != usual.idle, "idle", exact_duration(self.idle))
+            .add(self.data != usual.data, "data", self.data)
+            .text()
     }
+}
+
+/// One line of the table: a test, an operation, and all its passes.
+struct ResultLine<'a> {
+    test: &'a Test,
+    op: Mix,
+    passes: Passes<'a>,
+    /// The number of each pass, from 1, failed ones included.
+    numbers: Vec<usize>,
+    /// Mean of the passes, in bytes a second.
+    speed: Estimate,
+    /// Whether its interval is as narrow as asked for.
+    is_precise: bool,
+}
+
+impl<'a> ResultLine<'a> {
+    /// `None` if no pass measured anything.
+    fn new(test: &'a Test, op: Mix, segments: &[&'a Segment], goal: Option<Goal>) -> Option<Self> {
+        let passes = Passes::new(segments.iter().copied())?;
+        let numbered = (1..).zip(segments).filter(|(_, segment)| segment.bytes_per_s().is_some());
+        let numbers = numbered.map(|(number, _)| number).collect();
+        let (speed, precision) = precision_goal::estimate(&passes.speeds, goal.as_ref());
+        let is_precise = matches!(precision, Some(Precision::Reached(_)));
+        Some(Self { test, op, passes, numbers, speed, is_precise })
+    }
+
+    fn precision(&self) -> MeanPrecision {
+        let half = self.speed.interval.map_or(f64::INFINITY, |interval| (interval.high - interval.low) / 2.0);
+        MeanPrecision {
+            name: self.name(),
+            passes: self.passes.speeds.len(),
+            share: half / self.speed.value,
+            enough: self.is_precise,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{} {}", self.test, self.op)
+    }
+
+    fn iops(&self) -> f64 {
+        self.passes.iops().value
+    }
+
+    /// Its row on the first screen.
+    fn cells(&self) -> wording::TableRow {
+        let (name, speed) = (self.name(), self.speed.not_negative());
+        wording::TableRow { name, speed, iops: self.iops(), latency: (&self.passes.total).into() }
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::default().with("test", self.test.to_string()).with("op", self.op.to_string())
+    }
+
+    fn row(&self) -> Row {
+        let columns = self.columns().with_estimate("bytes_per_s", Some(self.speed.not_negative()));
+        columns.with("iops", self.iops()).with_latency(&self.passes.total).row()
+    }
+
+    fn pass_rows(&self) -> impl Iterator<Item = Row> {
+        self.numbers.iter().zip(&self.passes.segments).map(|(number, segment)| {
+            let columns = self.columns().with("pass", number).with_pass(segment);
+            columns.with("covered_percent", coverage(segment) * 100.0).row()
+        })
+    }
+
+    fn slowest(&self) -> f64 {
+        minimum(&self.passes.speeds).expect("a line has a pass")
+    }
+
+    fn fastest(&self) -> f64 {
+        maximum(&self.passes.speeds).expect("a line has a pass")
+    }
+
+    /// Whether a pass ran into its time limit; a pass with failed I/Os covers less than its span as well.
+    fn reached_time(&self, time: Nanos) -> bool {
+        self.passes.segments.iter().any(|segment| segment.elapsed() >= time)
+    }
+
+    /// The smallest share of the span that one of its passes covered.
+    fn coverage_min(&self) -> f64 {
+        self.passes.segments.iter().map(|segment| coverage(segment)).fold(1.0, f64::min)
+    }
+
+    /// Fastest pass over slowest; infinite when a pass moved nothing.
+    fn ratio(&self) -> f64 {
+        let (slowest, fastest) = (self.slowest(), self.fastest());
+        if slowest > 0.0 { fastest / slowest } else { f64::INFINITY }
+    }
+}
+
+/// The share of the span's bytes that a pass moved.
+fn coverage(segment: &Segment) -> f64 {
+    let bytes = segment.workload.until.bytes.expect("a pass is bounded by its span");
+    segment.total().bytes as f64 / bytes as f64
 }

@@ -1,29 +1,25 @@
 //! Speed by how compressible the data is, and what that means for a user's files.
 
-mod conclusion;
 mod curve;
-mod expected_speed;
 pub mod files;
 mod wording;
-mod workload_plan;
 
-use likenew_procedure_support::pattern::Pattern;
+use std::ops::Range;
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Axis, Findings, Line, Mark, Series, Shape};
-use likenew_core::io::Op;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::recorder::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use serde::{Deserialize, Serialize};
-
-use conclusion::{Conclusion, compressor};
-use curve::Curve;
-use expected_speed::ExpectedSpeed;
-use files::FileScan;
-use likenew_procedure_support::options::options;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_procedure_support::options::{Arguments, DAY, check_range, check_time, joined, options};
+use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
@@ -31,7 +27,13 @@ use likenew_procedure_support::series::speed;
 use likenew_procedure_support::wording::{
     answer_as_summary, ended_early, not_a_power_of_two, out_of_range, patterns_once, span_too_large,
 };
-use workload_plan::WorkloadPlan;
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use curve::{Conclusion, Curve, ExpectedSpeed, compressor};
+use files::FileScan;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -119,25 +121,19 @@ impl DataOptions {
     /// of a simulated drive are known without them.
     fn arguments(&self, capacity: u64, is_simulated: bool) -> String {
         let usual = Self::default();
-        let mut arguments = test_arguments(&self.tests, &usual.tests);
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}"));
-            }
-        };
-        let ops: Vec<String> = self.ops.iter().map(Op::to_string).collect();
-        add(self.steps != usual.steps, "steps", self.steps.to_string());
-        add(self.ops != usual.ops, "op", ops.join(","));
-        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
-        add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.idle != usual.idle, "idle", exact_duration(self.idle));
         let rates =
             [("read", self.advertised_read_bytes_per_s), ("write", self.advertised_write_bytes_per_s)];
         let rates = rates.map(|(metric, rate)| Some(format!("{metric}={}/s", exact_rate(rate?))));
         let rates: Vec<String> = rates.into_iter().flatten().collect();
-        add(!rates.is_empty() && !is_simulated, "advertised", rates.join(","));
-        add(self.passes != usual.passes, "passes", self.passes.to_string());
-        arguments.join(" ")
+        Arguments::from(test_arguments(&self.tests, &usual.tests))
+            .add(self.steps != usual.steps, "steps", self.steps)
+            .add(self.ops != usual.ops, "op", joined(&self.ops))
+            .add(self.span != usual.span.min(capacity), "span", exact_size(self.span))
+            .add(self.time != usual.time, "time", exact_duration(self.time))
+            .add(self.idle != usual.idle, "idle", exact_duration(self.idle))
+            .add(!rates.is_empty() && !is_simulated, "advertised", rates.join(","))
+            .add(self.passes != usual.passes, "passes", self.passes)
+            .text()
     }
 }
 
@@ -176,8 +172,6 @@ pub const PART_MIN: u64 = 1 << 20;
 const STEPS_MAX: u32 = 101;
 const BLOCK_MIN: u64 = 512;
 const BLOCK_MAX: u64 = 64 << 20;
-/// Longest pass and longest idle time. Chosen: longer is a mistake.
-const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
 pub struct Data {
@@ -206,21 +200,15 @@ impl Data {
                 Err(wording::nothing_to_do(STEPS_MAX))
             };
         }
-        if !(2..=STEPS_MAX).contains(&options.steps) {
-            return Err(out_of_range("steps", options.steps, 2, STEPS_MAX));
-        }
+        check_range("steps", options.steps, 2..=STEPS_MAX)?;
         check_tests(&options)?;
-        if !(1..=1000).contains(&options.passes) {
-            return Err(out_of_range("passes", options.passes, 1, 1000));
-        }
-        if !(Nanos::from_millis(1)..=DAY).contains(&options.time) {
-            return Err(out_of_range("time", options.time, "1ms", "24h"));
-        }
+        check_range("passes", options.passes, 1..=1000)?;
+        check_time("time", options.time)?;
         if options.idle > DAY {
             return Err(out_of_range("idle", options.idle, "0s", "24h"));
         }
-        if WorkloadPlan::new(&options).part() == 0 {
-            let needed = u64::from(options.steps) * workload_plan::unit(&options);
+        if options.part() == 0 {
+            let needed = u64::from(options.steps) * unit(&options);
             return Err(wording::span_too_small(Size(options.span), options.steps, Size(needed)));
         }
         Ok(Self { options })
@@ -233,11 +221,10 @@ impl Data {
 
     /// The curve of each operation of each test.
     fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
-        let workload_plan = WorkloadPlan::new(&self.options);
         let mut curves = Vec::new();
         for (test_index, test) in self.options.tests.iter().enumerate() {
             for (op_index, op) in self.options.ops.iter().enumerate() {
-                let passes = workload_plan.passes_of(evidence, test_index, op_index);
+                let passes = self.options.passes_of(evidence, test_index, op_index);
                 curves.push(Curve::new(*test, *op, self.options.steps, passes));
             }
         }
@@ -269,9 +256,7 @@ fn check_tests(options: &DataOptions) -> Result<(), String> {
         if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
             return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
         }
-        if !(1..=1024).contains(depth) {
-            return Err(out_of_range("depth", depth, 1, 1024));
-        }
+        check_range("depth", *depth, 1..=1024)?;
     }
     Ok(())
 }
@@ -285,7 +270,7 @@ impl Procedure for Data {
         if !self.measures() {
             return Layout { files: 1, file_bytes: PART_MIN };
         }
-        Layout { files: self.options.steps, file_bytes: WorkloadPlan::new(&self.options).part() }
+        Layout { files: self.options.steps, file_bytes: self.options.part() }
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
@@ -295,12 +280,11 @@ impl Procedure for Data {
         if !evidence.geometry.writable {
             return Err(wording::writes_what_it_reads());
         }
-        let workload_plan = WorkloadPlan::new(&self.options);
-        let needed = workload_plan.part() * u64::from(self.options.steps);
+        let needed = self.options.part() * u64::from(self.options.steps);
         if needed > evidence.geometry.capacity {
             return Err(span_too_large(needed, evidence.geometry.capacity, PART_MIN));
         }
-        Ok(workload_plan.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
+        Ok(self.options.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -418,8 +402,7 @@ impl Data {
     fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
         let files = self.options.files.as_ref();
         if self.measures() {
-            let rows = curves.iter().flat_map(Curve::rows).map(row).collect();
-            findings.tables.insert("compressibility".into(), rows);
+            findings.tables.insert("compressibility".into(), curves.iter().flat_map(Curve::rows).collect());
         }
         if !curves.is_empty() {
             findings.series.insert("compressibility".into(), graph(curves, files));
@@ -427,7 +410,7 @@ impl Data {
         if self.measures() && files.is_some() {
             let of = |expected: &ExpectedSpeed| {
                 let curve = curves.iter().find(|curve| expected.matches(curve));
-                row(expected.row(curve.and_then(|curve| self.rated(curve))))
+                expected.row(curve.and_then(|curve| self.rated(curve)))
             };
             findings.tables.insert("expected".into(), expected.iter().map(of).collect());
         }
@@ -436,13 +419,12 @@ impl Data {
             findings.series.extend(files.series().map(|series| ("file_types".to_owned(), series)));
         }
         if !curves.is_empty() {
-            let rows = curves.iter().flat_map(Curve::pass_rows).map(row).collect();
-            findings.tables.insert("passes".into(), rows);
+            findings.tables.insert("passes".into(), curves.iter().flat_map(Curve::pass_rows).collect());
         }
     }
 
     fn ended_early(&self, evidence: &Evidence) -> Option<Answer> {
-        let planned = self.measures().then(|| WorkloadPlan::new(&self.options).workloads())?;
+        let planned = self.measures().then(|| self.options.workloads())?;
         let done = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
         (done < planned).then(|| ended_early(done, planned))
     }
@@ -452,11 +434,11 @@ impl Data {
 fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
     let lines = curves.iter().map(|curve| {
         let steps = curve.steps.iter().enumerate().rev();
-        let points = steps.filter_map(|(step, of)| Some([100.0 - curve.percent(step), of.bytes_per_s()?]));
+        let points = steps.filter_map(|(step, of)| Some([100.0 - curve.percent(step), of.estimate()?.value]));
         let steps = curve.steps.iter().enumerate().rev();
         let band = steps.filter_map(|(step, of)| {
-            let interval = of.interval()?;
-            Some([100.0 - curve.percent(step), interval.low, interval.high])
+            let speed = of.estimate()?;
+            Some([100.0 - curve.percent(step), speed.low()?, speed.high()?])
         });
         Line::new(curve.subject().name(), points.collect()).band(band.collect())
     });
@@ -465,4 +447,206 @@ fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
         .map(|share| Mark { x: 100.0 - 100.0 * share.value, label: wording::FILES_MARK.into() });
     let x = Axis::new(wording::CURVE_AXIS, "%");
     Series::new(wording::CURVE_TITLE, Shape::Line, x, speed()).lines(lines).marks(mark)
+}
+
+const PREPARE_BLOCK: u32 = 1 << 20;
+const PREPARE_DEPTH: u32 = 8;
+
+/// One pass of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slot {
+    pass: u32,
+    test: usize,
+    op: usize,
+    /// Position in the pass.
+    turn: u32,
+}
+
+/// One pass of one step as it was measured.
+#[derive(Clone, Copy)]
+struct Pass {
+    /// Counted from 1.
+    pass: u32,
+    /// Its place in the order of the pass, counted from 1.
+    turn: u32,
+    step: u32,
+    bytes_per_s: f64,
+}
+
+/// Each part of the span is a multiple of this.
+fn unit(options: &DataOptions) -> u64 {
+    options.tests.iter().map(|test| test.block).fold(PART_MIN, u64::max)
+}
+
+/// The class of a step: 0 is zeros, the last is random data.
+fn class(step: u32, steps: u32) -> DataClass {
+    match step {
+        0 => DataClass::Zero,
+        last if last + 1 == steps => DataClass::Random,
+        step => DataClass::Ratio(step as f32 / (steps - 1) as f32),
+    }
+}
+
+/// The workloads of a plan, by their index.
+///
+/// First each step's part of the span is written once with its class of data. Then come the passes. In each
+/// of them every test and operation visits all steps, in an order that is drawn for the pass: complete blocks
+/// in random order (Fisher, "The Design of Experiments", 1935), so that changes over time are not taken for
+/// compressibility. Every second pass reverses the order of the one before it: between the two a steady drift
+/// cancels.
+impl DataOptions {
+    /// Bytes of each step's part of the span.
+    fn part(&self) -> u64 {
+        let (unit, each) = (unit(self), self.span / u64::from(self.steps));
+        each - each % unit
+    }
+
+    /// How many there are.
+    fn workloads(&self) -> usize {
+        let Self { steps, passes, .. } = *self;
+        steps as usize + passes as usize * self.workloads_per_pass() * self.passes_with_idle()
+    }
+
+    /// The one at this index, if there is one.
+    fn workload(&self, plan: &Plan, index: usize) -> Option<Workload> {
+        let steps = self.steps;
+        if index >= self.workloads() {
+            return None;
+        }
+        let workload = match index.checked_sub(steps as usize) {
+            None => self.prepare(index as u32),
+            Some(after) if self.is_idle(after) => Workload::rest(self.idle),
+            Some(after) => {
+                let place = self.place(after / self.passes_with_idle());
+                self.measurement(place, self.order(plan, place.pass)[place.turn as usize])
+            }
+        };
+        Some(Workload { seed: plan.seed_of(index), ..workload })
+    }
+
+    /// Complete passes of one operation of one test.
+    fn passes_of(&self, evidence: &Evidence, test: usize, op: usize) -> Vec<Pass> {
+        let prepared = self.steps as usize;
+        let mut passes = Vec::new();
+        let mut order = (0, Vec::new());
+        for (after, segment) in evidence.segments.iter().skip(prepared).enumerate() {
+            let place = self.place(after / self.passes_with_idle());
+            if self.is_idle(after) || (place.test, place.op) != (test, op) || segment.stop != Stop::Reached {
+                continue;
+            }
+            let Some(bytes_per_s) = segment.bytes_per_s() else { continue };
+            if order.0 != place.pass {
+                order = (place.pass, self.order(&evidence.plan, place.pass));
+            }
+            let step = order.1[place.turn as usize];
+            passes.push(Pass { pass: place.pass, turn: place.turn + 1, step, bytes_per_s });
+        }
+        passes
+    }
+
+    fn workloads_per_pass(&self) -> usize {
+        self.tests.len() * self.ops.len() * self.steps as usize
+    }
+
+    fn passes_with_idle(&self) -> usize {
+        if self.idle > Nanos::ZERO { 2 } else { 1 }
+    }
+
+    fn is_idle(&self, after: usize) -> bool {
+        self.passes_with_idle() == 2 && after.is_multiple_of(2)
+    }
+
+    fn place(&self, index: usize) -> Slot {
+        let (steps, ops) = (self.steps as usize, self.ops.len());
+        let in_pass = index % self.workloads_per_pass();
+        Slot {
+            pass: (index / self.workloads_per_pass()) as u32 + 1,
+            test: in_pass / (steps * ops),
+            op: in_pass / steps % ops,
+            turn: (in_pass % steps) as u32,
+        }
+    }
+
+    /// The steps in the order of a pass, counted from 1.
+    fn order(&self, plan: &Plan, pass: u32) -> Vec<u32> {
+        let pair = (pass - 1) / 2;
+        let mut order: Vec<u32> = (0..self.steps).collect();
+        // Workloads take the seeds from the bottom, so orders take them from the top.
+        let seed = plan.seed_of(usize::MAX - 1 - pair as usize);
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        if pass.is_multiple_of(2) {
+            order.reverse();
+        }
+        order
+    }
+
+    fn range(&self, step: u32) -> Range<u64> {
+        let start = u64::from(step) * self.part();
+        start..start + self.part()
+    }
+
+    fn prepare(&self, step: u32) -> Workload {
+        let data = class(step, self.steps);
+        let place = Pattern::Sequential.over(self.range(step));
+        let stream = Stream::closed(Mix::Only(Op::Write), PREPARE_BLOCK, place, PREPARE_DEPTH, data);
+        Workload::new(format!("prepare {data}"), Until::bytes(self.part()), vec![stream])
+    }
+
+    fn measurement(&self, place: Slot, step: u32) -> Workload {
+        let Test { pattern, block, depth } = self.tests[place.test];
+        let (op, data) = (self.ops[place.op], class(step, self.steps));
+        let block = u32::try_from(block).expect("a block is at most 64 MiB");
+        let stream = Stream::closed(Mix::Only(op), block, pattern.over(self.range(step)), depth, data);
+        let until = Until { elapsed: Some(self.time), bytes: Some(self.part()), ops: None };
+        let name = format!("{pattern} {op} {data} {}/{}", place.pass, self.passes);
+        Workload::new(name, until, vec![stream])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(seed: u64) -> Plan {
+        Plan::new("data", None, seed, toml::Table::new())
+    }
+
+    #[test]
+    fn every_pass_visits_every_step_once_and_the_next_one_backwards() {
+        let options = DataOptions { steps: 11, ..DataOptions::default() };
+        let orders: Vec<Vec<u32>> = (1..=4).map(|pass| options.order(&plan(7), pass)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..11).collect::<Vec<_>>());
+        }
+        assert!(orders[0].iter().eq(orders[1].iter().rev()) && orders[2].iter().eq(orders[3].iter().rev()));
+        assert_ne!(orders[0], orders[2]);
+        assert_ne!(orders[0], options.order(&plan(8), 1));
+    }
+
+    #[test]
+    fn each_step_stays_in_its_part_with_its_class() {
+        let idle = Nanos::from_millis(1);
+        let options = DataOptions { steps: 3, passes: 2, idle, ..DataOptions::default() };
+        let workloads: Vec<Workload> =
+            (0..options.workloads()).map(|index| options.workload(&plan(0), index).unwrap()).collect();
+        assert_eq!(workloads.len(), 3 + 2 * 2 * 2 * 3 * 2);
+        assert!(options.workload(&plan(0), workloads.len()).is_none());
+        let part = options.part();
+        for stream in workloads.iter().flat_map(|workload| &workload.streams) {
+            let range = stream.pattern.region().resolve(1 << 30, 512).unwrap();
+            let step = [DataClass::Zero, DataClass::Ratio(0.5), DataClass::Random]
+                .iter()
+                .position(|class| *class == stream.data)
+                .unwrap() as u64;
+            assert_eq!(range, step * part..(step + 1) * part);
+        }
+        let idle = workloads.iter().filter(|workload| workload.streams.is_empty()).count();
+        assert_eq!(idle, 24);
+        let mut seeds: Vec<u64> = workloads.iter().map(|workload| workload.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), workloads.len());
+    }
 }

@@ -1,29 +1,21 @@
 //! Loops a benchmark over a drive until it was written many times over: knees, steady state, and the share of
 //! the best speed that is left.
 
-mod answers;
-mod cliff;
-pub mod extent;
-mod level;
-mod loop_findings;
+mod levels;
 pub mod loop_test;
-mod snia;
+pub mod snia;
 mod snia_findings;
-mod snia_pictures;
-pub mod snia_plan;
-mod snia_results;
-mod steadiness;
 mod test_series;
 mod wording;
 
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::units::parse_size;
+use likenew_procedure_support::options::options;
 use serde::{Deserialize, Serialize};
 
-use likenew_procedure_support::options::options;
 use loop_test::{LoopOptions, LoopTest};
-use snia::Snia;
-use snia_plan::{SniaOptions, SniaTest};
+use snia::{Snia, SniaOptions, SniaTest};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -110,8 +102,54 @@ impl Procedure for Endure {
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         match &self.test {
-            Test::Loop(test) => loop_findings::findings(test, evidence),
+            Test::Loop(test) => loop_test::findings(test, evidence),
             Test::Snia(test) => snia_findings::findings(test, evidence),
+        }
+    }
+}
+
+/// A part of the address space from its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of everything.
+    Percent(f64),
+}
+
+impl std::str::FromStr for Extent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "whole" {
+            return Ok(Self::Percent(100.0));
+        }
+        let bad = || wording::unknown_extent(text);
+        match text.strip_suffix('%') {
+            Some(percent) => {
+                let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+                percent.map(Self::Percent).ok_or_else(bad)
+            }
+            None => parse_size(text).map(Self::Bytes).map_err(|_| bad()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_are_sizes_shares_or_all() {
+        for (text, extent) in [
+            ("whole", Extent::Percent(100.0)),
+            ("12.5%", Extent::Percent(12.5)),
+            ("8GiB", Extent::Bytes(8 << 30)),
+        ] {
+            assert_eq!(text.parse(), Ok(extent), "{text}");
+        }
+        for text in ["", "%", "101%", "-1%", "NaN%", "half"] {
+            assert!(text.parse::<Extent>().unwrap_err().contains("8GiB"), "{text}");
         }
     }
 }

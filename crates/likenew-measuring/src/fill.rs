@@ -1,38 +1,34 @@
 //! Writes the free space file by file: the speed of each file, the stalls, the pattern of the speeds, and
 //! whether writing it again restores anything.
 
-mod evenness;
-mod part;
 mod pass;
-mod pictures;
-mod repeat;
 mod wording;
+
+use std::fmt;
+use std::str::FromStr;
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Row};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
+use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
+use likenew_procedure_support::options::{Arguments, check_range, options};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
-use evenness::{evenness, rises};
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::{answer_as_summary, out_of_range};
-use part::Unit;
-use pass::{Pass, PassRow, convergence, stalls};
-pub use repeat::Repeat;
+use pass::{Pass, convergence, evenness, rises, stalls_answer};
 use wording::Subject;
 
 /// What the procedure measures and what it costs.
@@ -103,30 +99,25 @@ impl FillOptions {
     /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
     fn arguments(&self, capacity: u64) -> String {
         let usual = Self::default();
-        let mut arguments = Vec::new();
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}").trim_end().to_owned());
-            }
-        };
         let space = capacity.saturating_sub(self.from);
         let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
         // What a division into whole blocks leaves over is less than a block for each file.
         let parts = u64::from(self.files.max(self.parts));
         let rest = space.saturating_sub(u64::from(self.files) * self.file_size);
         let fills_space = rest < parts * self.block;
-        add(self.parts > 1, "one-file", String::new());
-        add(self.parts > 1 && parts != usual_parts, "parts", parts.to_string());
-        add(self.parts == 1 && parts != usual_parts, "files", parts.to_string());
-        add(!fills_space, "file-size", exact_size(self.file_size));
-        add(self.from != usual.from, "from", exact_size(self.from));
-        add(self.block != usual.block, "block", exact_size(self.block));
-        add(self.depth != usual.depth, "depth", self.depth.to_string());
-        add(self.data != usual.data, "data", self.data.to_string());
-        add(self.stall != usual.stall, "stall", exact_duration(self.stall));
-        add(self.read_back, "read-back", String::new());
-        add(self.passes != usual.passes, "passes", self.passes.to_string());
-        arguments.join(" ")
+        Arguments::default()
+            .add(self.parts > 1, "one-file", "")
+            .add(self.parts > 1 && parts != usual_parts, "parts", parts)
+            .add(self.parts == 1 && parts != usual_parts, "files", parts)
+            .add(!fills_space, "file-size", exact_size(self.file_size))
+            .add(self.from != usual.from, "from", exact_size(self.from))
+            .add(self.block != usual.block, "block", exact_size(self.block))
+            .add(self.depth != usual.depth, "depth", self.depth)
+            .add(self.data != usual.data, "data", self.data)
+            .add(self.stall != usual.stall, "stall", exact_duration(self.stall))
+            .add(self.read_back, "read-back", "")
+            .add(self.passes != usual.passes, "passes", self.passes)
+            .text()
     }
 }
 
@@ -156,18 +147,14 @@ impl Fill {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
         let FillOptions { files, block, file_size, from, .. } = options;
-        if files == 0 || files > FILES_MAX {
-            return Err(out_of_range("files", files, 1, FILES_MAX));
-        }
+        check_range("files", files, 1..=FILES_MAX)?;
         if !(512..=1 << 30).contains(&block) || !block.is_multiple_of(512) {
             return Err(wording::wrong_block(block));
         }
         if file_size == 0 || !file_size.is_multiple_of(block) {
             return Err(wording::file_size_is_not_of_blocks(file_size, block));
         }
-        if options.depth == 0 {
-            return Err(out_of_range("depth", 0, 1, u32::MAX));
-        }
+        check_range("depth", options.depth, 1..=u32::MAX)?;
         if !from.is_multiple_of(block) {
             return Err(wording::from_is_not_of_blocks(from, block));
         }
@@ -277,25 +264,27 @@ impl Procedure for Fill {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
         if passes.len() > 1 {
-            let rows: Vec<PassRow> = passes.iter().map(|pass| pass.row(each)).collect();
-            findings.series.insert("passes".into(), pictures::by_pass(&rows));
-            findings.tables.insert("passes".into(), rows.into_iter().map(row).collect());
+            findings.series.insert("passes".into(), pass::by_pass(&passes, each));
+            findings.tables.insert("passes".into(), passes.iter().map(|pass| pass.row(each)).collect());
         }
-        let rows =
-            passes.iter().flat_map(|pass| pass.parts.iter().map(|part| row(part.row(unit, several(pass)))));
-        findings.tables.insert(format!("{}s", unit.noun()), rows.collect());
-        if let Some(read) = &read {
-            let rows = read.parts.iter().map(|part| row(part.row(unit, None)));
-            findings.tables.insert("read_back".into(), rows.collect());
-        }
+        let parts = |pass: &Pass<'_>, number| -> Vec<Row> {
+            pass.parts.iter().map(|part| part.row(unit, number)).collect()
+        };
+        let rows: Vec<Vec<Row>> = passes.iter().map(|pass| parts(pass, several(pass))).collect();
+        findings.tables.insert(format!("{}s", unit.noun()), rows.concat());
+        findings.tables.extend(read.as_ref().map(|read| ("read_back".to_owned(), parts(read, None))));
         let all = passes.iter().chain(&read);
         let stalls =
             all.flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
-        findings.tables.insert("stalls".into(), stalls.map(row).collect());
+        findings.tables.insert("stalls".into(), stalls.collect());
         if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
             let noun = unit.noun();
-            findings.series.insert(format!("{noun}s"), pictures::speeds(&passes, read.as_ref(), unit, each));
-            findings.series.insert("slowest".into(), pictures::slowest(&passes, read.as_ref(), unit, each));
+            findings
+                .series
+                .insert(format!("{noun}s"), pass::speeds_series(&passes, read.as_ref(), unit, each));
+            findings
+                .series
+                .insert("slowest".into(), pass::slowest_series(&passes, read.as_ref(), unit, each));
             self.add_overview(&mut findings, &passes, read.as_ref());
         }
         findings
@@ -332,7 +321,7 @@ impl Fill {
         }
         answers.extend(even(last, Subject::Writes));
         if !last.speeds(each).is_empty() {
-            answers.push(stalls(last, unit, self.options.stall, evidence));
+            answers.push(stalls_answer(last, unit, self.options.stall, evidence));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
         let speeds = last.speeds(each);
@@ -397,8 +386,114 @@ impl Fill {
         let each = self.part_bytes();
         findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
         findings.overview.series = Some(format!("{}s", self.unit().noun()));
-        let written = passes.iter().map(|pass| pass.row(each).overview(false));
-        let rows: Vec<_> = written.chain(read.map(|read| read.row(each).overview(true))).collect();
+        let written = passes.iter().map(|pass| pass.cells(each, false));
+        let rows: Vec<_> = written.chain(read.map(|read| read.cells(each, true))).collect();
         findings.overview.table = (rows.len() > 1).then(|| wording::table(self.unit(), &rows));
+    }
+}
+
+/// A number of passes, or until another pass changes little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// This many times.
+    Times(u32),
+    /// Until a pass is within [`Repeat::SETTLED_SHARE`] of the speed of the one before, but at most
+    /// [`Repeat::TIMES_MAX`] times.
+    UntilSteady,
+}
+
+impl Repeat {
+    /// Change of speed between passes, as a share, up to which it has settled. SNIA's rule needs five rounds
+    /// in a window, and each of these passes writes the whole space: too much wear for what a second pass
+    /// usually shows.
+    pub const SETTLED_SHARE: f64 = 0.02;
+    /// A drive that has not settled by then never does.
+    pub const TIMES_MAX: u32 = 10;
+
+    /// Whether this many passes were enough, from the speeds in bytes a second of those that measured any.
+    pub(crate) fn is_enough(self, passes: usize, speeds: &[f64]) -> bool {
+        match self {
+            Self::Times(times) => passes >= times as usize,
+            Self::UntilSteady => is_steady(speeds) || passes >= Self::TIMES_MAX as usize,
+        }
+    }
+}
+
+/// Whether the last pass was as fast as the one before.
+pub(crate) fn is_steady(speeds: &[f64]) -> bool {
+    matches!(speeds, [.., before, last] if change(*before, *last) <= Repeat::SETTLED_SHARE)
+}
+
+/// Change of the speed as a share; 1 if there was no speed before.
+pub(crate) fn change(before: f64, after: f64) -> f64 {
+    if before > 0.0 { (after / before - 1.0).abs() } else { 1.0 }
+}
+
+impl fmt::Display for Repeat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Times(times) => times.fmt(f),
+            Self::UntilSteady => f.pad("until-steady"),
+        }
+    }
+}
+
+impl FromStr for Repeat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "until-steady" => Ok(Self::UntilSteady),
+            Ok(times) if (1..=1000).contains(&times) => Ok(Self::Times(times)),
+            _ => Err(wording::wrong_passes(text)),
+        }
+    }
+}
+
+serde_as_text!(Repeat);
+
+/// The unit of measurement: whole files, or the parts of a single one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    File,
+    Part,
+}
+
+impl Unit {
+    /// `file` or `part`.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Part => "part",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_read_back_and_nonsense_does_not() {
+        for text in ["1", "4", "until-steady"] {
+            assert_eq!(text.parse::<Repeat>().unwrap().to_string(), text);
+        }
+        for text in ["", "0", "-1", "1001", "steady", "2.5"] {
+            assert!(text.parse::<Repeat>().unwrap_err().contains("until-steady"), "{text}");
+        }
+    }
+
+    #[test]
+    fn another_pass_that_changes_little_is_enough() {
+        let enough = |repeat: Repeat, speeds: &[f64]| repeat.is_enough(speeds.len(), speeds);
+        assert!(!enough(Repeat::UntilSteady, &[]) && !enough(Repeat::UntilSteady, &[75.0]));
+        assert!(
+            !enough(Repeat::UntilSteady, &[40.0, 70.0]) && enough(Repeat::UntilSteady, &[40.0, 70.0, 71.0])
+        );
+        assert!(enough(Repeat::UntilSteady, &[70.0, 69.0]), "slower counts as well");
+        let unsettled: Vec<f64> = (0..10).map(|pass| [40.0, 80.0][pass % 2]).collect();
+        assert!(!enough(Repeat::UntilSteady, &unsettled[..9]) && enough(Repeat::UntilSteady, &unsettled));
+        assert!(!is_steady(&[0.0, 0.0]));
+        assert!(enough(Repeat::Times(2), &[1.0, 9.0]) && !enough(Repeat::Times(2), &[1.0]));
     }
 }

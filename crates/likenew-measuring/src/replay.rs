@@ -1,31 +1,30 @@
 //! Replays the I/O of programs from a trace, and compares how long they would wait on this drive.
 
 mod answers;
-mod options;
 mod pass;
-mod pictures;
-mod replay_mode;
-mod summary;
-mod tables;
 mod wording;
 
+use std::fmt;
+use std::str::FromStr;
+
 use likenew_core::findings::Findings;
+use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
-use likenew_core::replay_spec::{ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
+use likenew_core::replay_spec::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
+use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
+use likenew_core::trace::TraceSource;
+use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::Workload;
+use likenew_procedure_support::options::{check_multiple, check_range, options};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::wording::{out_of_range, span_too_large};
+use serde::{Deserialize, Serialize};
 
 use answers::ReplayInput;
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::span_too_large;
-pub use options::ReplayOptions;
 use pass::passes;
-pub use replay_mode::ReplayMode;
-pub use summary::TraceSummary;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -173,8 +172,7 @@ impl Procedure for Replay {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         let passes = passes(&evidence.segments);
-        let input =
-            ReplayInput { options: &self.options, passes: &passes, geometry: &evidence.geometry, evidence };
+        let input = ReplayInput { options: &self.options, passes: &passes, evidence };
         input.put(&mut findings);
         for answer in refusals(&evidence.segments) {
             findings.overview.answers.push(answer.id.clone());
@@ -186,17 +184,279 @@ impl Procedure for Replay {
         }
         let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
         let tables = &mut findings.tables;
-        tables.insert("summary".into(), passes.iter().map(|pass| row(pass.row(passes.len() > 1))).collect());
-        tables.insert("applications".into(), tables::applications(&passes, names));
-        tables.insert("latencies".into(), tables::latencies(&passes));
-        tables.insert(
-            "timing".into(),
-            passes.iter().filter_map(|pass| pass.timing(passes.len() > 1)).map(row).collect(),
-        );
-        tables.insert("slowest_ios".into(), tables::longest(&passes, names));
+        tables.insert("summary".into(), passes.iter().map(|pass| pass.row(passes.len() > 1)).collect());
+        tables.insert("applications".into(), pass::applications(&passes, names));
+        tables.insert("latencies".into(), pass::latencies(&passes));
+        let timing = passes.iter().filter_map(|pass| pass.timing(passes.len() > 1));
+        tables.insert("timing".into(), timing.collect());
+        tables.insert("slowest_ios".into(), pass::longest(&passes, names));
         findings.tables.retain(|_, rows| !rows.is_empty());
-        findings.series.insert("summary".into(), pictures::latency(&passes));
-        findings.series.insert("applications".into(), pictures::applications(&passes, names));
+        findings.series.insert("summary".into(), pass::latency_series(&passes));
+        findings.series.insert("applications".into(), pass::applications_series(&passes, names));
         findings
     }
+}
+
+/// The options of a replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayOptions {
+    /// The trace's file.
+    pub trace: String,
+    /// Its format, if the file does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The volume, if the trace holds several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// When its I/Os leave.
+    #[serde(default)]
+    pub mode: ReplayMode,
+    /// Speed-up of the recorded times.
+    #[serde(default = "default_one")]
+    pub speed: f64,
+    /// Limit of pauses with nothing in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub idle_max: Option<Nanos>,
+    /// Deepest queue.
+    #[serde(default = "depth")]
+    pub depth: u32,
+    /// How the recorded addresses become the target's.
+    #[serde(default)]
+    pub fit: Fit,
+    /// Bytes of address space to use, from the start of the target; all of it by default.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub span: Option<u64>,
+    /// Whether to run only the reads.
+    #[serde(default)]
+    pub reads_only: bool,
+    /// Whether to write all addresses of the trace once before, if the target may be written.
+    #[serde(default = "default_true")]
+    pub prepare: bool,
+    /// Content of writes.
+    #[serde(default = "random")]
+    pub data: DataClass,
+    /// How often it is replayed.
+    #[serde(default = "one_pass")]
+    pub passes: u32,
+    /// A pass ends after this much time, wherever it is.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub time: Option<Nanos>,
+    /// The content of the trace. `likenew replay` and `likenew run` determine it if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<TraceSummary>,
+}
+
+fn default_one() -> f64 {
+    1.0
+}
+
+fn one_pass() -> u32 {
+    1
+}
+
+fn depth() -> u32 {
+    256
+}
+
+fn default_true() -> bool {
+    true
+}
+
+fn random() -> DataClass {
+    DataClass::Random
+}
+
+impl ReplayOptions {
+    /// A replay of this file with default options.
+    pub fn new(trace: impl Into<String>) -> Self {
+        Self {
+            trace: trace.into(),
+            format: None,
+            volume: None,
+            mode: ReplayMode::default(),
+            speed: default_one(),
+            idle_max: None,
+            depth: depth(),
+            fit: Fit::default(),
+            span: None,
+            reads_only: false,
+            prepare: default_true(),
+            data: random(),
+            passes: one_pass(),
+            time: None,
+            summary: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.trace.is_empty() {
+            return Err(wording::no_trace());
+        }
+        check_range("passes", self.passes, 1..=1000)?;
+        check_range("depth", self.depth, 1..=4096)?;
+        if !(self.speed >= 1e-3 && self.speed <= 1e6) {
+            return Err(out_of_range("speed", self.speed, 0.001, 1_000_000));
+        }
+        if self.mode == ReplayMode::Fast && (self.speed != 1.0 || self.idle_max.is_some()) {
+            return Err(wording::fast_keeps_no_times());
+        }
+        self.span.map_or(Ok(()), |span| check_multiple("span", span, LENGTH_MIN))
+    }
+}
+
+/// When the I/Os of a trace leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplayMode {
+    /// As fast as the target takes them.
+    Fast,
+    /// At the recorded times.
+    Timed,
+    /// As long after the I/Os that had ended before them as recorded.
+    #[default]
+    Dependent,
+}
+
+impl fmt::Display for ReplayMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fast => "fast",
+            Self::Timed => "timed",
+            Self::Dependent => "dependent",
+        })
+    }
+}
+
+impl FromStr for ReplayMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Fast, Self::Timed, Self::Dependent]
+            .into_iter()
+            .find(|mode| mode.to_string() == text)
+            .ok_or_else(|| wording::unknown_mode(text))
+    }
+}
+
+serde_as_text!(ReplayMode);
+
+/// The content of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSummary {
+    /// Digest of the file's bytes, which shows if the file is replaced.
+    pub digest: String,
+    /// I/Os of each kind.
+    pub reads: u64,
+    /// I/Os that write.
+    pub writes: u64,
+    /// I/Os that discard.
+    pub trims: u64,
+    /// I/Os that make writes durable.
+    pub flushes: u64,
+    /// Bytes that were read.
+    #[serde(with = "size_text")]
+    pub read_bytes: u64,
+    /// Bytes that were written.
+    #[serde(with = "size_text")]
+    pub written_bytes: u64,
+    /// The longest read or write.
+    #[serde(with = "size_text")]
+    pub longest_bytes: u64,
+    /// The capacity of the recorded drive, or the end of the highest address used.
+    #[serde(with = "size_text")]
+    pub extent_bytes: u64,
+    /// I/Os with a known completion time.
+    pub ends: u64,
+    /// From the first departure to the last completion.
+    #[serde(with = "duration_text")]
+    pub elapsed: Nanos,
+    /// Time by which pauses exceed the limit, if there is one.
+    #[serde(with = "duration_text")]
+    pub idle_cut: Nanos,
+    /// Total of the pauses, before any limit.
+    #[serde(with = "duration_text")]
+    pub pauses: Nanos,
+    /// The limits of the trace, as clauses without a full stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The named applications with most I/Os, most first, as many as are told apart.
+    pub applications: Vec<String>,
+}
+
+impl TraceSummary {
+    /// Reads a trace to its end; the caller, who knows the file, adds its digest and notes. Pauses are
+    /// limited to `idle_max`.
+    ///
+    /// # Errors
+    /// What is wrong with the trace, and where.
+    pub fn read(source: &mut dyn TraceSource, idle_max: Option<Nanos>) -> Result<Self, String> {
+        let mut summary = Self::default();
+        let (mut counts, mut quiet_since): (Vec<u64>, _) = (Vec::new(), Nanos::ZERO);
+        while let Some(io) = source.next_io()? {
+            match io.op {
+                Op::Read => summary.reads += 1,
+                Op::Write => summary.writes += 1,
+                Op::Trim => summary.trims += 1,
+                Op::Flush => summary.flushes += 1,
+            }
+            match io.op {
+                Op::Read => summary.read_bytes = summary.read_bytes.saturating_add(io.length),
+                Op::Write => summary.written_bytes = summary.written_bytes.saturating_add(io.length),
+                Op::Trim | Op::Flush => {}
+            }
+            if matches!(io.op, Op::Read | Op::Write) {
+                summary.longest_bytes = summary.longest_bytes.max(io.length);
+            }
+            summary.extent_bytes = summary.extent_bytes.max(io.offset.saturating_add(io.length));
+            summary.ends += u64::from(io.latency.is_some());
+            let pause = io.at.since(quiet_since);
+            summary.pauses += pause;
+            summary.idle_cut += pause.since(idle_max.unwrap_or(Nanos::NEVER));
+            quiet_since = quiet_since.max(io.at + io.latency.unwrap_or_default());
+            let application = usize::from(io.application);
+            if application >= counts.len() {
+                counts.resize(application + 1, 0);
+            }
+            counts[application] += 1;
+        }
+        summary.elapsed = quiet_since;
+        summary.extent_bytes = source.capacity().unwrap_or(0).max(summary.extent_bytes);
+        summary.applications = top_applications(&counts, source.applications());
+        Ok(summary)
+    }
+
+    /// I/Os that a replay runs.
+    pub fn replayed_ios(&self, reads_only: bool) -> u64 {
+        if reads_only { self.reads } else { self.reads + self.writes + self.trims + self.flushes }
+    }
+
+    /// Pauses left in a replay of this mode.
+    pub fn pauses(&self, mode: ReplayMode) -> Nanos {
+        if mode == ReplayMode::Fast { Nanos::ZERO } else { self.pauses.since(self.idle_cut) }
+    }
+
+    /// Whether it changes data on the drive.
+    pub fn changes(&self) -> bool {
+        self.writes + self.trims > 0
+    }
+
+    fn trace_totals(&self, reads_only: bool, speed: Option<f64>) -> TraceTotals {
+        let clocked = |speed: f64| Nanos((self.elapsed.since(self.idle_cut).0 as f64 / speed) as u64);
+        TraceTotals {
+            ios: self.replayed_ios(reads_only),
+            read_bytes: self.read_bytes,
+            written_bytes: if reads_only { 0 } else { self.written_bytes },
+            trims: if reads_only { 0 } else { self.trims },
+            elapsed: speed.map_or(Nanos::ZERO, clocked),
+        }
+    }
+}
+
+/// The names with the highest counts, highest first; of equal ones the first to appear.
+fn top_applications(counts: &[u64], names: &[String]) -> Vec<String> {
+    let mut named: Vec<(u64, &String)> =
+        counts.iter().copied().zip(names).filter(|(count, name)| *count > 0 && !name.is_empty()).collect();
+    named.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    named.into_iter().take(ReplaySpec::APPLICATIONS_MAX).map(|(_, name)| name.clone()).collect()
 }

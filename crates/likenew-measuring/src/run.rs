@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::{LatencyColumns, row};
+use likenew_procedure_support::rows::{Columns, LatencyColumns};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
 use wording::{OpSpeed, TableRow, WorkloadSpeed};
@@ -146,21 +146,6 @@ fn workload_speed(segment: &Segment) -> Option<WorkloadSpeed<'_>> {
     Some(WorkloadSpeed { name: &segment.workload.name, speeds: totals.iter().map(speed).collect() })
 }
 
-#[derive(Serialize)]
-struct WorkloadRow<'a> {
-    workload: &'a str,
-    stream: u16,
-    op: Op,
-    ios: u64,
-    bytes: u64,
-    bytes_per_s: Option<f64>,
-    iops: Option<f64>,
-    #[serde(flatten)]
-    latency: LatencyColumns,
-    errors: u64,
-    elapsed_ns: u64,
-}
-
 /// Events per second; `None` for a segment without measurements, or shorter than the clock's resolution:
 /// fio's is a millisecond.
 fn per_second(segment: &Segment, events: u64) -> Option<f64> {
@@ -172,18 +157,19 @@ fn per_second(segment: &Segment, events: u64) -> Option<f64> {
 fn rows(segment: &Segment) -> Vec<Row> {
     let is_measured = segment.measurement_error().is_none();
     let rows = segment.tallies.iter().map(|tally| {
-        row(WorkloadRow {
-            workload: &segment.workload.name,
-            stream: tally.stream,
-            op: tally.op,
-            ios: tally.ios,
-            bytes: tally.bytes,
-            bytes_per_s: per_second(segment, tally.bytes),
-            iops: per_second(segment, tally.done_ios()),
-            latency: if is_measured { tally.into() } else { LatencyColumns::default() },
-            errors: tally.errors + tally.short,
-            elapsed_ns: segment.elapsed().0,
-        })
+        let latency = if is_measured { tally.into() } else { LatencyColumns::default() };
+        Columns::default()
+            .with("workload", &segment.workload.name)
+            .with("stream", tally.stream)
+            .with("op", tally.op)
+            .with("ios", tally.ios)
+            .with("bytes", tally.bytes)
+            .with("bytes_per_s", per_second(segment, tally.bytes))
+            .with("iops", per_second(segment, tally.done_ios()))
+            .with_latency(latency)
+            .with("errors", tally.errors + tally.short)
+            .with("elapsed_ns", segment.elapsed().0)
+            .row()
     });
     rows.collect()
 }
@@ -191,19 +177,12 @@ fn rows(segment: &Segment) -> Vec<Row> {
 /// A row for each operation of each stream, as the table of workloads has them.
 fn overview_rows(segment: &Segment) -> Vec<TableRow<'_>> {
     let is_measured = segment.measurement_error().is_none();
-    let overview = |tally: &Tally| {
-        // An imported measurement may have only the mean, or nothing.
-        let spread = (is_measured && tally.latency.count() > 0).then_some(&tally.latency);
-        let has_mean = is_measured && (spread.is_some() || tally.latency_ns_sum > 0);
-        TableRow {
-            workload: &segment.workload.name,
-            op: tally.op.name(),
-            bytes_per_s: per_second(segment, tally.bytes),
-            iops: per_second(segment, tally.done_ios()),
-            latency_ns_mean: has_mean.then(|| tally.latency_ns_mean()),
-            latency_p99: spread.map(|latency| latency.quantile(0.99)),
-            latency_max: spread.map(|latency| latency.max()),
-        }
+    let overview = |tally: &Tally| TableRow {
+        workload: &segment.workload.name,
+        op: tally.op.name(),
+        bytes_per_s: per_second(segment, tally.bytes),
+        iops: per_second(segment, tally.done_ios()),
+        latency: if is_measured && tally.ios > 0 { tally.into() } else { LatencyColumns::default() },
     };
     segment.tallies.iter().map(overview).collect()
 }

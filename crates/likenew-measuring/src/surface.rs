@@ -1,15 +1,8 @@
 //! Speed along the address space, access time by distance, and what the drive's cache delivers: a map of a drive.
 
 mod access;
-mod access_sample;
-mod burst;
 mod curve;
-mod ends;
-mod pictures;
-mod seek_profile;
 mod slow_regions;
-mod surface_options;
-mod tracks;
 mod wording;
 
 use std::ops::Range;
@@ -17,26 +10,31 @@ use std::ops::Range;
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Line, Mark, Row, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::quantity::{Latency, Share, Size};
 use likenew_core::region::Region;
-use likenew_core::units::Nanos;
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
-
-use access::Access;
-use curve::Curve;
-use ends::Ends;
-use likenew_procedure_support::options::options;
+use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::options::{Arguments, check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{read_smart, refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::{answer_as_summary, target_is_read_only};
+use likenew_procedure_support::series::{axis, speed};
+use likenew_procedure_support::wording::{
+    answer_as_summary, out_of_range, span_too_large, target_is_read_only,
+};
 use likenew_procedure_support::workloads::prepare;
-use slow_regions::{SlowRegions, suspects};
-pub use surface_options::SurfaceOptions;
-use surface_options::{POINTS_MAX, SPAN_OF_FOLDER};
+use serde::{Deserialize, Serialize};
+
+use access::{Access, AccessSample};
+use curve::{Curve, Ends};
+use slow_regions::{Finding, SlowRegions, suspects};
 use wording::{point_name, retest_name};
 
 /// What the procedure measures and what it costs.
@@ -223,7 +221,7 @@ impl Procedure for Surface {
             }),
         );
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
-        answers.extend(burst.and_then(|burst| burst::answer(burst, &curve, &self.options)));
+        answers.extend(burst.and_then(|burst| access::burst_answer(burst, &curve, &self.options)));
         answers.extend(refusals(&evidence.segments));
         // What is wrong comes first, then a start that may be old.
         answers.sort_by_key(|answer| match answer.standing {
@@ -235,18 +233,18 @@ impl Procedure for Surface {
         findings.summary = self.summary(answers, &curve, access.as_ref());
         findings.overview.answers = shown(answers);
         findings.overview.series = (!curve.points.is_empty()).then(|| "curve".into());
-        let mut metrics: Vec<_> = access.iter().flat_map(Access::metrics).collect();
-        metrics.extend(burst.and_then(burst::metric));
-        findings.tables.insert("access".into(), metrics.iter().map(row).collect());
-        findings.tables.insert("zones".into(), ends.iter().flat_map(Ends::zones).map(row).collect());
-        findings.tables.insert("slow_regions".into(), slow_regions.rows().map(row).collect());
-        findings.tables.insert("curve".into(), curve.rows().map(row).collect());
+        let mut metrics: Vec<Row> = access.iter().flat_map(Access::metrics).collect();
+        metrics.extend(burst.and_then(access::burst_metric));
+        findings.tables.insert("access".into(), metrics);
+        findings.tables.insert("zones".into(), ends.iter().flat_map(Ends::zones).collect());
+        findings.tables.insert("slow_regions".into(), slow_regions.places.iter().map(row).collect());
+        findings.tables.insert("curve".into(), curve.rows().collect());
         if !curve.points.is_empty() {
-            findings.series.insert("curve".into(), pictures::curve(&curve, &slow_regions, self.options.op));
+            findings.series.insert("curve".into(), curve_series(&curve, &slow_regions, self.options.op));
         }
         if let Some(access) = &access {
-            findings.series.insert("access_by_distance".into(), pictures::by_distance(access));
-            findings.series.insert("access_by_offset".into(), pictures::by_offset(access, &slow_regions));
+            findings.series.insert("access_by_distance".into(), by_distance(access));
+            findings.series.insert("access_by_offset".into(), by_offset(access, &slow_regions));
         }
         findings
     }
@@ -286,28 +284,25 @@ impl Surface {
         let larger_points = SurfaceOptions { bytes, ..options.clone() };
         let probes = options.probes.saturating_mul(2).clamp(usual.probes, SAMPLES_MAX);
         let more_accesses = SurfaceOptions { probes, ..options.clone() };
-        let (has_more, has_larger) = (points > options.points, bytes > options.bytes && !options.whole);
         let rerun = |options: SurfaceOptions| Self::rerun(evidence, options);
+        let mut actions = Actions {
+            read_smart: read_smart(evidence),
+            measure_again: wording::measure_again(&rerun(again)),
+            more_points: (points > options.points).then(|| wording::more_points(&rerun(more_points))),
+            larger_points: (bytes > options.bytes && !options.whole)
+                .then(|| wording::larger_points(&rerun(larger_points))),
+            more_accesses: wording::more_accesses(&rerun(more_accesses)),
+        };
         if options.points < usual.points && (1..usual.probes).contains(&options.probes) {
             // Each of the two alone would leave the other question open.
             let points = u64::from(usual.points).min(span / each) as u32;
             let again = SurfaceOptions { points, probes: usual.probes, ..options.clone() };
             let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
-            return Actions {
-                read_smart: read_smart(evidence),
-                measure_again: wording::measure_again(&rerun(again)),
-                more_points: (points > options.points).then(|| action.clone()),
-                larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
-                more_accesses: action,
-            };
+            actions.measure_again = wording::measure_again(&rerun(again));
+            actions.more_points = (points > options.points).then(|| action.clone());
+            actions.more_accesses = action;
         }
-        Actions {
-            read_smart: read_smart(evidence),
-            measure_again: wording::measure_again(&rerun(again)),
-            more_points: has_more.then(|| wording::more_points(&rerun(more_points))),
-            larger_points: has_larger.then(|| wording::larger_points(&rerun(larger_points))),
-            more_accesses: wording::more_accesses(&rerun(more_accesses)),
-        }
+        actions
     }
 
     /// The problem, if there is one, and how fast the drive is.
@@ -316,24 +311,20 @@ impl Surface {
         if let Some(problem) = answers.first().filter(|answer| answer.standing == Standing::Problem) {
             sentences.push(answer_as_summary(problem));
         }
-        if let Some(speeds) = curve_speeds(curve) {
-            let access = access.map(|access| Latency(access.mean_ns));
+        if let Some(speeds) = curve.summary() {
+            let access = access.map(|access| Latency(access.mean.value));
             sentences.push(wording::summary(self.options.op, &speeds, access));
         }
         sentences.join(" ")
     }
 
     fn speed(&self, evidence: &Evidence, curve: &Curve<'_>, span: u64) -> Option<Answer> {
-        let speeds = curve.summary()?;
-        let count = curve.points.len();
-        let mut answer = wording::speed(self.options.op, &curve_speeds(curve)?, count, Size(span));
-        if let Some(interval) = speeds.interval {
-            answer = answer.estimate(speeds.mean, interval.low, interval.high, "bytes/s");
-        }
+        let (speeds, mean, count) = (curve.summary()?, curve.mean()?, curve.points.len());
+        let mut answer = mean.put(wording::speed(self.options.op, &speeds, count, Size(span)), "bytes/s");
         let (read, share) = (curve.bytes(), curve.share());
         if share < NEARLY_ALL {
             let whole = Self::rerun(evidence, SurfaceOptions { whole: true, ..self.options.clone() });
-            let time = Nanos::from_secs_f64(span as f64 / speeds.mean.max(1.0));
+            let time = Nanos::from_secs_f64(span as f64 / mean.value.max(1.0));
             answer = answer
                 .caveat(wording::only_a_share_was_measured(Share(share), Size(read)))
                 .action(wording::measure_all(&whole, time));
@@ -348,19 +339,221 @@ impl Surface {
 /// Share from which all addresses count as measured: the last block of a span may be cut.
 const NEARLY_ALL: f64 = 0.99;
 
-fn curve_speeds(curve: &Curve<'_>) -> Option<wording::CurveSpeeds> {
-    let speeds = curve.summary()?;
-    let (slowest, fastest) = (Rate(speeds.slowest), Rate(speeds.fastest));
-    Some(wording::CurveSpeeds { mean: Rate(speeds.mean), slowest, fastest })
-}
-
 /// The answers of the first screen: all but the speed, which the summary has.
 fn shown(answers: &[Answer]) -> Vec<String> {
-    let mut ids: Vec<String> = Vec::new();
-    for answer in answers.iter().filter(|answer| !answer.id.starts_with("sequential_")) {
-        if !ids.contains(&answer.id) {
-            ids.push(answer.id.clone());
+    let shown = answers.iter().filter(|answer| !answer.id.starts_with("sequential_"));
+    distinct(shown.map(|answer| answer.id.clone()))
+}
+
+/// The options of a surface test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SurfaceOptions {
+    /// Read or write.
+    pub op: Mix,
+    /// Evenly spaced points along the addresses at which speed is measured.
+    pub points: u32,
+    /// Bytes moved sequentially at each of them.
+    #[serde(with = "size_text")]
+    pub bytes: u64,
+    /// Bytes of one I/O of that.
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// Whether to cover every byte once, in as many pieces as there are points, instead of `bytes` at each.
+    pub whole: bool,
+    /// Bytes of address space, from the start of the drive; all of it by default.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub span: Option<u64>,
+    /// Number of random I/Os at QD1.
+    pub probes: u32,
+    /// Bytes of each.
+    #[serde(with = "size_text")]
+    pub probe_block: u64,
+    /// Bytes that are moved again and again to measure the drive's cache and its link; 0 for none.
+    #[serde(with = "size_text")]
+    pub burst: u64,
+    /// How often a slow region is measured again.
+    pub retests: u32,
+    /// Time limit of a point; the probes have ten times as much, and a piece of `whole` has none.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// Content of writes.
+    pub data: DataClass,
+}
+
+impl Default for SurfaceOptions {
+    /// 100 points of 8 MiB, 1 MiB at a time at QD2, so that the drive has the next one ready when one ends.
+    fn default() -> Self {
+        Self {
+            op: Mix::Only(Op::Read),
+            points: 100,
+            bytes: 8 << 20,
+            block: 1 << 20,
+            depth: 2,
+            whole: false,
+            span: None,
+            probes: 1000,
+            probe_block: 4096,
+            burst: 256 << 10,
+            retests: 2,
+            time: Nanos::from_secs(5),
+            data: DataClass::Random,
         }
     }
-    ids
+}
+
+/// Default span of a folder.
+const SPAN_OF_FOLDER: u64 = 1 << 30;
+const POINTS_MAX: u32 = 5000;
+const RETESTS_MAX: u32 = 2;
+
+impl SurfaceOptions {
+    /// Whether these options make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    fn check(&self) -> Result<(), String> {
+        if !matches!(self.op, Mix::Only(Op::Read | Op::Write)) {
+            return Err(wording::neither_read_nor_write(self.op));
+        }
+        check_range("points", self.points, 2..=POINTS_MAX)?;
+        for (name, bytes) in [("block", self.block), ("probe_block", self.probe_block)] {
+            if !(512..=64 << 20).contains(&bytes) {
+                return Err(out_of_range(name, exact_size(bytes), "512", "64MiB"));
+            }
+            check_multiple(name, bytes, 512)?;
+        }
+        if self.bytes == 0 || !self.bytes.is_multiple_of(self.block) {
+            return Err(wording::bytes_are_not_of_blocks(self.bytes, self.block));
+        }
+        check_range("depth", self.depth, 1..=256)?;
+        check_range("probes", self.probes, 0..=SAMPLES_MAX)?;
+        if self.burst > 64 << 20 {
+            return Err(out_of_range("burst", exact_size(self.burst), 0, "64MiB"));
+        }
+        if self.burst > 0 {
+            check_multiple("burst", self.burst, 4096)?;
+        }
+        check_range("retests", self.retests, 0..=RETESTS_MAX)?;
+        check_time("time", self.time)?;
+        Ok(())
+    }
+
+    /// The options of the command line that differ from its defaults.
+    fn arguments(&self) -> String {
+        let usual = Self::default();
+        Arguments::default()
+            .add(self.op != usual.op, "op", self.op)
+            .add(self.points != usual.points, "points", self.points)
+            .add(self.whole, "whole", "")
+            .add(!self.whole && self.bytes != usual.bytes, "bytes", exact_size(self.bytes))
+            .add(!self.whole && self.time != usual.time, "time", exact_duration(self.time))
+            .add(self.block != usual.block, "block", exact_size(self.block))
+            .add(self.depth != usual.depth, "depth", self.depth)
+            .add_known("span", self.span.map(exact_size))
+            .add(self.probes != usual.probes, "probes", self.probes)
+            .add(self.probe_block != usual.probe_block, "probe-block", exact_size(self.probe_block))
+            .add(self.burst != usual.burst, "burst", exact_size(self.burst))
+            .add(self.retests != usual.retests, "retests", self.retests)
+            .add(self.data != usual.data, "data", self.data)
+            .text()
+    }
+
+    /// Bytes of address space on a drive.
+    ///
+    /// # Errors
+    /// A sentence, when the points do not fit it.
+    fn span_on(&self, geometry: &Geometry) -> Result<u64, String> {
+        let capacity = geometry.capacity - geometry.capacity % u64::from(geometry.block);
+        let span = self.span.unwrap_or(capacity);
+        if span > capacity {
+            return Err(span_too_large(span, capacity, 1 << 20));
+        }
+        let each = if self.whole { self.block } else { self.bytes };
+        if u64::from(self.points).saturating_mul(each) > span {
+            return Err(wording::points_exceed_span(self.points, Size(each), Size(span)));
+        }
+        if self.burst.max(self.probe_block) > span {
+            return Err(wording::target_too_small(Size(span)));
+        }
+        Ok(span)
+    }
+
+    /// The addresses of the point of this index.
+    fn range(&self, index: usize, span: u64) -> Range<u64> {
+        let (index, last) = (index as u64, u64::from(self.points) - 1);
+        let down = |bytes: u64| bytes - bytes % self.block;
+        if self.whole {
+            let piece = down(span / u64::from(self.points));
+            let end = if index == last { span } else { (index + 1) * piece };
+            return index * piece..end;
+        }
+        let start = u128::from(span - self.bytes) * u128::from(index) / u128::from(last);
+        let start = down(u64::try_from(start).expect("it is below the span"));
+        start..start + self.bytes
+    }
+}
+
+/// More marks than this make a plot unreadable; all regions are in the table.
+const MARKS_MAX: usize = 20;
+
+fn curve_series(curve: &Curve<'_>, slow_regions: &SlowRegions, op: Mix) -> Series {
+    let points = curve.points.iter().map(|point| [point.range.start as f64, point.bytes_per_s]).collect();
+    Series::new(wording::CURVE_TITLE, Shape::Line, axis("offset", "bytes"), speed())
+        .lines([Line::new(op.to_string(), points)])
+        .marks(marks(slow_regions))
+}
+
+fn by_distance(access: &Access) -> Series {
+    scatter(wording::DISTANCE_TITLE, wording::DISTANCE_AXIS, access, AccessSample::distance)
+}
+
+fn by_offset(access: &Access, slow_regions: &SlowRegions) -> Series {
+    scatter(wording::OFFSET_TITLE, "offset", access, |probe| probe.offset as f64).marks(marks(slow_regions))
+}
+
+fn scatter(title: &str, label: &str, access: &Access, x: impl Fn(&AccessSample) -> f64) -> Series {
+    let points = access.probes.iter().map(|probe| [x(probe), probe.latency_ns]).collect();
+    Series::new(title, Shape::Scatter, axis(label, "bytes"), axis("access time", "ns"))
+        .lines([Line::new("access", points)])
+}
+
+fn marks(slow_regions: &SlowRegions) -> impl Iterator<Item = Mark> {
+    slow_regions.places.iter().take(MARKS_MAX).map(|place| {
+        let label = match place.finding {
+            Finding::Slow => wording::MARK_SLOW,
+            Finding::Unreadable => wording::MARK_UNREADABLE,
+            Finding::Hiccup => wording::MARK_SLOW_ONCE,
+            Finding::Undecided => wording::MARK_OPEN,
+        };
+        Mark { x: place.from_bytes as f64, label: label.into() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_reach_from_the_first_byte_to_the_last() {
+        let options = SurfaceOptions { points: 7, ..SurfaceOptions::default() };
+        for span in [56 << 20, 100 << 20, 640_135_028_736u64] {
+            let ranges: Vec<Range<u64>> = (0..7).map(|index| options.range(index, span)).collect();
+            assert_eq!(ranges[0].start, 0);
+            assert!(span - ranges[6].end < options.block, "{ranges:?}");
+            assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
+        }
+    }
+
+    #[test]
+    fn the_whole_is_every_byte_once() {
+        let options = SurfaceOptions { points: 7, whole: true, ..SurfaceOptions::default() };
+        for span in [8 << 20, 100 << 20, 640_135_028_736u64] {
+            let ranges: Vec<Range<u64>> = (0..7).map(|index| options.range(index, span)).collect();
+            assert_eq!((ranges[0].start, ranges[6].end), (0, span));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start), "{ranges:?}");
+        }
+    }
 }

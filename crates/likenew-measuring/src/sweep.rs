@@ -1,35 +1,32 @@
 //! Block size × queue depth × operation × pattern × data, as a matrix, and its answers.
 
-mod blocks;
-mod cell;
-mod coverage;
-mod depths;
-mod drift;
-mod peaks;
-mod pictures;
-mod preset;
-mod ratios;
+mod answers;
 mod results;
-mod rounds;
 mod schedule;
 mod sweep_options;
 mod wording;
 
+use std::fmt;
+
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::findings::Findings;
+use likenew_core::io::DataClass;
+use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::units::Nanos;
-
-use likenew_procedure_support::options::options;
+use likenew_core::units::{Nanos, exact_size};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::options::{DAY, options};
+use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
-use results::Matrix;
-use schedule::Schedule;
 
-pub use preset::Preset;
-pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
+use results::{Matrix, MeasuredCell};
+use schedule::Schedule;
+pub use sweep_options::{Block, Order, Preset, SPAN_STEP, SweepOptions};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -89,7 +86,7 @@ impl Sweep {
 
     /// Passes that move more in more time.
     fn longer_passes(&self, evidence: &Evidence) -> Action {
-        let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(Nanos::from_secs(86_400));
+        let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(DAY);
         let bytes = self.options.bytes.saturating_mul(LONGER);
         let again = SweepOptions { time, bytes, ..self.options.clone() };
         wording::longer_passes(&rerun(evidence, again))
@@ -131,31 +128,31 @@ impl Procedure for Sweep {
         let mut findings = Findings::default();
         if !matrix.cells.is_empty() {
             let more_passes = self.more_passes(evidence);
-            findings.summary = peaks::summary(&matrix);
-            findings.answers.extend(peaks::peaks(&matrix));
-            findings.answers.extend(depths::gains(&matrix, &more_passes));
-            findings.answers.extend(blocks::sufficient(&matrix, &more_passes));
-            findings.answers.extend(blocks::growth(&matrix, &more_passes));
-            findings.answers.extend(ratios::comparisons(&matrix, &more_passes));
-            findings.answers.push(depths::fullness_answer(&matrix));
-            findings.answers.extend(drift::drift(&matrix, &more_passes));
+            findings.summary = answers::summary(&matrix);
+            findings.answers.extend(answers::peaks(&matrix));
+            findings.answers.extend(answers::gains(&matrix, &more_passes));
+            findings.answers.extend(answers::sufficient(&matrix, &more_passes));
+            findings.answers.extend(answers::growth(&matrix, &more_passes));
+            findings.answers.extend(answers::comparisons(&matrix, &more_passes));
+            findings.answers.push(answers::fullness_answer(&matrix));
+            findings.answers.extend(answers::drift(&matrix, &more_passes));
         }
         findings.answers.extend(refusals(&evidence.segments));
-        findings.answers.extend(coverage::precision(&matrix).map(|answer| match answer.standing {
+        findings.answers.extend(answers::precision(&matrix).map(|answer| match answer.standing {
             Standing::Unknown => answer.action(self.longer_passes(evidence)),
             _ => answer,
         }));
-        findings.answers.extend(coverage::complete(&matrix, &schedule));
+        findings.answers.extend(answers::complete(&matrix, &schedule));
         spare_failing_drive(&mut findings.answers, evidence);
-        findings.tables.insert("matrix".into(), matrix.cells.iter().map(|cell| row(cell.row())).collect());
-        findings.tables.insert("depths".into(), depths::table(&matrix).into_iter().map(row).collect());
-        findings.tables.insert("ratios".into(), ratios::table(&matrix).into_iter().map(row).collect());
-        findings.tables.insert("mixes".into(), matrix.mixes().into_iter().map(row).collect());
+        findings.tables.insert("matrix".into(), matrix.cells.iter().map(MeasuredCell::row).collect());
+        findings.tables.insert("depths".into(), answers::depth_rows(&matrix));
+        findings.tables.insert("ratios".into(), answers::ratio_rows(&matrix));
+        findings.tables.insert("mixes".into(), matrix.mixes());
         findings.tables.retain(|name, rows| name == "matrix" || !rows.is_empty());
-        findings.tables.insert("passes".into(), matrix.passes().map(row).collect());
-        findings.series.extend(pictures::pictures(&matrix));
+        findings.tables.insert("passes".into(), matrix.passes());
+        findings.series.extend(results::pictures(&matrix));
         if !matrix.cells.is_empty() {
-            findings.overview.table = Some(peaks::table(&matrix));
+            findings.overview.table = Some(answers::overview_table(&matrix));
             findings.overview.answers = shown(&findings.answers);
             findings.overview.series = findings.series.keys().next().cloned();
         }
@@ -174,5 +171,126 @@ fn shown(answers: &[Answer]) -> Vec<String> {
             || LIMITS.contains(&answer.id.as_str()) && !is_good
             || answer.standing == Standing::Problem
     };
-    results::distinct(answers.iter().filter(is_shown).map(|answer| answer.id.clone()))
+    distinct(answers.iter().filter(is_shown).map(|answer| answer.id.clone()))
+}
+
+/// The parameters of a cell except its operation and its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Form {
+    pattern: Pattern,
+    block: u32,
+    depth: u32,
+}
+
+/// One cell of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cell {
+    form: Form,
+    op: Mix,
+    data: DataClass,
+}
+
+/// The bounds of a pass.
+struct Pass {
+    span: u64,
+    time: Nanos,
+    bytes: u64,
+}
+
+impl Form {
+    /// Most bytes in flight.
+    fn queue_bytes(self) -> u64 {
+        u64::from(self.block) * u64::from(self.depth)
+    }
+}
+
+impl Cell {
+    /// The cell that a workload of a sweep measures; the preparation measures none.
+    fn from_workload(workload: &Workload) -> Option<Self> {
+        let [stream] = &workload.streams[..] else { return None };
+        if workload.name == PREPARE {
+            return None;
+        }
+        let random = matches!(stream.pattern, AccessPattern::Random(_));
+        let pattern = if random { Pattern::Random } else { Pattern::Sequential };
+        let form = Form { pattern, block: stream.size.max(), depth: stream.arrival.depth() };
+        Some(Self { form, op: stream.op, data: stream.data })
+    }
+
+    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span,
+    /// so that no cache serves one what another has left there.
+    fn pass(self, number: usize, index: usize, pass: &Pass) -> Workload {
+        let Form { pattern, block, depth } = self.form;
+        let each = u64::from(block);
+        let end = pass.span - pass.span % each;
+        let bytes = pass.bytes.max(2 * self.form.queue_bytes());
+        let place = pattern.over(match pattern {
+            Pattern::Random => 0..end,
+            Pattern::Sequential => {
+                let parts = (end / bytes).max(1);
+                let start = index as u64 % parts * bytes;
+                start - start % each..end
+            }
+        });
+        let until = Until { elapsed: Some(pass.time), bytes: Some(bytes), ops: None };
+        let stream = Stream::closed(self.op, block, place, depth, self.data);
+        Workload::new(format!("{self} #{number}"), until, vec![stream])
+    }
+}
+
+impl fmt::Display for Cell {
+    /// `RND4K Q32 read`, and the data if it is not random.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Form { pattern, block, depth } = self.form;
+        let short = if pattern == Pattern::Sequential { "SEQ" } else { "RND" };
+        let size = exact_size(u64::from(block));
+        write!(f, "{short}{} Q{depth} {}", size.trim_end_matches("iB"), self.op)?;
+        if self.data == DataClass::Random { Ok(()) } else { write!(f, " {}", self.data) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::Op;
+
+    use super::*;
+
+    const PASS: Pass = Pass { span: 64 << 20, time: Nanos(1_000_000_000), bytes: 16 << 20 };
+
+    fn cell(pattern: Pattern, block: u32, depth: u32) -> Cell {
+        Cell { form: Form { pattern, block, depth }, op: Mix::Only(Op::Read), data: DataClass::Random }
+    }
+
+    #[test]
+    fn a_workload_says_which_cell_it_measures() {
+        for pattern in [Pattern::Sequential, Pattern::Random] {
+            for cell in [cell(pattern, 512, 1), cell(pattern, 12 << 10, 7)] {
+                let workload = cell.pass(2, 5, &PASS);
+                assert_eq!(Cell::from_workload(&workload), Some(cell));
+                assert!(workload.name.starts_with(&cell.to_string()), "{}", workload.name);
+            }
+        }
+        assert_eq!(cell(Pattern::Random, 4096, 32).to_string(), "RND4K Q32 read");
+    }
+
+    #[test]
+    fn sequential_passes_walk_through_the_span_in_whole_blocks() {
+        let starts = |block: u32, depth| -> Vec<u64> {
+            let start = |index| {
+                let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &PASS);
+                let range = workload.streams[0].pattern.region().resolve(64 << 20, 512).unwrap();
+                assert!(
+                    range.start.is_multiple_of(u64::from(block))
+                        && (range.end - range.start).is_multiple_of(u64::from(block))
+                );
+                assert!(range.end - range.start >= workload.until.bytes.unwrap().min(range.end));
+                range.start
+            };
+            (0..5).map(start).collect()
+        };
+        assert_eq!(starts(1 << 20, 1), [0, 16 << 20, 32 << 20, 48 << 20, 0]);
+        assert_eq!(starts(12 << 10, 1)[1], (16 << 20) / (12 << 10) * (12 << 10));
+        // Twice what the queue holds is more than the span: each pass goes round it.
+        assert_eq!(starts(16 << 20, 4), [0; 5]);
+    }
 }

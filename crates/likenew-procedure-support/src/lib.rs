@@ -2,6 +2,7 @@
 //! device counters, what running it again costs, and workloads that several procedures run.
 
 pub mod device_counters;
+pub mod estimate;
 pub mod options;
 pub mod pattern;
 pub mod precision_goal;

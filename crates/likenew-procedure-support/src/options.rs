@@ -1,7 +1,12 @@
-//! Reads a procedure's options from a plan.
+//! A procedure's options: reads them from a plan, checks them, and writes them as the command line takes them.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use likenew_core::input::one_line;
+use likenew_core::units::Nanos;
 
 use crate::wording;
-use likenew_core::input::one_line;
 
 /// A procedure's options from a plan.
 ///
@@ -10,4 +15,78 @@ use likenew_core::input::one_line;
 pub fn options<T: serde::de::DeserializeOwned>(procedure: &str, table: &toml::Table) -> Result<T, String> {
     T::deserialize(table.clone())
         .map_err(|error| wording::wrong_options(procedure, &one_line(error.message())))
+}
+
+/// Longest pass and longest idle time. Chosen: longer is a mistake.
+pub const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// Whether an option is within its range.
+///
+/// # Errors
+/// A sentence with the range.
+pub fn check_range<T: PartialOrd + Display>(
+    option: &str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), String> {
+    let (low, high) = range.into_inner();
+    if low <= value && value <= high { Ok(()) } else { Err(wording::out_of_range(option, value, low, high)) }
+}
+
+/// Whether the time of a pass is within its range, which is the same for all procedures.
+///
+/// # Errors
+/// A sentence with the range.
+pub fn check_time(option: &str, time: Nanos) -> Result<(), String> {
+    let is_within = (Nanos::from_millis(1)..=DAY).contains(&time);
+    if is_within { Ok(()) } else { Err(wording::out_of_range(option, time, "1ms", "24h")) }
+}
+
+/// Whether a size is a multiple of `unit`, and not zero.
+///
+/// # Errors
+/// A sentence with the multiples nearest to it.
+pub fn check_multiple(option: &str, value: u64, unit: u64) -> Result<(), String> {
+    let is_one = value > 0 && value.is_multiple_of(unit);
+    if is_one { Ok(()) } else { Err(wording::not_a_multiple(option, value, unit)) }
+}
+
+/// The options of a command line: those that differ from its defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments(Vec<String>);
+
+impl From<Vec<String>> for Arguments {
+    fn from(arguments: Vec<String>) -> Self {
+        Self(arguments)
+    }
+}
+
+impl Arguments {
+    /// Adds `--NAME VALUE`, or `--NAME` alone if the value is empty, where it differs.
+    #[must_use]
+    pub fn add(mut self, differs: bool, name: &str, value: impl Display) -> Self {
+        if differs {
+            self.0.push(format!("--{name} {value}").trim_end().to_owned());
+        }
+        self
+    }
+
+    /// The same with a value that may be unknown.
+    #[must_use]
+    pub fn add_known(self, name: &str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.add(true, name, value),
+            None => self,
+        }
+    }
+
+    /// As one text.
+    pub fn text(&self) -> String {
+        self.0.join(" ")
+    }
+}
+
+/// The values as a list on the command line.
+pub fn joined<T: Display>(values: &[T]) -> String {
+    values.iter().map(T::to_string).collect::<Vec<String>>().join(",")
 }

@@ -1,20 +1,32 @@
 //! The order of addresses, with its name on the command line.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::region::Region;
+use likenew_core::serde_as_text;
 
 use crate::wording;
 
 /// The order of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// One after the other.
     Sequential,
     /// Uniformly random, on multiples of the block.
     Random,
+}
+
+impl Pattern {
+    /// This order over a range of bytes.
+    pub fn over(self, range: Range<u64>) -> AccessPattern {
+        match self {
+            Self::Sequential => AccessPattern::Sequential(Region::bytes(range)),
+            Self::Random => AccessPattern::Random(Region::bytes(range)),
+        }
+    }
 }
 
 impl fmt::Display for Pattern {
@@ -35,19 +47,7 @@ impl FromStr for Pattern {
     }
 }
 
-impl From<Pattern> for String {
-    fn from(pattern: Pattern) -> Self {
-        pattern.to_string()
-    }
-}
-
-impl TryFrom<String> for Pattern {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+serde_as_text!(Pattern);
 
 #[cfg(test)]
 mod tests {

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use likenew_core::answer::Answer;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
+use likenew_core::serde_as_text;
 use likenew_stats::precision::{Goal, Precision, precision};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::estimate::Estimate;
 use crate::wording;
 
 /// Half the width of an interval over its mean, spelled in percent: `2%`.
@@ -22,14 +22,15 @@ impl PrecisionGoal {
     }
 }
 
-/// The interval of the mean of some passes, and whether it is narrow enough.
-pub fn interval(passes: &[f64], goal: Option<&Goal>) -> (Option<Interval>, Option<bool>) {
-    let usual = || mean_interval(passes, CONFIDENCE_95);
-    match goal.map(|goal| precision(passes, goal)) {
-        None => (usual(), None),
-        Some(Precision::More) => (usual(), Some(false)),
-        Some(Precision::Reached(interval)) => (Some(interval), Some(true)),
-        Some(Precision::Unreachable(interval)) => (Some(interval), Some(false)),
+/// The mean of some passes, of which there is one, and whether its interval is narrow enough.
+pub fn estimate(passes: &[f64], goal: Option<&Goal>) -> (Estimate, Option<Precision>) {
+    let usual = Estimate::of_passes(passes).expect("there is a pass");
+    let reached = goal.map(|goal| precision(passes, goal));
+    match reached {
+        Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => {
+            (Estimate { interval: Some(interval), ..usual }, reached)
+        }
+        Some(Precision::More) | None => (usual, reached),
     }
 }
 
@@ -82,17 +83,7 @@ impl FromStr for PrecisionGoal {
     }
 }
 
-impl Serialize for PrecisionGoal {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for PrecisionGoal {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        String::deserialize(input)?.parse().map_err(de::Error::custom)
-    }
-}
+serde_as_text!(PrecisionGoal);
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,13 @@
 //! The tests of the familiar table, by the names that CrystalDiskMark made familiar.
 
 use std::fmt;
+use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::units::exact_size;
 use serde::{Deserialize, Serialize};
+
+use crate::pattern::Pattern;
 
 /// A named set of tests.
 ///
@@ -85,6 +89,13 @@ impl Profile {
                 const { &[sequential(M, 1, 1), random(512 * K, 1, 1), random(4 * K, 1, 1), random(4 * K, 32, 1)] }
             }
         }
+    }
+}
+
+impl Test {
+    /// Its order of addresses over a range of bytes.
+    pub fn over(&self, range: Range<u64>) -> AccessPattern {
+        if self.random { Pattern::Random.over(range) } else { Pattern::Sequential.over(range) }
     }
 }
 

@@ -1,8 +1,11 @@
-//! Rows of tables from typed structs, and the columns that every table of I/O shares.
+//! Rows of tables, and the columns that every table of I/O shares.
 
 use likenew_core::findings::Row;
+use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use serde::Serialize;
+
+use crate::estimate::Estimate;
 
 /// A struct as a row: its fields are the columns, in the order of declaration.
 pub fn row(columns: impl Serialize) -> Row {
@@ -12,13 +15,76 @@ pub fn row(columns: impl Serialize) -> Row {
     }
 }
 
+/// A row, column by column from left to right; the unit is at the end of a name.
+#[derive(Clone, Default)]
+pub struct Columns(Row);
+
+impl Columns {
+    /// A column of this name.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
+        self.0.insert(name.to_owned(), serde_json::to_value(value).expect("a column is a plain value"));
+        self
+    }
+
+    /// A column that is there only if its value is.
+    #[must_use]
+    pub fn with_known(self, name: &str, value: Option<impl Serialize>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// A number with both ends of its interval: `NAME`, `NAME_low` and `NAME_high`.
+    #[must_use]
+    pub fn with_estimate(self, name: &str, estimate: Option<Estimate>) -> Self {
+        self.with(name, estimate.map(|estimate| estimate.value))
+            .with(&format!("{name}_low"), estimate.and_then(|estimate| estimate.low()))
+            .with(&format!("{name}_high"), estimate.and_then(|estimate| estimate.high()))
+    }
+
+    /// All columns of another one.
+    #[must_use]
+    pub fn with_all(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Mean, median, p99 and maximum of latencies.
+    #[must_use]
+    pub fn with_latency(mut self, latency: impl Into<LatencyColumns>) -> Self {
+        self.0.extend(row(latency.into()));
+        self
+    }
+
+    /// Speed and latencies of one pass.
+    #[must_use]
+    pub fn with_pass(self, segment: &Segment) -> Self {
+        let total = segment.total();
+        self.with("bytes_per_s", segment.bytes_per_s())
+            .with("iops", segment.iops())
+            .with("latency_ns_mean", total.latency_ns_mean())
+            .with("latency_ns_max", total.latency.max().0)
+    }
+
+    /// The row.
+    pub fn row(self) -> Row {
+        self.0
+    }
+}
+
 /// Latency columns of tables, in nanoseconds. An imported measurement may have only the mean, or nothing.
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct LatencyColumns {
-    latency_ns_mean: Option<f64>,
-    latency_ns_p50: Option<u64>,
-    latency_ns_p99: Option<u64>,
-    latency_ns_max: Option<u64>,
+    /// Of all I/Os.
+    pub latency_ns_mean: Option<f64>,
+    /// The median.
+    pub latency_ns_p50: Option<u64>,
+    /// The 99th percentile.
+    pub latency_ns_p99: Option<u64>,
+    /// The longest.
+    pub latency_ns_max: Option<u64>,
 }
 
 impl From<&Tally> for LatencyColumns {

@@ -7,10 +7,14 @@ use std::ops::RangeInclusive;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::plan::Plan;
-use likenew_core::quantity::{Number, Rate, Share, Size};
+use likenew_core::quantity::{Latency, Number, Rate, Share, Size, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
-use likenew_core::units::exact_size;
+use likenew_core::units::{Nanos, exact_size};
+use likenew_stats::interval::Interval;
+
+use crate::estimate::Estimate;
+use crate::rows::LatencyColumns;
 
 /// The same text with a capital first letter, to begin a sentence with.
 pub fn capitalize(text: &str) -> String {
@@ -43,6 +47,29 @@ pub fn list(items: &[impl AsRef<str>]) -> String {
         Some((last, _)) => (*last).to_owned(),
         None => String::new(),
     }
+}
+
+/// A table's sign for an unknown value.
+pub const MISSING: &str = "–";
+
+/// A value in a table, or the sign for an unknown one.
+pub fn cell(value: Option<impl Display>) -> String {
+    value.map_or_else(|| MISSING.to_owned(), |value| value.to_string())
+}
+
+/// `254 MB/s (250–258)`, or `254 MB/s` of a single pass.
+pub fn estimated<T: Display>(estimate: Estimate, quantity: impl Fn(f64) -> T) -> String {
+    let value = quantity(estimate.value);
+    match estimate.interval {
+        Some(Interval { low, high }) => with_range(value, quantity(low), quantity(high)),
+        None => value.to_string(),
+    }
+}
+
+/// Mean, p99 and maximum of latencies, as a table has them.
+pub fn latency_cells(latency: &LatencyColumns) -> [String; 3] {
+    let time = |time: Option<u64>| cell(time.map(Nanos));
+    [cell(latency.latency_ns_mean.map(Latency)), time(latency.latency_ns_p99), time(latency.latency_ns_max)]
 }
 
 /// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, ready to paste into

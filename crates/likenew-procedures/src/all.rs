@@ -6,46 +6,50 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Procedure};
 use likenew_procedure_support::{device_counters, refusals, wording};
 
-use crate::age::Age;
-use crate::apps::Apps;
-use crate::bench::Bench;
-use crate::cache::Cache;
-use crate::check::Check;
-use crate::data::Data;
-use crate::endure::Endure;
-use crate::facts::Facts;
-use crate::fill::Fill;
-use crate::model::Model;
-use crate::recondition::Recondition;
-use crate::replay::Replay;
-use crate::run::Run;
-use crate::surface::Surface;
-use crate::sweep::Sweep;
-use crate::trim::Trim;
-use crate::verify::Verify;
-use crate::xray::Xray;
+use crate::{
+    age, apps, bench, cache, check, data, endure, facts, fill, model, recondition, replay, run, surface,
+    sweep, trim, verify, xray,
+};
+
+/// Makes a procedure from the settings of a plan.
+type FromPlan = fn(&Plan) -> Result<Box<dyn Procedure>, String>;
+
+fn boxed(procedure: Result<impl Procedure + 'static, String>) -> Result<Box<dyn Procedure>, String> {
+    Ok(Box::new(procedure?))
+}
 
 /// Every procedure, in the order in which a newcomer should meet them.
-pub const DESCRIPTORS: &[&Descriptor] = &[
-    &crate::check::DESCRIPTOR,
-    &crate::recondition::DESCRIPTOR,
-    &crate::bench::DESCRIPTOR,
-    &crate::sweep::DESCRIPTOR,
-    &crate::surface::DESCRIPTOR,
-    &crate::fill::DESCRIPTOR,
-    &crate::endure::DESCRIPTOR,
-    &crate::age::DESCRIPTOR,
-    &crate::data::DESCRIPTOR,
-    &crate::cache::DESCRIPTOR,
-    &crate::trim::DESCRIPTOR,
-    &crate::model::DESCRIPTOR,
-    &crate::replay::DESCRIPTOR,
-    &crate::apps::DESCRIPTOR,
-    &crate::xray::DESCRIPTOR,
-    &crate::verify::DESCRIPTOR,
-    &crate::facts::DESCRIPTOR,
-    &crate::run::DESCRIPTOR,
+const PROCEDURES: [(&Descriptor, FromPlan); 18] = [
+    (&check::DESCRIPTOR, |plan| boxed(check::Check::from_options(&plan.options))),
+    (&recondition::DESCRIPTOR, |plan| boxed(recondition::Recondition::from_options(&plan.options))),
+    (&bench::DESCRIPTOR, |plan| boxed(bench::Bench::from_options(&plan.options))),
+    (&sweep::DESCRIPTOR, |plan| boxed(sweep::Sweep::from_options(&plan.options))),
+    (&surface::DESCRIPTOR, |plan| boxed(surface::Surface::from_options(&plan.options))),
+    (&fill::DESCRIPTOR, |plan| boxed(fill::Fill::from_options(&plan.options))),
+    (&endure::DESCRIPTOR, |plan| boxed(endure::Endure::from_options(&plan.options))),
+    (&age::DESCRIPTOR, |plan| boxed(age::Age::from_options(&plan.options))),
+    (&data::DESCRIPTOR, |plan| boxed(data::Data::from_options(&plan.options))),
+    (&cache::DESCRIPTOR, |plan| boxed(cache::Cache::from_options(&plan.options))),
+    (&trim::DESCRIPTOR, |plan| boxed(trim::Trim::from_options(&plan.options))),
+    (&model::DESCRIPTOR, |plan| boxed(model::Model::from_options(&plan.options))),
+    (&replay::DESCRIPTOR, |plan| boxed(replay::Replay::from_options(&plan.options))),
+    (&apps::DESCRIPTOR, |plan| boxed(apps::Apps::from_options(&plan.options))),
+    (&xray::DESCRIPTOR, |plan| boxed(xray::Xray::from_options(&plan.options))),
+    (&verify::DESCRIPTOR, |plan| boxed(verify::Verify::from_options(&plan.options))),
+    (&facts::DESCRIPTOR, |plan| boxed(facts::Facts::from_options(&plan.options))),
+    (&run::DESCRIPTOR, |plan| boxed(run::Run::from_options(&plan.options))),
 ];
+
+/// What each of them measures and what it costs, in the same order.
+pub const DESCRIPTORS: &[&Descriptor] = &{
+    let mut descriptors = [PROCEDURES[0].0; PROCEDURES.len()];
+    let mut index = 0;
+    while index < descriptors.len() {
+        descriptors[index] = PROCEDURES[index].0;
+        index += 1;
+    }
+    descriptors
+};
 
 /// The procedure that a plan names, with its settings.
 ///
@@ -55,28 +59,11 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     if plan.schema != 1 {
         return Err(wording::other_plan_schema(plan.schema));
     }
-    match plan.procedure.as_str() {
-        "check" => Ok(Box::new(Check::from_options(&plan.options)?)),
-        "recondition" => Ok(Box::new(Recondition::from_options(&plan.options)?)),
-        "bench" => Ok(Box::new(Bench::from_options(&plan.options)?)),
-        "sweep" => Ok(Box::new(Sweep::from_options(&plan.options)?)),
-        "surface" => Ok(Box::new(Surface::from_options(&plan.options)?)),
-        "fill" => Ok(Box::new(Fill::from_options(&plan.options)?)),
-        "endure" => Ok(Box::new(Endure::from_options(&plan.options)?)),
-        "age" => Ok(Box::new(Age::from_options(&plan.options)?)),
-        "cache" => Ok(Box::new(Cache::from_options(&plan.options)?)),
-        "data" => Ok(Box::new(Data::from_options(&plan.options)?)),
-        "trim" => Ok(Box::new(Trim::from_options(&plan.options)?)),
-        "model" => Ok(Box::new(Model::from_options(&plan.options)?)),
-        "replay" => Ok(Box::new(Replay::from_options(&plan.options)?)),
-        "apps" => Ok(Box::new(Apps::from_options(&plan.options)?)),
-        "verify" => Ok(Box::new(Verify::from_options(&plan.options)?)),
-        "xray" => Ok(Box::new(Xray::from_options(&plan.options)?)),
-        "facts" => Ok(Box::new(Facts::from_options(&plan.options)?)),
-        "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
-        other => {
+    match PROCEDURES.iter().find(|(descriptor, _)| descriptor.name == plan.procedure) {
+        Some((_, from_plan)) => from_plan(plan),
+        None => {
             let names: Vec<&str> = DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
-            Err(wording::unknown_name("procedure", other, &names))
+            Err(wording::unknown_name("procedure", &plan.procedure, &names))
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
-use likenew_procedures::endure::extent::Extent;
+use likenew_procedures::endure::Extent;
 use likenew_procedures::profile::Profile;
 
 use super::{RunArguments, Switch, TargetArguments, mix_of_reads, number, profile, text};

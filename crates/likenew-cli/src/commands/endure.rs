@@ -2,9 +2,9 @@
 
 use likenew_core::plan::Plan;
 use likenew_procedures::endure::EndureOptions;
-use likenew_procedures::endure::extent::Extent;
+use likenew_procedures::endure::Extent;
 use likenew_procedures::endure::loop_test::{FILE_SIZE_MIN, LoopOptions};
-use likenew_procedures::endure::snia_plan::{SPAN_UNIT, SniaOptions};
+use likenew_procedures::endure::snia::{SPAN_UNIT, SniaOptions};
 
 use crate::access::Access;
 use crate::arguments::{Endure, EndureTest, Switch};

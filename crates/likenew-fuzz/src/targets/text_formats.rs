@@ -10,7 +10,7 @@ use likenew_core::units::{amount, exact_duration, exact_size, parse_duration, pa
 use likenew_procedures::all::{DESCRIPTORS, from_plan};
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::check::RatedMetric;
-use likenew_procedures::endure::extent::Extent;
+use likenew_procedures::endure::Extent;
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_report::document::Document;
 use likenew_report::labeled_document::label_all;

@@ -9,15 +9,14 @@ use likenew_core::quantity::Size;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::{exact_duration, exact_size};
-use likenew_stats::interval::Interval;
-
-use super::aging::AGING;
-use super::comparison::{Better, Comparison, Fall};
-use super::phase::Phase;
-use super::recipe::Recipe;
-use super::wording::{self, Drop, Transition};
-use super::{Age, AgeOptions};
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::options::Arguments;
 use likenew_procedure_support::rerun::Rerun;
+
+use super::results::{Better, Comparison};
+use super::wording::{self, Drop, Transition};
+use super::workloads::{AGING, Phase};
+use super::{Age, AgeOptions, Recipe};
 
 /// Drop in percent below which a user notices nothing (our choice).
 pub(super) const NOTICED_PERCENT: f64 = 10.0;
@@ -92,14 +91,14 @@ fn transition(comparison: &Comparison) -> Option<Transition> {
 
 /// Classifies a drop by its interval. On a drive that other programs may use, a fall counts only if reads did
 /// not change.
-fn classify(fall: &Fall, is_alone: bool) -> Drop {
+fn classify(fall: &Estimate, is_alone: bool) -> Drop {
     let Some(interval) = fall.interval else { return Drop::OnePass };
-    let percent = fall.percent;
-    match interval {
-        Interval { low, .. } if low >= NOTICED_PERCENT && is_alone => Drop::Fell { percent, interval },
-        Interval { low, .. } if low >= NOTICED_PERCENT => Drop::FellWithReads { percent, interval },
-        Interval { high, .. } if high < -NOTICED_PERCENT => Drop::Rose { percent },
-        Interval { high, .. } if high <= NOTICED_PERCENT => Drop::Small { percent, interval },
+    let percent = fall.value;
+    match fall.within(-NOTICED_PERCENT, NOTICED_PERCENT) {
+        Verdict::Above if is_alone => Drop::Fell { percent, interval },
+        Verdict::Above => Drop::FellWithReads { percent, interval },
+        Verdict::Below => Drop::Rose { percent },
+        _ if interval.high <= NOTICED_PERCENT => Drop::Small { percent, interval },
         _ => Drop::Unclear { percent, interval },
     }
 }
@@ -108,7 +107,7 @@ fn change(id: &str, question: &str, comparison: &Comparison, is_alone: bool) -> 
     let fall = comparison.fall(Phase::Used)?;
     let drop = classify(&fall, is_alone);
     let answer = wording::change(id, question, transition(comparison)?, drop, NOTICED_PERCENT);
-    Some(with_estimate(answer, &fall))
+    Some(fall.put(answer, "%"))
 }
 
 /// Reads that fell are a problem of the drive where nothing else can have used it.
@@ -116,13 +115,6 @@ fn read(id: &str, question: &str, comparison: &Comparison, evidence: &Evidence) 
     let answer = change(id, question, comparison, true)?;
     let is_open = answer.standing == Standing::Problem && evidence.geometry.clock != Clock::Virtual;
     Some(if is_open { Answer { standing: Standing::Info, ..answer } } else { answer })
-}
-
-fn with_estimate(answer: Answer, fall: &Fall) -> Answer {
-    match fall.interval {
-        Some(Interval { low, high }) => answer.estimate(fall.percent, low, high, "%"),
-        None => answer,
-    }
 }
 
 /// Adds how steady the drive was, what was done between the measurements, and what "new" means.
@@ -156,7 +148,7 @@ fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
 fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
     let (used, after) = (writes.fall(Phase::Used)?, writes.fall(Phase::AfterIdle)?);
     let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
-    has_fallen.then(|| wording::after_idle(options.idle, used.percent, after.percent, classify(&after, true)))
+    has_fallen.then(|| wording::after_idle(options.idle, used.value, after.value, classify(&after, true)))
 }
 
 /// What was done to the drive between the measurements; `None` before that.
@@ -221,18 +213,16 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
 /// The options of the command line that differ from its defaults, and the passes.
 fn options_text(options: &AgeOptions) -> String {
     let usual = AgeOptions::default();
-    let size = |bytes: Option<u64>| bytes.map(exact_size);
-    let when = |differs: bool, text: String| differs.then_some(text);
-    wording::options_text(&[
-        ("recipe", when(options.recipe != usual.recipe, options.recipe.to_string())),
-        ("bytes", size(options.bytes)),
-        ("span", size(options.span)),
-        ("random-span", when(options.random_span != usual.random_span, exact_size(options.random_span))),
-        ("time", when(options.time != usual.time, exact_duration(options.time))),
-        ("depth", when(options.depth != usual.depth, options.depth.to_string())),
-        ("idle", when(options.idle != usual.idle, exact_duration(options.idle))),
-        ("trim", when(options.trim, "on".into())),
-        ("data", when(options.data != usual.data, options.data.to_string())),
-        ("passes", Some(options.passes.to_string())),
-    ])
+    Arguments::default()
+        .add(options.recipe != usual.recipe, "recipe", options.recipe)
+        .add_known("bytes", options.bytes.map(exact_size))
+        .add_known("span", options.span.map(exact_size))
+        .add(options.random_span != usual.random_span, "random-span", exact_size(options.random_span))
+        .add(options.time != usual.time, "time", exact_duration(options.time))
+        .add(options.depth != usual.depth, "depth", options.depth)
+        .add(options.idle != usual.idle, "idle", exact_duration(options.idle))
+        .add(options.trim, "trim", "on")
+        .add(options.data != usual.data, "data", options.data)
+        .add(true, "passes", options.passes)
+        .text()
 }

@@ -12,7 +12,9 @@ use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, recondition_command, use_nearest_multiple};
+use likenew_procedure_support::wording::{
+    MISSING, capitalize, cell, recondition_command, use_nearest_multiple,
+};
 
 use super::RANDOM_SPAN_STEP;
 
@@ -28,8 +30,6 @@ pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
 pub(super) const AGING_TITLE: &str = "Write speed while aging";
 pub(super) const AGING_AXIS: &str = "written while aging";
 
-/// The table's sign for a missing measurement.
-const MISSING: &str = "–";
 /// What a table shows where a change may be none.
 const UNCLEAR: &str = "unclear";
 /// … and where it is one that nobody notices, if any.
@@ -295,8 +295,7 @@ pub(super) fn table(rows: &[TableRow], has_idle: bool, limit: f64) -> OverviewTa
     let columns = if has_idle { headings.len() } else { headings.len() - 1 };
     let mut table = OverviewTable::new(headings.into_iter().take(columns));
     for row in rows {
-        let cell =
-            |metric: Option<f64>| metric.map_or_else(|| MISSING.to_owned(), |metric| value(row.unit, metric));
+        let cell = |metric: Option<f64>| cell(metric.map(|metric| value(row.unit, metric)));
         let change = match (row.new, row.used) {
             // A maximum is a single I/O, whose change says nothing.
             (Some(new), Some(used)) if new > 0.0 && row.test != LATENCY_MAX => {
@@ -385,12 +384,6 @@ pub(super) fn bytes_out_of_range(bytes: u64, least: u64, most: u64) -> String {
 
 pub(super) fn unknown_recipe(text: &str) -> String {
     format!("unknown recipe \"{text}\"; use fill, overwrite or churn")
-}
-
-/// `--recipe churn --passes 10`: the options of a run with other passes.
-pub(super) fn options_text(options: &[(&str, Option<String>)]) -> String {
-    let given = options.iter().filter_map(|(name, value)| Some(format!("--{name} {}", value.as_ref()?)));
-    given.collect::<Vec<_>>().join(" ")
 }
 
 /// The summary of a run that ended before anything could be compared.

@@ -6,18 +6,19 @@ use likenew_core::overview::OverviewTable;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Rate, Share};
 use likenew_core::units::exact_duration;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::options::Arguments;
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
 use super::application::Application;
-use super::consistency::Kind;
-use super::results::{AppResults, OverallScore};
-use super::score::{PassTotals, geometric_mean};
-use super::wording::{self, ApplicationRow, Overall, ShareRange, StageRow};
+use super::results::{AppResults, OverallScore, PassTotals, geometric_mean};
+use super::wording::{self, ApplicationRow, Overall, StageRow};
+use super::workload_plan::Kind;
 use super::{Apps, AppsOptions};
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::answer_as_summary;
 
 /// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
 /// choice, as half of what SNIA allows between rounds.
@@ -62,9 +63,8 @@ impl Run<'_> {
     }
 
     fn score(&self, overall: Overall) -> Answer {
-        let Overall { score, interval, .. } = overall;
-        let is_known = interval.map(|of| of.high - of.low <= 2.0 * NOTICED * score);
-        let answer = match is_known {
+        let score = overall.score;
+        let answer = match score.interval.map(|of| of.high - of.low <= 2.0 * NOTICED * score.value) {
             Some(true) => wording::score(overall),
             Some(false) => {
                 let answer = wording::score_is_imprecise(overall, Share(NOTICED));
@@ -75,10 +75,7 @@ impl Run<'_> {
                 wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
-        let answer = match interval {
-            Some(Interval { low, high }) => answer.estimate(score, low.max(0.0), high, "points"),
-            None => answer,
-        };
+        let answer = score.not_negative().put(answer, "points");
         let scale = self.options.scale;
         if scale < 1.0 { answer.caveat(wording::played_in_part(Share(scale))) } else { answer }
     }
@@ -95,19 +92,17 @@ impl Run<'_> {
             Some((then?.score() / first?.score()).ln())
         };
         let ratios: Vec<f64> = (0..measured.applications()).filter_map(ratio).collect();
-        let value = mean(&ratios)?.exp();
-        let Some(Interval { low, high }) = mean_interval(&ratios, CONFIDENCE_95) else {
-            return Some((wording::speed_of_one_application(Share(value)), value));
+        let left = Estimate::of_passes(&ratios)?.map(f64::exp);
+        let answer = match left.against(1.0 - NOTICED) {
+            Verdict::Above => wording::passes_keep_speed(left),
+            Verdict::Below => wording::passes_lose_speed(left.map(|left| 1.0 - left)),
+            Verdict::OnePass => wording::speed_of_one_application(Share(left.value)),
+            _ => {
+                let answer = wording::speed_over_passes_unclear(left);
+                wording::with_rerun(answer, self.rerun(PASSES_MANY).as_ref())
+            }
         };
-        let left = ShareRange { value, low: low.exp(), high: high.exp() };
-        let answer = if left.low >= 1.0 - NOTICED {
-            wording::passes_keep_speed(left)
-        } else if left.high <= 1.0 - NOTICED {
-            wording::passes_lose_speed(rest_of(left))
-        } else {
-            wording::with_rerun(wording::speed_over_passes_unclear(left), self.rerun(PASSES_MANY).as_ref())
-        };
-        Some((answer.estimate(100.0 * left.value, 100.0 * left.low, 100.0 * left.high, "%"), value))
+        Some((left.map(percent).put(answer, "%"), left.value))
     }
 
     /// The same run with so many passes; none with applications of one's own, whose file is not known.
@@ -124,19 +119,16 @@ impl Run<'_> {
         if !custom.is_empty() {
             return None;
         }
-        let mut options: Vec<String> = Vec::new();
-        if *applications != usual.applications {
-            options.extend(applications.iter().map(|name| format!("--app {name}")));
-        }
-        if *consistency {
-            options.push("--consistency".into());
-            options.extend((*minutes != 1.0).then(|| format!("--minutes {minutes}")));
-        }
-        options.extend((*time != usual.time).then(|| format!("--time {}", exact_duration(*time))));
-        options.extend(think.then(|| "--think".to_owned()));
-        options.extend((*data != usual.data).then(|| format!("--data {data}")));
-        options.push(format!("--passes {passes}"));
-        Some(options.join(" "))
+        let of_library = applications.iter().filter(|_| *applications != usual.applications);
+        let arguments = of_library.fold(Arguments::default(), |all, name| all.add(true, "app", name));
+        let arguments = arguments
+            .add(*consistency, "consistency", "")
+            .add(*consistency && *minutes != 1.0, "minutes", minutes)
+            .add(*time != usual.time, "time", exact_duration(*time))
+            .add(*think, "think", "")
+            .add(*data != usual.data, "data", data)
+            .add(true, "passes", passes);
+        Some(arguments.text())
     }
 
     fn applications_table(&self, measured: &AppResults<'_>) -> Option<OverviewTable> {
@@ -146,8 +138,7 @@ impl Run<'_> {
             let scores: Vec<f64> = passes.iter().map(PassTotals::score).collect();
             Some(ApplicationRow {
                 name: &self.applications[index].name,
-                score: mean(&scores)?,
-                interval: mean_interval(&scores, CONFIDENCE_95),
+                score: Estimate::of_passes(&scores)?,
                 rate: Rate(metric(PassTotals::bytes_per_s)?),
                 access_time: Latency(metric(PassTotals::access_time_ns)?),
             })
@@ -160,17 +151,18 @@ impl Run<'_> {
         let scores: Vec<f64> = measured.phases().into_iter().map(|(_, of)| of.score).collect();
         let Some(best) = maximum(&scores) else { return };
         let [steady, recovered] = [Kind::Steady, Kind::Recover].map(|kind| measured.scores(kind));
-        let fall = Fall::from_scores(&steady, best);
+        // How much of the best score is missing in the steady phases, as a share of 1.
+        let fall = Estimate::of_passes(&steady).map(|steady| steady.map(|score| 1.0 - score / best));
         let recovery = self.recovery(fall, &steady, &recovered, best);
-        findings.summary = match fall.and_then(|fall| Some((fall.share, fall.has_fallen()?))) {
-            Some((lost, true)) => {
+        findings.summary = match fall.map(|fall| (fall.value, fall.against(NOTICED))) {
+            Some((lost, Verdict::Above)) => {
                 let decided = recovery.as_ref().filter(|answer| answer.standing != Standing::Unknown);
                 let last = recovered.last().map(|score| Share(score / best));
                 let recovered = decided.zip(last).map(|(of, share)| (share, of.standing == Standing::Good));
                 wording::summary_of_writing(Share(lost), best, best * (1.0 - lost), recovered)
             }
-            Some((lost, false)) => wording::summary_of_kept_score(best, Share(lost)),
-            None => String::new(),
+            Some((lost, Verdict::Below)) => wording::summary_of_kept_score(best, Share(lost)),
+            _ => String::new(),
         };
         findings.answers.push(self.score_under_writes(fall, best));
         findings.answers.push(steady_state(&steady));
@@ -184,53 +176,55 @@ impl Run<'_> {
         findings.overview.series = Some("score_by_phase".into());
     }
 
-    fn score_under_writes(&self, fall: Option<Fall>, best: f64) -> Answer {
-        let Some(fall) = fall else { return wording::no_steady_phase() };
-        let answer = match (fall.has_fallen(), fall.range) {
-            (Some(true), Some(lost)) => wording::writing_costs_score(lost, best),
-            (Some(false), Some(lost)) => wording::writing_costs_no_score(lost, best),
-            (_, range) => {
-                let answer = wording::score_under_writes_unclear(Share(fall.share), range, best);
+    fn score_under_writes(&self, fall: Option<Estimate>, best: f64) -> Answer {
+        let Some(lost) = fall else { return wording::no_steady_phase() };
+        let answer = match lost.against(NOTICED) {
+            Verdict::Above => wording::writing_costs_score(lost, best),
+            Verdict::Below => wording::writing_costs_no_score(lost, best),
+            _ => {
+                let answer = wording::score_under_writes_unclear(lost, best);
                 wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
-        match fall.range {
-            Some(ShareRange { value, low, high }) => {
-                answer.estimate(100.0 * value, 100.0 * low, 100.0 * high, "%")
-            }
-            None => answer,
-        }
+        lost.map(percent).put(answer, "%")
     }
 
     /// Whether the last idle time restored the score to within a tenth of its best. That single score is as
     /// uncertain as a steady one.
-    fn recovery(&self, fall: Option<Fall>, steady: &[f64], recovered: &[f64], best: f64) -> Option<Answer> {
-        let fall = fall.filter(|fall| fall.has_fallen() != Some(false))?;
+    fn recovery(
+        &self,
+        fall: Option<Estimate>,
+        steady: &[f64],
+        recovered: &[f64],
+        best: f64,
+    ) -> Option<Answer> {
+        let fall = fall?.against(NOTICED);
+        if fall == Verdict::Below {
+            return None;
+        }
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
-        let left = last / best;
+        let value = last / best;
         // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
-        let range = mean_interval(steady, CONFIDENCE_95).map(|of| {
+        let interval = mean_interval(steady, CONFIDENCE_95).map(|of| {
             let half = (of.high - of.low) / 2.0 * (steady.len() as f64).sqrt() / best;
-            ShareRange { value: left, low: (left - half).max(0.0), high: left + half }
+            Interval { low: (value - half).max(0.0), high: value + half }
         });
-        let limit = 1.0 - NOTICED;
-        let answer = match range.filter(|_| fall.has_fallen().is_some()) {
-            Some(range) if range.low >= limit => wording::recovers(range),
-            Some(range) if range.high <= limit => wording::does_not_recover(range),
+        let left = Estimate { value, interval };
+        let answer = match (fall, left.against(1.0 - NOTICED)) {
+            (Verdict::Above, Verdict::Above) => wording::recovers(left),
+            (Verdict::Above, Verdict::Below) => wording::does_not_recover(left),
             _ => {
-                let answer = wording::recovery_unclear(Share(left), range);
+                let answer = wording::recovery_unclear(left);
                 wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         let shares: Vec<Share> = recovered.iter().map(|score| Share(score / best)).collect();
-        let answer = answer.with_evidence(wording::recovery_phases(&shares));
-        Some(match range {
-            Some(ShareRange { value, low, high }) => {
-                answer.estimate(100.0 * value, 100.0 * low, 100.0 * high, "%")
-            }
-            None => answer,
-        })
+        Some(left.map(percent).put(answer.with_evidence(wording::recovery_phases(&shares)), "%"))
     }
+}
+
+fn percent(share: f64) -> f64 {
+    100.0 * share
 }
 
 /// Adds a summary if nothing was decided, and lists below it what the summary leaves out.
@@ -255,45 +249,12 @@ fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
             .unwrap_or_default()
     };
     Some(Overall {
-        score: mean(&scores)?,
-        interval: mean_interval(&scores, CONFIDENCE_95),
+        score: Estimate::of_passes(&scores)?,
         rate: Rate(metric(|of| of.bytes_per_s)),
         access_time: Latency(metric(|of| of.access_time_ns)),
         applications: applications as u64,
         passes: overalls.len() as u64,
     })
-}
-
-/// The share lost if this share is left.
-fn rest_of(left: ShareRange) -> ShareRange {
-    ShareRange { value: 1.0 - left.value, low: 1.0 - left.high, high: 1.0 - left.low }
-}
-
-/// How much of the best score is missing in the steady phases, as a share of 1.
-#[derive(Clone, Copy)]
-struct Fall {
-    share: f64,
-    range: Option<ShareRange>,
-}
-
-impl Fall {
-    fn from_scores(steady: &[f64], best: f64) -> Option<Self> {
-        let share = 1.0 - mean(steady)? / best;
-        let range = mean_interval(steady, CONFIDENCE_95).map(|of| ShareRange {
-            value: share,
-            low: 1.0 - of.high / best,
-            high: 1.0 - of.low / best,
-        });
-        Some(Self { share, range })
-    }
-
-    fn has_fallen(&self) -> Option<bool> {
-        match self.range? {
-            of if of.low >= NOTICED => Some(true),
-            of if of.high <= NOTICED => Some(false),
-            _ => None,
-        }
-    }
 }
 
 /// SNIA's rule, over the five steady phases.

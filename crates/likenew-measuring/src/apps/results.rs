@@ -1,11 +1,16 @@
-//! The segments of a run by application and test.
+//! The results of a run by application and test: UL's score of each, tables and charts.
 
-use likenew_core::recorder::Stop;
+use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::io::Op;
 use likenew_core::segment::Segment;
+use likenew_procedure_support::estimate::{Estimate, is_whole};
+use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::summary::mean;
 
-use super::consistency::{Kind, PHASES, Phase};
-use super::score::{PassTotals, geometric_mean, score};
-use super::workload_plan::{Part, PlannedWorkload};
+use super::application::Application;
+use super::wording;
+use super::workload_plan::{Kind, PHASES, Part, Phase, PlannedWorkload};
 
 /// The segments of a run by application and test. A part that failed or was stopped before its own bound is
 /// left out, and so is its application in that test.
@@ -23,9 +28,7 @@ impl<'a> AppResults<'a> {
         applications: usize,
     ) -> Self {
         let planned_workloads: Vec<Part> = planned_workloads.into_iter().map(|of| of.part).collect();
-        let is_whole = |(_, segment): &(Part, &Segment)| {
-            segment.stop == Stop::Reached && segment.measurement_error().is_none()
-        };
+        let is_whole = |(_, segment): &(Part, &Segment)| is_whole(segment);
         let parts = planned_workloads.iter().copied().zip(segments).filter(is_whole);
         let last = planned_workloads.iter().filter_map(|part| match part {
             Part::Test { test, .. } => Some(*test),
@@ -76,14 +79,7 @@ impl<'a> AppResults<'a> {
         let each = self.tests / PHASES.len();
         let tests: Vec<Option<OverallScore>> =
             (phase * each..(phase + 1) * each).map(|test| self.overall(test)).collect();
-        let mean = |metric: fn(&OverallScore) -> f64| {
-            geometric_mean(&tests.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
-        };
-        Some(OverallScore {
-            bytes_per_s: mean(|of| of.bytes_per_s)?,
-            access_time_ns: mean(|of| of.access_time_ns)?,
-            score: mean(|of| of.score)?,
-        })
+        OverallScore::mean_of(&tests)
     }
 
     /// The phases that were measured.
@@ -110,4 +106,264 @@ pub(super) struct OverallScore {
     pub(super) access_time_ns: f64,
     /// Score of the two; equal to the geometric mean of the applications' scores.
     pub(super) score: f64,
+}
+
+impl OverallScore {
+    /// The geometric means of several; `None` if one is missing.
+    pub(super) fn mean_of(scores: &[Option<Self>]) -> Option<Self> {
+        let mean = |metric: fn(&Self) -> f64| {
+            geometric_mean(&scores.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
+        };
+        Some(Self {
+            bytes_per_s: mean(|of| of.bytes_per_s)?,
+            access_time_ns: mean(|of| of.access_time_ns)?,
+            score: mean(|of| of.score)?,
+        })
+    }
+
+    fn columns(&self, columns: Columns) -> Columns {
+        columns
+            .with("score", self.score)
+            .with("bytes_per_s", self.bytes_per_s)
+            .with("access_time_ns", self.access_time_ns)
+    }
+}
+
+/// Bandwidth over busy time, in bytes a second, that together with an access time of [`REFERENCE_ACCESS_NS`]
+/// scores 1.
+///
+/// UL defines "PCMark 10 Storage score = geometric mean (bandwidth, 1 / average access time)", where
+/// bandwidth is bytes over busy time and average access time the arithmetic mean over all reads and writes
+/// (PCMark 10 technical guide, Full System Drive Benchmark:
+/// support.benchmarks.ul.com/support/solutions/articles/44002171465), and prints no units. With MB/s and
+/// seconds the formula gives numbers of the size that PCMark 10 prints, which is why these two are chosen.
+pub(crate) const REFERENCE_BYTES_PER_S: f64 = 1e6;
+/// Access time that scores 1, in nanoseconds: one second. See [`REFERENCE_BYTES_PER_S`] for the source.
+pub(crate) const REFERENCE_ACCESS_NS: f64 = 1e9;
+
+/// The totals of one application in one pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PassTotals {
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    /// Time in which at least one I/O was outstanding.
+    pub(crate) busy_ns: f64,
+    latency_ns_sum: f64,
+}
+
+impl PassTotals {
+    /// From the segments of one pass; `None` if nothing was moved.
+    pub(crate) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Option<Self> {
+        let mut pass_totals = Self::default();
+        for segment in segments {
+            pass_totals.reads += segment.ios(Op::Read);
+            pass_totals.writes += segment.ios(Op::Write);
+            pass_totals.bytes_read += segment.bytes(Op::Read);
+            pass_totals.bytes_written += segment.bytes(Op::Write);
+            pass_totals.latency_ns_sum += segment.total().latency_ns_sum as f64;
+            let busy = if segment.busy.0 > 0 { segment.busy } else { segment.elapsed() };
+            pass_totals.busy_ns += busy.0 as f64;
+        }
+        (pass_totals.bytes() > 0.0 && pass_totals.busy_ns > 0.0 && pass_totals.latency_ns_sum > 0.0)
+            .then_some(pass_totals)
+    }
+
+    fn bytes(&self) -> f64 {
+        (self.bytes_read + self.bytes_written) as f64
+    }
+
+    /// Over busy time.
+    pub(crate) fn bytes_per_s(&self) -> f64 {
+        self.bytes() * 1e9 / self.busy_ns
+    }
+
+    /// Over busy time.
+    pub(crate) fn iops(&self) -> f64 {
+        (self.reads + self.writes) as f64 * 1e9 / self.busy_ns
+    }
+
+    /// Mean of all reads and writes.
+    pub(crate) fn access_time_ns(&self) -> f64 {
+        self.latency_ns_sum / (self.reads + self.writes) as f64
+    }
+
+    /// See [`score`].
+    pub(crate) fn score(&self) -> f64 {
+        score(self.bytes_per_s(), self.access_time_ns())
+    }
+}
+
+/// The geometric mean of bandwidth in [`REFERENCE_BYTES_PER_S`] and of accesses in [`REFERENCE_ACCESS_NS`].
+pub(crate) fn score(bytes_per_s: f64, access_time_ns: f64) -> f64 {
+    (bytes_per_s / REFERENCE_BYTES_PER_S * REFERENCE_ACCESS_NS / access_time_ns).sqrt()
+}
+
+/// The mean of several applications, each of which counts the same, however fast it is; `None` if one is
+/// missing or zero.
+pub(crate) fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
+    let logarithms: Option<Vec<f64>> =
+        values.iter().map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect();
+    mean(&logarithms?).map(f64::exp)
+}
+
+/// Answers first.
+pub(super) fn put_tables(
+    findings: &mut Findings,
+    measured: &AppResults<'_>,
+    applications: &[Application],
+    consistency: bool,
+) {
+    if consistency {
+        findings.tables.insert("phases".into(), phases(measured));
+    }
+    let rows =
+        applications.iter().enumerate().filter_map(|(index, of)| application(&of.name, &measured.all(index)));
+    findings.tables.insert("applications".into(), rows.collect());
+    if !consistency {
+        findings.tables.insert("passes".into(), passes(measured));
+    }
+    findings.tables.insert("sources".into(), applications.iter().flat_map(sources).collect());
+}
+
+/// Means over the passes that were played.
+fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
+    let metric = |of: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(of).collect::<Vec<_>>());
+    let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
+    let score = Estimate::of_passes(&scores)?.not_negative();
+    Some(
+        Columns::default()
+            .with("application", name)
+            .with("score", score.value)
+            .with_known("score_low", score.low())
+            .with_known("score_high", score.high())
+            .with("bytes_per_s", metric(PassTotals::bytes_per_s))
+            .with("access_time_ns", metric(PassTotals::access_time_ns))
+            .with("iops", metric(PassTotals::iops))
+            // Of one pass.
+            .with("busy_ns", metric(|of| of.busy_ns))
+            .with("reads", metric(|of| of.reads as f64))
+            .with("writes", metric(|of| of.writes as f64))
+            .with("read_bytes", metric(|of| of.bytes_read as f64))
+            .with("written_bytes", metric(|of| of.bytes_written as f64))
+            .row(),
+    )
+}
+
+fn passes(measured: &AppResults<'_>) -> Vec<Row> {
+    let row = |(pass, of): (u32, OverallScore)| of.columns(Columns::default().with("pass", pass)).row();
+    (1..).zip(measured.overalls()).map(row).collect()
+}
+
+fn phases(measured: &AppResults<'_>) -> Vec<Row> {
+    let phases = PHASES.iter().enumerate().filter_map(|(index, phase)| {
+        let (overall, writes) = (measured.phase(index), measured.writes(index));
+        (overall.is_some() || writes.is_some()).then(|| {
+            Columns::default()
+                .with("phase", phase.name.replace(' ', "_"))
+                .with("score", overall.map(|of| of.score))
+                .with("bytes_per_s", overall.map(|of| of.bytes_per_s))
+                .with("access_time_ns", overall.map(|of| of.access_time_ns))
+                // Before its test, at random.
+                .with("written_bytes", writes.map(|segment| segment.total().bytes))
+                .with("written_bytes_per_s", writes.and_then(Segment::bytes_per_s))
+                .row()
+        })
+    });
+    phases.collect()
+}
+
+/// What is known of an application and what is assumed.
+fn sources(application: &Application) -> Vec<Row> {
+    let row = |metric: &str, value: &str, source: &str| {
+        let columns = Columns::default().with("application", &application.name).with("metric", metric);
+        columns.with("value", value).with("source", source).row()
+    };
+    let published = row("published", &application.about, &application.publication);
+    let metrics = application.sources().into_iter();
+    let metrics = metrics.map(|(metric, value, source)| row(&metric, &value, source));
+    std::iter::once(published).chain(metrics).collect::<Vec<_>>()
+}
+
+/// Score by application; in a run for consistency, score, access time and random writes over the phases.
+pub(super) fn put_series(
+    findings: &mut Findings,
+    measured: &AppResults<'_>,
+    applications: &[Application],
+    consistency: bool,
+) {
+    if consistency {
+        let writes = |phase: usize| measured.writes(phase)?.bytes_per_s();
+        let metric = |of: fn(&OverallScore) -> f64| {
+            move |phase: usize| measured.phase(phase).map(|overall| of(&overall))
+        };
+        let axes = [
+            ("score_by_phase", wording::SCORE_BY_PHASE_TITLE, axis(wording::SCORE_AXIS, wording::SCORE_UNIT)),
+            (
+                "access_time_by_phase",
+                wording::ACCESS_TIME_BY_PHASE_TITLE,
+                axis(wording::ACCESS_TIME_AXIS, "ns"),
+            ),
+            ("writes_by_phase", wording::WRITES_BY_PHASE_TITLE, speed()),
+        ];
+        let values: [&dyn Fn(usize) -> Option<f64>; 3] =
+            [&metric(|of| of.score), &metric(|of| of.access_time_ns), &writes];
+        findings.series.extend(
+            axes.into_iter().zip(values).filter_map(|((name, title, y), value)| {
+                Some((name.to_owned(), phase_series(title, y, value)?))
+            }),
+        );
+    } else if let Some(series) = scores(measured, applications) {
+        findings.series.insert("scores".into(), series);
+    }
+}
+
+fn phase_series(title: &str, y: Axis, metric: impl Fn(usize) -> Option<f64>) -> Option<Series> {
+    let points: Vec<[f64; 2]> =
+        (0..PHASES.len()).filter_map(|phase| Some([(phase + 1) as f64, metric(phase)?])).collect();
+    let name = y.label.clone();
+    (!points.is_empty()).then(|| {
+        Series::new(title, Shape::Line, axis(wording::PHASE_AXIS, ""), y).lines([Line::new(&name, points)])
+    })
+}
+
+fn scores(measured: &AppResults<'_>, applications: &[Application]) -> Option<Series> {
+    let known: Vec<(&str, f64)> = applications
+        .iter()
+        .enumerate()
+        .filter_map(|(index, of)| {
+            let scores: Vec<f64> = measured.all(index).iter().map(PassTotals::score).collect();
+            Some((of.name.as_str(), mean(&scores)?))
+        })
+        .collect();
+    let points = known.iter().enumerate().map(|(index, (_, score))| [index as f64, *score]);
+    let line = Line::new(wording::SCORE_AXIS, points.collect());
+    let series = Series::new(
+        wording::SCORES_TITLE,
+        Shape::Bars,
+        axis(wording::APPLICATION_AXIS, ""),
+        axis(wording::SCORE_AXIS, wording::SCORE_UNIT),
+    );
+    (!known.is_empty()).then(|| series.categories(known.iter().map(|(name, _)| *name)).lines([line]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_references_score_one_and_both_metrics_count_the_same() {
+        assert_eq!(score(1e6, 1e9), 1.0);
+        assert!((score(4e8, 1e5) - 2000.0).abs() < 1e-9);
+        assert!((score(2e6, 1e9) - score(1e6, 5e8)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_geometric_mean_needs_every_application() {
+        assert!((geometric_mean(&[Some(1.0), Some(4.0)]).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[Some(1.0), None]), None);
+        assert_eq!(geometric_mean(&[Some(1.0), Some(0.0)]), None);
+        assert_eq!(geometric_mean(&[]), None);
+    }
 }

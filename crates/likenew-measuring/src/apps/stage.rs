@@ -6,13 +6,13 @@ use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::region::Region;
+use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
 
 use super::application::{Application, Part, Side};
-use super::lengths::{Lengths, fit_lengths, size, with_mean};
 
 /// Where applications work: the first half of their zone holds the files that are read and changed in place,
 /// the second takes sequential writes. Both are assumed, because no publication says where I/Os went.
@@ -133,5 +133,135 @@ impl Kind {
         let weight = u32::try_from(ios).expect("counts are bounded");
         let arrival = Arrival::Interleaved { weight, depth, per_second };
         Stream { op: Mix::Only(self.op), size: size(&self.lengths), pattern: self.pattern, arrival, data }
+    }
+}
+
+/// Lengths in bytes and their probabilities, which sum to 1.
+pub(super) type Lengths = Vec<(u32, f64)>;
+
+/// The mixture of `shares`' lengths that has the mean `mean` and is otherwise as close to `shares` as
+/// possible.
+///
+/// With q the given shares of the lengths s, it is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all
+/// mixtures with this mean, this one has the least Kullback–Leibler divergence from q, so it adds no more
+/// than the mean demands (Csiszár, "I-divergence geometry of probability distributions and minimization
+/// problems", Ann. Probab. 3 (1975) 146–158). Where nothing is known of the shares, equal ones give the
+/// mixture of the largest entropy (Jaynes 1957).
+///
+/// # Panics
+/// When the mean is not between the shortest and the longest.
+pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
+    let choices = shares.choices();
+    let longest = f64::from(shares.max());
+    let shortest = choices.iter().map(|(bytes, _)| f64::from(*bytes)).fold(f64::INFINITY, f64::min);
+    assert!((shortest..=longest).contains(&mean), "an application is checked before it is used");
+    let tilted = |lambda: f64| -> Lengths {
+        let exponents = choices.iter().map(|(bytes, _)| -lambda * f64::from(*bytes) / longest);
+        let highest = exponents.clone().fold(f64::NEG_INFINITY, f64::max);
+        let weights =
+            choices.iter().zip(exponents).map(|((_, share), of)| f64::from(*share) * (of - highest).exp());
+        let weights: Lengths =
+            choices.iter().zip(weights).map(|((bytes, _), weight)| (*bytes, weight)).collect();
+        let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        weights.into_iter().map(|(bytes, weight)| (bytes, weight / sum)).collect()
+    };
+    // Newton's method: the mean falls as λ rises, by the variance over `longest`. Where it would leave the interval that
+    // holds the root, that is halved.
+    let (mut low, mut high, mut lambda) = (-TILT_MAX, TILT_MAX, 0.0);
+    let mut lengths = tilted(lambda);
+    for _ in 0..STEPS_MAX {
+        let reached = mean_of(&lengths);
+        if (reached - mean).abs() <= PRECISION * mean {
+            break;
+        }
+        *(if reached > mean { &mut low } else { &mut high }) = lambda;
+        let variance: f64 =
+            lengths.iter().map(|(bytes, share)| (f64::from(*bytes) - reached).powi(2) * share).sum();
+        let next = lambda + (reached - mean) * longest / variance;
+        lambda = if next > low && next < high { next } else { f64::midpoint(low, high) };
+        lengths = tilted(lambda);
+    }
+    lengths
+}
+
+/// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
+/// Chosen: far beyond that.
+const TILT_MAX: f64 = 1e6;
+/// Relative error of the mean. Chosen: far below the millionths in which weights are kept.
+const PRECISION: f64 = 1e-13;
+/// Chosen: halvings alone come to the last digit in as many.
+const STEPS_MAX: u32 = 80;
+
+/// The mean length in bytes.
+pub(super) fn mean_of(lengths: &Lengths) -> f64 {
+    lengths.iter().map(|(bytes, share)| f64::from(*bytes) * share).sum()
+}
+
+/// What an operating system does with I/Os that a target does not take: it splits those longer than `longest`
+/// into I/Os of that length, and extends others to a multiple of `block`. Also returns how many I/Os one
+/// becomes; splitting moves the same bytes.
+pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
+    let mut fitted = Lengths::new();
+    for (bytes, share) in lengths {
+        let pieces = (f64::from(*bytes) / f64::from(longest)).max(1.0);
+        let bytes = (*bytes).min(longest).next_multiple_of(block);
+        match fitted.iter_mut().find(|(other, _)| *other == bytes) {
+            Some((_, sum)) => *sum += share * pieces,
+            None => fitted.push((bytes, share * pieces)),
+        }
+    }
+    let factor: f64 = fitted.iter().map(|(_, share)| share).sum();
+    fitted.iter_mut().for_each(|(_, share)| *share /= factor);
+    (fitted, factor)
+}
+
+/// As weights in millionths; rarer lengths are left out.
+pub(super) fn size(lengths: &Lengths) -> Size {
+    let weights = lengths.iter().map(|(bytes, share)| (*bytes, (share * 1e6).round() as u32));
+    Size::mixed(weights.filter(|(_, weight)| *weight > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LENGTHS: &str = "4KiB,8KiB,16KiB,32KiB,64KiB,128KiB";
+
+    proptest! {
+        #[test]
+        fn the_mean_is_met_whatever_the_shares(mean in 4096.0f64..131_072.0, weights in prop::collection::vec(1u32..1000, 6)) {
+            let text: Vec<String> = LENGTHS.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
+            let shares: Size = text.join(",").parse().unwrap();
+            let lengths = with_mean(&shares, mean);
+            prop_assert!((lengths.iter().map(|of| of.1).sum::<f64>() - 1.0).abs() < 1e-12);
+            prop_assert!((mean_of(&lengths) / mean - 1.0).abs() < 1e-9);
+            // Each of six weights is rounded by half a millionth at most.
+            prop_assert!((size(&lengths).mean() - mean).abs() < 6.0 * 0.5e-6 * 131_072.0 + 1e-6);
+            let (split, factor) = fit_lengths(&lengths, 65_536, 512);
+            prop_assert!((mean_of(&split) * factor / mean - 1.0).abs() < 1e-9, "splitting moves the same bytes");
+        }
+    }
+
+    #[test]
+    fn shares_that_have_the_mean_already_are_kept() {
+        let shares: Size = "4KiB:3,8KiB:1".parse().unwrap();
+        let lengths = with_mean(&shares, 5120.0);
+        assert!((lengths[0].1 - 0.75).abs() < 1e-9 && (lengths[1].1 - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_length_and_the_ends_are_themselves() {
+        assert_eq!(size(&with_mean(&"8KiB".parse().unwrap(), 8192.0)), Size::fixed(8192));
+        let ends = |mean: f64| size(&with_mean(&LENGTHS.parse().unwrap(), mean)).mean();
+        assert!((ends(4096.0) - 4096.0).abs() < 1.0 && (ends(131_072.0) - 131_072.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_a_target_does_not_take_is_split_or_filled_up() {
+        assert_eq!(fit_lengths(&vec![(2048, 1.0)], 1 << 20, 4096), (vec![(4096, 1.0)], 1.0));
+        let (lengths, factor) = fit_lengths(&vec![(65_536, 0.5), (262_144, 0.5)], 65_536, 512);
+        assert_eq!((lengths, factor), (vec![(65_536, 1.0)], 2.5));
     }
 }

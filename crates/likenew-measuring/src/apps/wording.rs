@@ -2,21 +2,18 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits, with_range};
+use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits};
 use likenew_core::suggest::nearest;
-use likenew_stats::interval::Interval;
 use likenew_stats::steady_state::ROUNDS;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{count, list};
+use likenew_procedure_support::wording::{cell, count, estimated, list};
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How fast do applications run on it, and does that last under writing?";
 pub(super) const WRITES: &str = "writes about 31 GB by default, in a folder to temporary files; with --consistency the writing span many times, which wears flash";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 
 pub(super) const SCORES_TITLE: &str = "Score of each application";
 pub(super) const SCORE_BY_PHASE_TITLE: &str = "Score by phase";
@@ -100,8 +97,7 @@ pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) -> Stri
 /// The result of all applications together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overall {
-    pub(super) score: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) score: Estimate,
     pub(super) rate: Rate,
     pub(super) access_time: Latency,
     pub(super) applications: u64,
@@ -110,7 +106,7 @@ pub(super) struct Overall {
 
 impl Overall {
     fn points(self) -> String {
-        points_with_range(self.score, self.interval)
+        format!("{} points", estimated(self.score.not_negative(), digits))
     }
 
     fn text(self) -> String {
@@ -120,13 +116,8 @@ impl Overall {
     }
 }
 
-fn points_with_range(score: f64, interval: Option<Interval>) -> String {
-    match interval {
-        Some(Interval { low, high }) => {
-            format!("{} points", with_range(digits(score), digits(low.max(0.0)), digits(high)))
-        }
-        None => format!("{} points", digits(score)),
-    }
+fn points(score: f64) -> String {
+    format!("{} points", digits(score))
 }
 
 const NOT_PCMARK: &str = "It is computed like the storage score of PCMark 10, but is not that score: the order and the addresses of \
@@ -172,29 +163,15 @@ pub(super) fn summary_of_score(overall: Overall) -> String {
     )
 }
 
-/// A share of 1 with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ShareRange {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-impl ShareRange {
-    fn text(self) -> String {
-        with_range(Share(self.value), Share(self.low), Share(self.high))
-    }
-}
-
 /// `left`: the last pass' score over the first's.
-pub(super) fn passes_keep_speed(left: ShareRange) -> Answer {
-    let answer = format!("the last pass has {} of the first pass's score", left.text());
+pub(super) fn passes_keep_speed(left: Estimate) -> Answer {
+    let answer = format!("the last pass has {} of the first pass's score", estimated(left, Share));
     Answer::good("speed_over_passes", "Speed over passes", answer)
 }
 
 /// `lost`: the drop of the score from the first pass to the last.
-pub(super) fn passes_lose_speed(lost: ShareRange) -> Answer {
-    let answer = format!("the last pass scored {} less than the first", lost.text());
+pub(super) fn passes_lose_speed(lost: Estimate) -> Answer {
+    let answer = format!("the last pass scored {} less than the first", estimated(lost, Share));
     Answer::problem("speed_over_passes", "Speed over passes", answer)
 }
 
@@ -206,9 +183,11 @@ pub(super) fn summary_of_lost_speed(lost: Share, overall: Option<Overall>) -> St
     }
 }
 
-pub(super) fn speed_over_passes_unclear(left: ShareRange) -> Answer {
-    let answer =
-        format!("the last pass has {} of the first pass's score, too uncertain to call", left.text());
+pub(super) fn speed_over_passes_unclear(left: Estimate) -> Answer {
+    let answer = format!(
+        "the last pass has {} of the first pass's score, too uncertain to call",
+        estimated(left, Share)
+    );
     Answer::unknown("speed_over_passes", "Speed over passes", answer)
 }
 
@@ -237,26 +216,24 @@ pub(super) fn with_rerun(answer: Answer, again: Option<&Rerun>) -> Answer {
 }
 
 /// `lost`: the drop of the score under writes from the best.
-pub(super) fn writing_costs_score(lost: ShareRange, best: f64) -> Answer {
-    let answer = format!("{} below the best score of {}", lost.text(), points_with_range(best, None));
+pub(super) fn writing_costs_score(lost: Estimate, best: f64) -> Answer {
+    let answer = format!("{} below the best score of {}", estimated(lost, Share), points(best));
     Answer::problem("score_under_writes", "Score under constant writes", answer)
         .with_evidence(score_under_writes_method())
         .caveat(NOT_PCMARK)
 }
 
-pub(super) fn writing_costs_no_score(lost: ShareRange, best: f64) -> Answer {
-    let answer =
-        format!("stays near the best score of {}: {} below", points_with_range(best, None), lost.text());
+pub(super) fn writing_costs_no_score(lost: Estimate, best: f64) -> Answer {
+    let answer = format!("stays near the best score of {}: {} below", points(best), estimated(lost, Share));
     Answer::good("score_under_writes", "Score under constant writes", answer)
         .with_evidence(score_under_writes_method())
         .caveat(NOT_PCMARK)
 }
 
 /// `lost` has a range if several phases were measured.
-pub(super) fn score_under_writes_unclear(lost: Share, range: Option<ShareRange>, best: f64) -> Answer {
-    let text = range.map_or_else(|| lost.to_string(), ShareRange::text);
-    let answer =
-        format!("{text} below the best score of {}, too uncertain to call", points_with_range(best, None));
+pub(super) fn score_under_writes_unclear(lost: Estimate, best: f64) -> Answer {
+    let text = estimated(lost, Share);
+    let answer = format!("{text} below the best score of {}, too uncertain to call", points(best));
     Answer::unknown("score_under_writes", "Score under constant writes", answer)
         .with_evidence(score_under_writes_method())
         .caveat(NOT_PCMARK)
@@ -276,13 +253,13 @@ pub(super) fn summary_of_writing(
     left: f64,
     recovered: Option<(Share, bool)>,
 ) -> String {
-    let points = points_with_range(left, None);
+    let left = points(left);
     let first =
-        format!("Constant writing costs {lost} of the application score: {} → {points}.", digits(best));
+        format!("Constant writing costs {lost} of the application score: {} → {left}.", digits(best));
     match recovered {
         Some((share, true)) => format!("{first} Idle time restores it to {share} of its best."),
         Some((share, false)) => {
-            let points = points_with_range(best * share.0, None);
+            let points = points(best * share.0);
             format!("{first} Idle time does not restore it ({points}, {share} of best).")
         }
         None => first,
@@ -292,7 +269,7 @@ pub(super) fn summary_of_writing(
 pub(super) fn summary_of_kept_score(best: f64, lost: Share) -> String {
     format!(
         "The application score holds up under constant writing: {lost} below its best of {}.",
-        points_with_range(best, None)
+        points(best)
     )
 }
 
@@ -321,17 +298,21 @@ fn steady_rule() -> &'static str {
 }
 
 /// `left`: the score after the last idle time, of the best.
-pub(super) fn recovers(left: ShareRange) -> Answer {
-    Answer::good("idle_recovery", "Idle recovery", format!("restores {} of the best score", left.text()))
+pub(super) fn recovers(left: Estimate) -> Answer {
+    Answer::good(
+        "idle_recovery",
+        "Idle recovery",
+        format!("restores {} of the best score", estimated(left, Share)),
+    )
 }
 
-pub(super) fn does_not_recover(left: ShareRange) -> Answer {
-    let answer = format!("idle time leaves the score at {} of its best", left.text());
+pub(super) fn does_not_recover(left: Estimate) -> Answer {
+    let answer = format!("idle time leaves the score at {} of its best", estimated(left, Share));
     Answer::info("idle_recovery", "Idle recovery", answer)
 }
 
-pub(super) fn recovery_unclear(left: Share, range: Option<ShareRange>) -> Answer {
-    let text = range.map_or_else(|| left.to_string(), ShareRange::text);
+pub(super) fn recovery_unclear(left: Estimate) -> Answer {
+    let text = estimated(left, Share);
     let answer = format!("{text} of the best score after idle time, too uncertain to call");
     Answer::unknown("idle_recovery", "Idle recovery", answer)
 }
@@ -358,8 +339,7 @@ pub(super) fn nothing_measured(reason: &str) -> String {
 /// An application on the first screen.
 pub(super) struct ApplicationRow<'a> {
     pub(super) name: &'a str,
-    pub(super) score: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) score: Estimate,
     pub(super) rate: Rate,
     pub(super) access_time: Latency,
 }
@@ -367,11 +347,8 @@ pub(super) struct ApplicationRow<'a> {
 /// Each application; its score says nothing beside that of another one, so it has no bar.
 pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
     let mut table = OverviewTable::new(["application", "score", "speed", "access time"]);
-    for ApplicationRow { name, score, interval, rate, access_time } in rows {
-        let points = match interval {
-            Some(Interval { low, high }) => with_range(digits(*score), digits(low.max(0.0)), digits(*high)),
-            None => digits(*score),
-        };
+    for ApplicationRow { name, score, rate, access_time } in rows {
+        let points = estimated(score.not_negative(), digits);
         table.push([(*name).to_owned(), points, rate.to_string(), access_time.to_string()]);
     }
     table
@@ -392,9 +369,7 @@ pub(super) fn stages_table(rows: &[StageRow], best: f64) -> OverviewTable {
     let mut table = OverviewTable::new(["", "score"]);
     for StageRow { name, score } in rows {
         let share = score.map(|score| score / best);
-        let text = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
-        let cells = [(*name).to_owned(), text(score.map(digits))];
-        table.push_with_share(cells, share);
+        table.push_with_share([(*name).to_owned(), cell(score.map(digits))], share);
     }
     table
 }
@@ -402,20 +377,20 @@ pub(super) fn stages_table(rows: &[StageRow], best: f64) -> OverviewTable {
 #[cfg(test)]
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;
+    use likenew_stats::interval::Interval;
 
     use super::*;
 
     const OVERALL: Overall = Overall {
-        score: 1234.0,
-        interval: Some(Interval { low: 1201.0, high: 1267.0 }),
+        score: Estimate { value: 1234.0, interval: Some(Interval { low: 1201.0, high: 1267.0 }) },
         rate: Rate(254e6),
         access_time: Latency(118_000.0),
         applications: 10,
         passes: 3,
     };
 
-    fn range(value: f64) -> ShareRange {
-        ShareRange { value, low: value - 0.02, high: value + 0.02 }
+    fn range(value: f64) -> Estimate {
+        Estimate { value, interval: Some(Interval { low: value - 0.02, high: value + 0.02 }) }
     }
 
     #[test]
@@ -444,7 +419,8 @@ mod tests {
     #[test]
     fn answers_can_be_read_with_their_questions() {
         let text = |answer: Answer| answer_as_summary(&answer);
-        let once = Overall { interval: None, applications: 1, passes: 1, ..OVERALL };
+        let score = Estimate { interval: None, ..OVERALL.score };
+        let once = Overall { score, applications: 1, passes: 1, ..OVERALL };
         assert_eq!(
             text(score_of_one_pass(once)),
             "Application score: 1,230 points, from 254 MB/s and a mean access time of 118 µs over 1 application, \
@@ -476,8 +452,7 @@ mod tests {
     fn applications_are_not_compared_with_one_another() {
         let row = |name, score| ApplicationRow {
             name,
-            score,
-            interval: None,
+            score: Estimate { value: score, interval: None },
             rate: OVERALL.rate,
             access_time: OVERALL.access_time,
         };

@@ -3,21 +3,19 @@
 use likenew_core::answer::Answer;
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{Iops, Rate, Share, Size, digits, range};
 use likenew_core::units::{Nanos, exact_duration, exact_size};
-use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count};
+use likenew_procedure_support::rows::LatencyColumns;
+use likenew_procedure_support::wording::{capitalize, count, estimated, latency_cells};
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How fast is it, in the familiar table of sequential and random tests?";
 pub(super) const WRITES: &str = "writes the tested span once first, so that reads meet data, then at most once in each pass of a write test; in a folder only to temporary files";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 
 pub(super) const BANDWIDTH_TITLE: &str = "Speed of each test";
 
@@ -133,27 +131,18 @@ pub(super) fn covered(name: &str, share: Share) -> String {
 /// A row of the familiar table.
 pub(super) struct TableRow {
     pub(super) name: String,
-    pub(super) bytes_per_s: f64,
-    pub(super) interval: Option<Interval>,
+    /// In bytes a second.
+    pub(super) speed: Estimate,
     pub(super) iops: f64,
-    pub(super) latency_ns_mean: Option<f64>,
-    pub(super) latency_p99: Option<Nanos>,
-    pub(super) latency_max: Option<Nanos>,
+    pub(super) latency: LatencyColumns,
 }
 
 pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
     let mut table = OverviewTable::new(["test", "MB/s", "IOPS", "mean", "p99", "max"]);
     for row in rows {
-        let megabytes = |bytes_per_s: f64| digits(bytes_per_s / 1e6);
-        let speed = match row.interval {
-            Some(Interval { low, high }) => {
-                with_range(megabytes(row.bytes_per_s), megabytes(low.max(0.0)), megabytes(high))
-            }
-            None => megabytes(row.bytes_per_s),
-        };
-        let time = |time: Option<Nanos>| time.map_or_else(|| MISSING.to_owned(), |time| time.to_string());
-        let mean = row.latency_ns_mean.map_or_else(|| MISSING.to_owned(), |mean| Latency(mean).to_string());
-        table.push([row.name, speed, digits(row.iops), mean, time(row.latency_p99), time(row.latency_max)]);
+        let speed = estimated(row.speed, |bytes_per_s| digits(bytes_per_s / 1e6));
+        let [mean, p99, max] = latency_cells(&row.latency);
+        table.push([row.name, speed, digits(row.iops), mean, p99, max]);
     }
     table
 }
@@ -162,6 +151,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
 mod tests {
     use likenew_core::io::Op;
     use likenew_procedure_support::profile::Profile;
+    use likenew_stats::interval::Interval;
 
     use super::*;
 
@@ -213,12 +203,13 @@ mod tests {
     fn a_row_has_its_unit_in_the_heading() {
         let row = TableRow {
             name: "SEQ1M Q8T1 read".into(),
-            bytes_per_s: 254e6,
-            interval: Some(Interval { low: 250.2e6, high: 257.9e6 }),
+            speed: Estimate { value: 254e6, interval: Some(Interval { low: 250.2e6, high: 257.9e6 }) },
             iops: 242.2,
-            latency_ns_mean: Some(33e6),
-            latency_p99: Some(Nanos(35_000_000)),
-            latency_max: None,
+            latency: LatencyColumns {
+                latency_ns_mean: Some(33e6),
+                latency_ns_p99: Some(35_000_000),
+                ..LatencyColumns::default()
+            },
         };
         let table = table([row].into_iter());
         assert_eq!(

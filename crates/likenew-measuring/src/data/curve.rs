@@ -1,14 +1,22 @@
-//! One operation of one test over all steps.
+//! Speed by compressibility: the curve of an operation, whether it shows that the data matters, and how fast the user's
+//! files would be.
 
+use likenew_core::answer::Answer;
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::findings::Row;
 use likenew_core::io::Op;
+use likenew_core::quantity::{Factor, Rate, Share};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rows::Columns;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
-use serde::Serialize;
 
-use super::Test;
-use super::wording::{Ends, Speed, Subject};
-use super::workload_plan::Pass;
+use super::files::{FileScan, Weight};
+use super::wording::{self, Compressor, Ends, Subject};
+use super::{DataOptions, Pass, Test};
 
 /// Speed over compressibility.
 pub(super) struct Curve {
@@ -27,41 +35,14 @@ pub(super) struct Speeds {
     passes: Vec<(u32, f64)>,
 }
 
-#[derive(Serialize)]
-pub(super) struct CurveRow {
-    pattern: Pattern,
-    op: Op,
-    compresses_to_percent: f64,
-    bytes_per_s: Option<f64>,
-    bytes_per_s_low: Option<f64>,
-    bytes_per_s_high: Option<f64>,
-    share_of_fastest_percent: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub(super) struct PassRow {
-    pattern: Pattern,
-    op: Op,
-    pass: u32,
-    turn: u32,
-    compresses_to_percent: f64,
-    bytes_per_s: f64,
-}
-
 impl Speeds {
     pub(super) fn values(&self) -> Vec<f64> {
         self.passes.iter().map(|(_, speed)| *speed).collect()
     }
 
-    /// The mean of the passes, if there is one.
-    pub(super) fn bytes_per_s(&self) -> Option<f64> {
-        mean(&self.values())
-    }
-
-    /// Of the mean; none of a single pass.
-    pub(super) fn interval(&self) -> Option<Interval> {
-        let interval = mean_interval(&self.values(), CONFIDENCE_95)?;
-        Some(Interval { low: interval.low.max(0.0), high: interval.high })
+    /// The mean of the passes, if there is one, in bytes a second.
+    pub(super) fn estimate(&self) -> Option<Estimate> {
+        Estimate::of_passes(&self.values()).map(Estimate::not_negative)
     }
 
     fn of_pass(&self, pass: u32) -> Option<f64> {
@@ -89,11 +70,7 @@ impl Curve {
 
     /// Its first and its last step.
     pub(super) fn ends(&self) -> Ends {
-        let speed = |step: usize| {
-            let speeds = &self.steps[step];
-            Some(Speed { bytes_per_s: speeds.bytes_per_s()?, interval: speeds.interval() })
-        };
-        Ends { zeros: speed(0), random: speed(self.steps.len() - 1) }
+        Ends { zeros: self.steps[0].estimate(), random: self.steps[self.steps.len() - 1].estimate() }
     }
 
     /// Nanoseconds a byte of every step in each pass that has all of them.
@@ -106,33 +83,312 @@ impl Curve {
         (1..=last).filter_map(of_pass).collect()
     }
 
-    pub(super) fn rows(&self) -> Vec<CurveRow> {
-        let speeds: Vec<Option<f64>> = self.steps.iter().map(Speeds::bytes_per_s).collect();
-        let fastest = speeds.iter().flatten().copied().fold(0.0, f64::max);
-        let of = |(step, speeds_of): (usize, &Speeds)| {
-            let interval = speeds_of.interval();
-            CurveRow {
-                pattern: self.test.pattern,
-                op: self.op,
-                compresses_to_percent: self.percent(step),
-                bytes_per_s: speeds[step],
-                bytes_per_s_low: interval.map(|interval| interval.low),
-                bytes_per_s_high: interval.map(|interval| interval.high),
-                share_of_fastest_percent: speeds[step].map(|speed| 100.0 * speed / fastest),
-            }
-        };
-        self.steps.iter().enumerate().map(of).collect()
+    fn columns(&self) -> Columns {
+        Columns::default().with("pattern", self.test.pattern).with("op", self.op)
     }
 
-    pub(super) fn pass_rows(&self) -> Vec<PassRow> {
-        let of = |pass: &Pass| PassRow {
-            pattern: self.test.pattern,
-            op: self.op,
-            pass: pass.pass,
-            turn: pass.turn,
-            compresses_to_percent: self.percent(pass.step as usize),
-            bytes_per_s: pass.bytes_per_s,
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let speeds: Vec<Option<Estimate>> = self.steps.iter().map(Speeds::estimate).collect();
+        let fastest = speeds.iter().flatten().map(|speed| speed.value).fold(0.0, f64::max);
+        let row = |(step, speed): (usize, &Option<Estimate>)| {
+            self.columns()
+                .with("compresses_to_percent", self.percent(step))
+                .with_estimate("bytes_per_s", *speed)
+                .with("share_of_fastest_percent", speed.map(|speed| 100.0 * speed.value / fastest))
+                .row()
         };
-        self.passes.iter().map(of).collect()
+        speeds.iter().enumerate().map(row).collect()
+    }
+
+    pub(super) fn pass_rows(&self) -> Vec<Row> {
+        let row = |pass: &Pass| {
+            self.columns()
+                .with("pass", pass.pass)
+                .with("turn", pass.turn)
+                .with("compresses_to_percent", self.percent(pass.step as usize))
+                .with("bytes_per_s", pass.bytes_per_s)
+                .row()
+        };
+        self.passes.iter().map(row).collect()
+    }
+}
+
+/// Differences below this share do not matter: two one-sided tests of equivalence (Schuirmann, Journal of
+/// Pharmacokinetics and Biopharmaceutics 15 (1987) 657–680), made with the 95% interval, which is the stricter one.
+const MARGIN: f64 = 0.05;
+
+/// The mean of some speeds over that of others; `None` of a single pass.
+fn ratio(of: &[f64], to: &[f64]) -> Option<Estimate> {
+    Estimate::of_ratio(of, to).filter(|ratio| ratio.interval.is_some())
+}
+
+fn verdict(ratio: Estimate) -> Verdict {
+    ratio.differs(1.0 / (1.0 + MARGIN), 1.0 + MARGIN)
+}
+
+/// How far from 1 it may be, as a share.
+fn distance(ratio: &Estimate) -> f64 {
+    let Interval { low, high } = ratio.interval.expect("a conclusion has an interval");
+    (high - 1.0).max(1.0 / low - 1.0)
+}
+
+/// The same run with changed options.
+pub(super) type RerunWith<'a> = dyn Fn(&dyn Fn(&mut DataOptions)) -> Rerun + 'a;
+
+/// What a curve shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Conclusion {
+    /// The less the data compresses to, the faster: zeros to random data.
+    Compresses(Estimate),
+    /// Zeros are faster, and all other data is alike.
+    OnlyZeros(Estimate),
+    /// Zeros are faster, and whether that is compression is open.
+    Zeros(Estimate),
+    /// Zeros are slower.
+    Slower(Estimate),
+    /// Compressibility does not matter; the ratio furthest from 1.
+    Indifferent(Estimate),
+    /// Not decided; with the ratio, if there is one.
+    Open(Option<Estimate>),
+}
+
+impl Conclusion {
+    pub(super) fn from_curve(curve: &Curve) -> Self {
+        let (first, last) = (curve.steps[0].values(), curve.steps[curve.steps.len() - 1].values());
+        let Some(zeros) = ratio(&first, &last) else { return Self::Open(None) };
+        let little = (curve.steps.len() > 2).then(|| ratio(&curve.steps[1].values(), &last)).flatten();
+        match (verdict(zeros), little.map(|little| (little, verdict(little)))) {
+            (Verdict::Above, Some((_, Verdict::Above))) => Self::Compresses(zeros),
+            (Verdict::Above, Some((_, Verdict::Alike))) => Self::OnlyZeros(zeros),
+            (Verdict::Above, _) => Self::Zeros(zeros),
+            (Verdict::Below, _) => Self::Slower(zeros),
+            (Verdict::Alike, None) => Self::Indifferent(zeros),
+            (Verdict::Alike, Some((little, Verdict::Alike))) => {
+                Self::Indifferent(if distance(&little) > distance(&zeros) { little } else { zeros })
+            }
+            _ => Self::Open(Some(zeros)),
+        }
+    }
+
+    /// Whether it matters.
+    pub(super) fn is_significant(&self) -> bool {
+        matches!(self, Self::Compresses(_) | Self::OnlyZeros(_) | Self::Zeros(_) | Self::Slower(_))
+    }
+
+    /// Largest distance from 1 of the ratio of zeros to random data on an indifferent curve.
+    pub(super) fn indifference(&self) -> Option<f64> {
+        // Smallest distance that is reported, as a share. Chosen: less is not worth telling apart.
+        const DISTANCE_MIN: f64 = 0.001;
+        match self {
+            Self::Indifferent(ratio) => Some(distance(ratio).max(DISTANCE_MIN)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is open.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
+    /// The answer for one operation of one test.
+    pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, rerun: &RerunWith<'_>) -> Answer {
+        let more_passes = |passes| rerun(&move |options| options.passes = passes);
+        let subject = curve.subject();
+        let factor = |ratio: &Estimate| Factor(ratio.value);
+        let ends = wording::ends(subject, curve.ends());
+        let known = |answer: Answer, ratio: &Estimate| ratio.put(answer, "×").with_evidence(ends.clone());
+        let differs = |answer: Answer, ratio: &Estimate| match compressor {
+            Compressor::Drive => known(answer, ratio),
+            Compressor::FileSystemOrDrive(name) => {
+                known(answer, ratio).caveat(wording::file_system_compresses(name))
+            }
+        };
+        match self {
+            Self::Compresses(ratio) => {
+                let answer = differs(wording::compresses(subject, factor(ratio), compressor), ratio);
+                if is_too_fast_for_generator(curve) {
+                    answer.caveat(wording::random_data_costs_time())
+                } else {
+                    answer
+                }
+            }
+            Self::OnlyZeros(ratio) => {
+                let step = Share(curve.percent(1) / 100.0);
+                differs(wording::only_zeros(subject, factor(ratio)), ratio)
+                    .with_evidence(wording::slightly_compressible_gains_nothing(step))
+            }
+            Self::Zeros(ratio) => {
+                let answer = differs(wording::zeros_faster(subject, factor(ratio)), ratio);
+                let again = rerun(&|options| (options.steps, options.passes) = (STEPS_MANY, PASSES_MANY));
+                wording::with_more_steps(answer, &again)
+            }
+            Self::Slower(ratio) => differs(wording::zeros_slower(subject, factor(ratio)), ratio),
+            Self::Indifferent(ratio) => {
+                let within = Share(self.indifference().unwrap_or_default());
+                known(wording::indifferent(subject, within), ratio)
+            }
+            Self::Open(Some(ratio)) => {
+                let [low, high] = [ratio.low(), ratio.high()].map(|end| Factor(end.unwrap_or(ratio.value)));
+                let answer = wording::ratio_unclear(subject, curve.ends())
+                    .with_evidence(wording::ratio_range(low, high))
+                    .with_evidence(ends);
+                wording::with_more_passes(answer, &more_passes(PASSES_MANY))
+            }
+            Self::Open(None) if curve.steps[0].values().len() > 1 => {
+                let answer = wording::passes_scatter(subject).with_evidence(ends);
+                let again = rerun(&|options| {
+                    (options.passes, options.time) = (PASSES_MANY, options.time.max(TIME_LONG));
+                });
+                wording::with_longer_passes(answer, &again)
+            }
+            Self::Open(None) => {
+                let answer = wording::one_pass(subject, curve.ends()).caveat(wording::measured_once());
+                wording::with_more_passes(answer, &more_passes(PASSES_FEW))
+            }
+        }
+    }
+}
+
+/// Number of passes to advise after one pass, and after several that were not enough.
+const PASSES_FEW: u32 = 3;
+const PASSES_MANY: u32 = 10;
+/// Steps between zeros and random data that tell compression from zeros alone: those of AS SSD's graph.
+const STEPS_MANY: u32 = 11;
+/// A pass this long evens out what shorter ones show; our choice.
+const TIME_LONG: Nanos = Nanos::from_secs(5);
+
+/// A folder has a file system between it and the drive, and some of those compress.
+pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
+    const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
+    let name = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
+    match name.filter(|name| identity.kind == Kind::Folder && COMPRESSING.contains(name)) {
+        Some(name) => Compressor::FileSystemOrDrive(name),
+        None => Compressor::Drive,
+    }
+}
+
+/// Rate in bytes a second above which the time to generate random data shows; measured by the calibration.
+const HIGH_BYTES_PER_S: f64 = 1e9;
+
+/// Data to write must be generated, and random data takes more work than zeros.
+fn is_too_fast_for_generator(curve: &Curve) -> bool {
+    let is_fast = curve.steps[0].estimate().is_some_and(|speed| speed.value > HIGH_BYTES_PER_S);
+    curve.op == Op::Write && is_fast
+}
+
+/// The speed of a mix of files, for one operation of one test.
+pub(super) struct ExpectedSpeed {
+    pattern: Pattern,
+    op: Op,
+    /// In bytes a second.
+    speed: Estimate,
+    zeros_bytes_per_s: f64,
+}
+
+impl ExpectedSpeed {
+    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a
+    /// drive's time grows in proportion to what it has to store.
+    ///
+    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of
+    /// which gives one value as it visits every step, and the sample of the files.
+    pub(super) fn from_curve(curve: &Curve, files: &FileScan) -> Option<Self> {
+        let (weights, times) = (files.weights(), curve.times());
+        if weights.is_empty() || times.is_empty() {
+            return None;
+        }
+        let of_pass = |times: &Vec<f64>| {
+            weights.iter().map(|Weight { weight, share }| weight * time_at(times, share.value)).sum::<f64>()
+        };
+        let by_pass: Vec<f64> = times.iter().map(of_pass).collect();
+        let time = mean(&by_pass)?;
+        let steps = 0..curve.steps.len();
+        let mean_times: Vec<f64> =
+            steps.map(|step| times.iter().map(|of| of[step]).sum::<f64>() / times.len() as f64).collect();
+        let of_sample = weights.iter().map(|Weight { weight, share }| {
+            weight * (time_at(&mean_times, share.high) - time_at(&mean_times, share.low)) / 2.0
+        });
+        let from_sample: f64 = of_sample.map(|half| half * half).sum();
+        let interval = mean_interval(&by_pass, CONFIDENCE_95).map(|interval| {
+            let from_passes = (interval.high - interval.low) / 2.0;
+            let half = (from_passes * from_passes + from_sample).sqrt();
+            // A time that may be zero bounds no speed, so the fastest step does.
+            let fastest = mean_times.iter().copied().fold(f64::INFINITY, f64::min);
+            Interval { low: 1e9 / (time + half), high: 1e9 / (time - half).max(fastest.min(time)) }
+        });
+        Some(Self {
+            pattern: curve.test.pattern,
+            op: curve.op,
+            speed: Estimate { value: 1e9 / time, interval },
+            zeros_bytes_per_s: 1e9 / mean_times[0],
+        })
+    }
+
+    pub(super) fn matches(&self, curve: &Curve) -> bool {
+        (self.pattern, self.op) == (curve.test.pattern, curve.op)
+    }
+
+    fn share_of_zeros(&self) -> f64 {
+        100.0 * self.speed.value / self.zeros_bytes_per_s
+    }
+
+    pub(super) fn rate(&self) -> Rate {
+        Rate(self.speed.value)
+    }
+
+    /// `rated`: the rated speed, in bytes a second.
+    pub(super) fn answer(&self, rated: Option<f64>) -> Answer {
+        let of_zeros = Share(self.share_of_zeros() / 100.0);
+        let mut answer = wording::expected(self.pattern, self.op, self.rate(), of_zeros)
+            .with_evidence(wording::zeros_speed(Rate(self.zeros_bytes_per_s)));
+        if let Some(rated) = rated {
+            answer = answer.with_evidence(wording::of_rated(Rate(rated), Share(self.speed.value / rated)));
+        }
+        match self.speed.interval {
+            Some(_) => self.speed.put(answer, "bytes/s"),
+            None => answer.caveat(wording::measured_once()),
+        }
+    }
+
+    pub(super) fn row(&self, rated: Option<f64>) -> Row {
+        Columns::default()
+            .with("pattern", self.pattern)
+            .with("op", self.op)
+            .with_estimate("bytes_per_s", Some(self.speed))
+            .with("share_of_zeros_percent", self.share_of_zeros())
+            .with("advertised_bytes_per_s", rated)
+            .with("share_of_advertised_percent", rated.map(|rated| 100.0 * self.speed.value / rated))
+            .row()
+    }
+}
+
+/// The time a byte takes at a share between the steps.
+fn time_at(times: &[f64], share: f64) -> f64 {
+    let place = share.clamp(0.0, 1.0) * (times.len() - 1) as f64;
+    let (below, above) = (times[place.floor() as usize], times[place.ceil() as usize]);
+    below + (above - below) * place.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_decides_only_where_its_interval_does() {
+        let verdict = |low, high| {
+            verdict(Estimate { value: (low + high) / 2.0, interval: Some(Interval { low, high }) })
+        };
+        assert_eq!(verdict(2.9, 3.1), Verdict::Above);
+        assert_eq!(verdict(1.01, 1.04), Verdict::Alike);
+        assert_eq!(verdict(1.01, 1.2), Verdict::Above);
+        assert_eq!(verdict(0.5, 0.9), Verdict::Below);
+        assert_eq!(verdict(0.8, 1.2), Verdict::Unclear);
+    }
+
+    #[test]
+    fn between_steps_time_is_in_proportion() {
+        let times = [2.0, 4.0, 10.0];
+        for (share, time) in [(0.0, 2.0), (0.25, 3.0), (0.5, 4.0), (0.75, 7.0), (1.0, 10.0), (1.5, 10.0)] {
+            assert_eq!(time_at(&times, share), time);
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! The contents of a user's files and how far they compress: kinds, counts and shares, and no file name.
 
 use likenew_core::answer::Answer;
-use likenew_core::findings::{Axis, Line, Series, Shape};
+use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{self, Size};
-use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rows::Columns;
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
 
@@ -66,20 +68,6 @@ pub(super) struct Weight {
     pub(super) share: Share,
 }
 
-#[derive(Serialize)]
-pub(super) struct FileTypeRow {
-    #[serde(rename = "type")]
-    kind: String,
-    files: u64,
-    bytes: u64,
-    share_percent: f64,
-    compresses_to_percent: Option<f64>,
-    compresses_to_percent_low: Option<f64>,
-    compresses_to_percent_high: Option<f64>,
-    zips_to_percent: Option<f64>,
-    sampled_bytes: u64,
-}
-
 /// Shares are rounded to one part in this many. Chosen: four digits, because people read plans.
 const DIGITS: f64 = 1e4;
 
@@ -101,6 +89,11 @@ impl Share {
             low: ((low * DIGITS).floor() / DIGITS).min(rounded),
             high: ((high * DIGITS).ceil() / DIGITS).clamp(rounded, 1.0),
         })
+    }
+
+    fn percent(self) -> Estimate {
+        let interval = Some(Interval { low: self.low, high: self.high });
+        Estimate { value: self.value, interval }.map(|share| 100.0 * share)
     }
 
     fn is_reliable(&self) -> bool {
@@ -182,10 +175,8 @@ impl FileScan {
     pub(super) fn answer(&self) -> Answer {
         let Some(all) = self.compresses_to() else { return wording::files_unread() };
         let share = quantity::Share;
-        let percent = |share: f64| 100.0 * share;
-        let mut answer = wording::files(share(all.value), share(all.low), share(all.high))
-            .estimate(percent(all.value), percent(all.low), percent(all.high), "%")
-            .with_evidence(self.largest());
+        let answer = wording::files(share(all.value), share(all.low), share(all.high));
+        let mut answer = all.percent().put(answer, "%").with_evidence(self.largest());
         if let Some(zipped) = self.zips_to() {
             answer = answer.with_evidence(wording::zip_comparison(share(zipped)));
         }
@@ -198,11 +189,9 @@ impl FileScan {
 
     /// Kinds by their bytes, most first.
     fn kinds(&self) -> Vec<FileKind<'_>> {
-        let mut kinds: Vec<&FileType> = self.types.iter().filter(|kind| kind.bytes > 0).collect();
-        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
         let all = self.bytes();
+        let kinds = self.by_bytes().into_iter().filter(|kind| kind.bytes > 0);
         kinds
-            .into_iter()
             .map(|of| FileKind {
                 name: &of.kind,
                 share: quantity::Share(of.bytes as f64 / all),
@@ -235,37 +224,50 @@ impl FileScan {
         wording::files_table(self.kinds().into_iter())
     }
 
-    pub(super) fn rows(&self) -> Vec<FileTypeRow> {
-        let (all, percent) = (self.bytes(), |share: f64| 100.0 * share);
-        let of = |kind: &FileType| FileTypeRow {
-            kind: kind.kind.clone(),
-            files: kind.files,
-            bytes: kind.bytes,
-            share_percent: if all > 0.0 { 100.0 * kind.bytes as f64 / all } else { 0.0 },
-            compresses_to_percent: kind.compresses_to.map(|share| percent(share.value)),
-            compresses_to_percent_low: kind.compresses_to.map(|share| percent(share.low)),
-            compresses_to_percent_high: kind.compresses_to.map(|share| percent(share.high)),
-            zips_to_percent: kind.zips_to.map(percent),
-            sampled_bytes: kind.sampled_bytes,
-        };
+    /// All kinds by their bytes, most first.
+    fn by_bytes(&self) -> Vec<&FileType> {
         let mut kinds: Vec<&FileType> = self.types.iter().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        kinds.into_iter().map(of).collect()
+        kinds
+    }
+
+    fn share_percent(&self, kind: &FileType) -> f64 {
+        let all = self.bytes();
+        if all > 0.0 { 100.0 * kind.bytes as f64 / all } else { 0.0 }
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let row = |kind: &FileType| {
+            Columns::default()
+                .with("type", &kind.kind)
+                .with("files", kind.files)
+                .with("bytes", kind.bytes)
+                .with("share_percent", self.share_percent(kind))
+                .with_estimate("compresses_to_percent", kind.compresses_to.map(Share::percent))
+                .with("zips_to_percent", kind.zips_to.map(|share| 100.0 * share))
+                .with("sampled_bytes", kind.sampled_bytes)
+                .row()
+        };
+        self.by_bytes().into_iter().map(row).collect()
     }
 
     /// Each kind's part of the bytes, and what it compresses to.
     pub(super) fn series(&self) -> Option<Series> {
-        let rows: Vec<FileTypeRow> = self.rows().into_iter().filter(|row| row.bytes > 0).collect();
-        let points = |of: &dyn Fn(&FileTypeRow) -> Option<f64>| {
-            rows.iter().enumerate().filter_map(|(x, row)| Some([x as f64, of(row)?])).collect()
+        let kinds: Vec<&FileType> = self.by_bytes().into_iter().filter(|kind| kind.bytes > 0).collect();
+        let points = |value: &dyn Fn(&FileType) -> Option<f64>| {
+            kinds.iter().enumerate().filter_map(|(x, kind)| Some([x as f64, value(kind)?])).collect()
         };
         let lines = [
-            Line::new(wording::FILES_BYTES_LINE, points(&|row| Some(row.share_percent))),
-            Line::new(wording::FILES_COMPRESSED_LINE, points(&|row| row.compresses_to_percent)),
+            Line::new(wording::FILES_BYTES_LINE, points(&|kind| Some(self.share_percent(kind)))),
+            Line::new(
+                wording::FILES_COMPRESSED_LINE,
+                points(&|kind| Some(kind.compresses_to?.percent().value)),
+            ),
         ];
         let (x, y) = (Axis::new(wording::FILES_KIND_AXIS, ""), Axis::new(wording::FILES_SHARE_AXIS, "%"));
         let series = Series::new(wording::FILES_TITLE, Shape::Bars, x, y);
-        (!rows.is_empty()).then(|| series.categories(rows.iter().map(|row| row.kind.clone())).lines(lines))
+        (!kinds.is_empty())
+            .then(|| series.categories(kinds.iter().map(|kind| kind.kind.clone())).lines(lines))
     }
 }
 
@@ -297,7 +299,7 @@ mod tests {
         assert!(
             (all.value - 0.8).abs() < 1e-9 && all.low < 0.8 && all.high > 0.8 && all.high - all.low < 0.01
         );
-        assert_eq!(scan.rows()[2].compresses_to_percent, None);
+        assert!(scan.rows()[2]["compresses_to_percent"].is_null());
         assert_eq!(scan.answer().id, "files");
         assert!((scan.answer().estimate.unwrap().value - 80.0).abs() < 1e-7);
     }

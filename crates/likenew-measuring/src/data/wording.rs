@@ -4,11 +4,11 @@ use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
-use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count, list};
+use likenew_procedure_support::wording::{capitalize, cell, count, estimated, list};
 
 use super::Test;
 
@@ -17,9 +17,6 @@ use super::Test;
 pub(super) const QUESTION: &str =
     "Does speed depend on how compressible the data is, and what do your files get?";
 pub(super) const WRITES: &str = "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 
 pub(super) const CURVE_TITLE: &str = "Speed by how compressible the data is";
 pub(super) const CURVE_AXIS: &str = "compressible";
@@ -71,33 +68,18 @@ impl Subject {
     }
 }
 
-/// A mean of passes; without an interval for a single pass.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Speed {
-    pub(super) bytes_per_s: f64,
-    pub(super) interval: Option<Interval>,
-}
-
-impl Speed {
-    fn text(self) -> String {
-        let rate = Rate(self.bytes_per_s);
-        match self.interval {
-            Some(Interval { low, high }) => with_range(rate, Rate(low), Rate(high)),
-            None => rate.to_string(),
-        }
-    }
-}
-
 /// Zeros and random data, as far as each was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Ends {
-    pub(super) zeros: Option<Speed>,
-    pub(super) random: Option<Speed>,
+    pub(super) zeros: Option<Estimate>,
+    pub(super) random: Option<Estimate>,
 }
 
 impl Ends {
     fn text(self) -> String {
-        let text = |speed: Option<Speed>| speed.map_or_else(|| "not measured".to_owned(), Speed::text);
+        let text = |speed: Option<Estimate>| {
+            speed.map_or_else(|| "not measured".to_owned(), |speed| estimated(speed, Rate))
+        };
         format!("zeros {}, random data {}", text(self.zeros), text(self.random))
     }
 }
@@ -153,7 +135,7 @@ pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
 }
 
 pub(super) fn ratio_unclear(subject: Subject, ends: Ends) -> Answer {
-    let speed = |speed: Option<Speed>| speed.map_or(0.0, |speed| speed.bytes_per_s);
+    let speed = |speed: Option<Estimate>| speed.map_or(0.0, |speed| speed.value);
     let (zeros, random) = (Rate(speed(ends.zeros)), Rate(speed(ends.random)));
     let answer = format!("zeros {zeros}, random data {random}; passes vary too much to compare them");
     Answer::unknown(subject.id(), subject.question(), answer)
@@ -278,8 +260,8 @@ pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
             "{}: {} ({} against {}).",
             answer.question,
             answer.answer,
-            Rate(zeros.bytes_per_s),
-            Rate(random.bytes_per_s)
+            Rate(zeros.value),
+            Rate(random.value)
         ),
         _ => format!("{}: {}.", answer.question, answer.answer),
     }
@@ -342,16 +324,16 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
     headings.push("random / zeros");
     let mut table = OverviewTable::new(headings);
     for TableRow { subject, ends, expected } in rows {
-        let text = |speed: Option<Speed>| speed.map_or_else(|| MISSING.to_owned(), Speed::text);
+        let text = |speed: Option<Estimate>| cell(speed.map(|speed| estimated(speed, Rate)));
         let mut cells = vec![subject.question(), text(ends.zeros), text(ends.random)];
         if has_files {
-            cells.push(expected.map_or_else(|| MISSING.to_owned(), |rate| rate.to_string()));
+            cells.push(cell(expected));
         }
         let ratio = match (ends.zeros, ends.random) {
-            (Some(zeros), Some(random)) => Some(random.bytes_per_s / zeros.bytes_per_s),
+            (Some(zeros), Some(random)) => Some(random.value / zeros.value),
             _ => None,
         };
-        cells.push(ratio.map_or_else(|| MISSING.to_owned(), |ratio| Share(ratio).to_string()));
+        cells.push(cell(ratio.map(Share)));
         table.push(cells);
     }
     table
@@ -361,7 +343,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
 pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> OverviewTable {
     let mut table = OverviewTable::new(["kind of file", "share of all bytes", "compresses to"]);
     for FileKind { name, share, compresses_to } in kinds {
-        let to = compresses_to.map_or_else(|| MISSING.to_owned(), |to| to.to_string());
+        let to = cell(compresses_to);
         table.push_with_share([name.to_owned(), share.to_string(), to], compresses_to.map(|to| to.0));
     }
     table
@@ -369,6 +351,8 @@ pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> Over
 
 #[cfg(test)]
 mod tests {
+    use likenew_stats::interval::Interval;
+
     use likenew_procedure_support::wording::answer_as_summary;
 
     use super::*;
@@ -376,9 +360,9 @@ mod tests {
     const WRITE: Subject =
         Subject { test: Test { pattern: Pattern::Sequential, block: 1 << 20, depth: 8 }, op: Op::Write };
 
-    fn speed(mb_per_s: f64) -> Option<Speed> {
+    fn speed(mb_per_s: f64) -> Option<Estimate> {
         let interval = Interval { low: (mb_per_s - 10.0) * 1e6, high: (mb_per_s + 10.0) * 1e6 };
-        Some(Speed { bytes_per_s: mb_per_s * 1e6, interval: Some(interval) })
+        Some(Estimate { value: mb_per_s * 1e6, interval: Some(interval) })
     }
 
     fn ends_of(zeros: f64, random: f64) -> Ends {

@@ -1,26 +1,37 @@
 //! The loop: creates a file, runs the tests on it, deletes it, and continues with the next file at the next
-//! addresses.
+//! addresses. Its findings are the speed of each test, fill by fill.
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::findings::{Findings, Mark, Row, Series, Shape};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::quantity::Size;
-use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
+use likenew_procedure_support::estimate::{distinct, is_whole};
+use likenew_procedure_support::options::{Arguments, check_multiple, check_time, joined};
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::profile::{Profile, Test};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rows::{Columns, row};
+use likenew_procedure_support::series::{axis, speed};
+use likenew_procedure_support::wording::{answer_as_summary, no_operation};
 use likenew_stats::steady_state::ROUNDS;
+use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
 
-use likenew_procedure_support::profile::{Profile, Test};
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
-
-use super::{Endure, EndureOptions, wording};
+use super::levels::{Level, Rounds, knee_mark, knees, missing_purge, remainder};
+use super::test_series::{KneeRow, Pass, TestSeries};
+use super::wording::{self, Stretch};
+use super::{Endure, EndureOptions};
 
 /// The settings of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,25 +108,19 @@ impl LoopOptions {
     /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
     fn arguments(&self, capacity: u64) -> String {
         let usual = Self::default();
-        let mut arguments = Vec::new();
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}"));
-            }
-        };
-        let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
         let name = Profile::ALL.iter().find(|(_, one)| *one == self.profile).map_or("", |(name, _)| name);
         let span = self.span.unwrap_or(capacity);
-        add(self.profile != usual.profile, "profile", name.into());
-        add(self.ops != usual.ops, "op", ops.join(","));
-        add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size));
-        // The last of the space does not fill a file.
-        add(span + self.file_size <= capacity, "span", exact_size(span));
-        add(self.data != usual.data, "data", self.data.to_string());
-        add(self.trim, "trim", "on".into());
-        add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.fills.is_some(), "fills", self.fills.unwrap_or_default().to_string());
-        arguments.join(" ")
+        Arguments::default()
+            .add(self.profile != usual.profile, "profile", name)
+            .add(self.ops != usual.ops, "op", joined(&self.ops))
+            .add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size))
+            // The last of the space does not fill a file.
+            .add(span + self.file_size <= capacity, "span", exact_size(span))
+            .add(self.data != usual.data, "data", self.data)
+            .add(self.trim, "trim", "on")
+            .add(self.time != usual.time, "time", exact_duration(self.time))
+            .add_known("fills", self.fills)
+            .text()
     }
 
     /// Default number of fills: until the files have been through the span once, so that every address was
@@ -163,9 +168,7 @@ pub(super) struct LoopTest {
 impl LoopTest {
     pub(super) fn new(options: LoopOptions) -> Result<Self, String> {
         let LoopOptions { file_size, span, bytes, fills, time, .. } = options;
-        if file_size < FILE_SIZE_MIN || !file_size.is_multiple_of(FILE_SIZE_MIN) {
-            return Err(not_a_multiple("file_size", file_size, FILE_SIZE_MIN));
-        }
+        check_multiple("file_size", file_size, FILE_SIZE_MIN)?;
         if let Some(span) = span.filter(|span| *span < file_size) {
             return Err(wording::span_below_file_size(Size(span), Size(file_size)));
         }
@@ -175,9 +178,7 @@ impl LoopTest {
         if bytes == Some(0) || fills.is_some_and(|fills| !(fills > 0.0 && fills <= FILLS_MAX)) {
             return Err(wording::wrong_bytes_or_fills(FILLS_MAX));
         }
-        if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&time) {
-            return Err(out_of_range("time", time, "1ms", "24h"));
-        }
+        check_time("time", time)?;
         if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
             return Err(no_operation());
         }
@@ -225,40 +226,25 @@ impl LoopTest {
         let start = turn % self.places(geometry) * self.options.file_size;
         let file = start..start + self.options.file_size;
         let number = turn + 1;
-        match part {
-            Part::File => {
-                let stream = self.stream(Mix::Only(Op::Write), MAKE_BLOCK, forward(&file), MAKE_DEPTH);
-                Workload::new(
-                    format!("loop {number} file"),
-                    Until::bytes(self.options.file_size),
-                    vec![stream],
-                )
-            }
-            Part::Test(test, op) => self.test(number, &test, op, &file),
-            Part::Delete => {
-                let stream = self.stream(Mix::Only(Op::Trim), self.piece(), forward(&file), 1);
-                Workload::new(
-                    format!("loop {number} delete"),
-                    Until::bytes(self.options.file_size),
-                    vec![stream],
-                )
-            }
-        }
+        let (name, op, block, depth) = match part {
+            Part::File => ("file", Op::Write, MAKE_BLOCK, MAKE_DEPTH),
+            Part::Delete => ("delete", Op::Trim, self.piece(), 1),
+            Part::Test(test, op) => return self.test(number, &test, op, &file),
+        };
+        let place = Pattern::Sequential.over(file);
+        let stream = Stream::closed(Mix::Only(op), block, place, depth, self.options.data);
+        let until = Until::bytes(self.options.file_size);
+        Workload::new(format!("loop {number} {name}"), until, vec![stream])
     }
 
     fn test(&self, number: u64, test: &Test, op: Mix, file: &Range<u64>) -> Workload {
-        let place =
-            if test.random { AccessPattern::Random(Region::bytes(file.clone())) } else { forward(file) };
         let bytes =
             (self.options.file_size / 1000 * per_mille(test, op)).next_multiple_of(u64::from(test.block));
         let until = Until { elapsed: Some(self.options.time), bytes: Some(bytes), ops: None };
-        let stream = self.stream(op, test.block, place, test.depth);
+        let place = test.over(file.clone());
+        let stream = Stream::closed(op, test.block, place, test.depth, self.options.data);
         let workload = Workload::new(wording::loop_name(number, test, op), until, vec![stream]);
         Workload { lanes: test.threads, ..workload }
-    }
-
-    fn stream(&self, op: Mix, block: u32, place: AccessPattern, depth: u32) -> Stream {
-        Stream::closed(op, block, place, depth, self.options.data)
     }
 
     /// The longest piece in which a file can be deleted: all of it, if an I/O can be that long.
@@ -268,10 +254,6 @@ impl LoopTest {
         let fitting = (1..=most).rev().find(|count| units.is_multiple_of(*count));
         (fitting.expect("one unit fits") * FILE_SIZE_MIN) as u32
     }
-}
-
-fn forward(range: &Range<u64>) -> AccessPattern {
-    AccessPattern::Sequential(Region::bytes(range.clone()))
 }
 
 impl LoopTest {
@@ -309,4 +291,303 @@ impl LoopTest {
         let workload = self.workload(turn as u64, parts[part], geometry);
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..workload }))
     }
+}
+
+/// All loops, in the order they ran.
+struct Loops<'a> {
+    series: Vec<TestSeries<'a>>,
+    fills: Vec<Fill>,
+    span: u64,
+    /// After this many loops every address of the span has been written.
+    places: usize,
+    /// Loops that ran to their end.
+    count: usize,
+    /// Bytes written in all of them.
+    written_until: u64,
+    /// A simulated drive's flash counters after each of them.
+    counters: Vec<Option<FlashCounters>>,
+}
+
+/// The loops that begin during the n-th fill of the span.
+struct Fill {
+    /// From 1.
+    number: u64,
+    /// Which loops, from 0.
+    loops: Range<usize>,
+    /// Bytes written when the first of them began …
+    started_at: u64,
+    /// … and when the last of them had ended.
+    written_until: u64,
+    /// Whether no more loops belong to it.
+    is_complete: bool,
+}
+
+/// The findings of a loop.
+pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
+    let loops = Loops::new(of, evidence);
+    let levels: Vec<Level<'_>> =
+        loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
+    let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
+    let coverage =
+        Coverage { span: loops.span, places: loops.places, loops: loops.count, written: loops.written_until };
+    let mut findings = Findings::default();
+    for op in &of.options.ops {
+        let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
+        if !of_op.is_empty() {
+            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &coverage));
+        }
+    }
+    findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
+    if let Some(first) = findings.answers.first_mut() {
+        first.caveats.extend(loop_caveats(of, evidence));
+    }
+    findings.answers.extend(refusals(&evidence.segments));
+    spare_failing_drive(&mut findings.answers, evidence);
+    let first = findings.answers.first();
+    findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
+    findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
+    let table = wording::level_table(levels.iter().map(Level::cells));
+    findings.overview.table = (!table.rows.is_empty()).then_some(table);
+    findings.tables.insert("levels".into(), levels.iter().map(Level::row).collect());
+    findings.tables.insert("knees".into(), knees.iter().map(row).collect());
+    findings.tables.insert("fills".into(), loops.fill_rows());
+    findings.tables.insert("loops".into(), loops.loop_rows());
+    findings.series.extend(pictures(&levels));
+    findings
+}
+
+impl<'a> Loops<'a> {
+    fn new(of: &LoopTest, evidence: &'a Evidence) -> Self {
+        let parts = of.parts(&evidence.geometry);
+        let places = of.places(&evidence.geometry) as usize;
+        let mut loops = Self {
+            series: Vec::new(),
+            fills: Vec::new(),
+            span: of.span(&evidence.geometry).max(1),
+            places,
+            count: 0,
+            written_until: 0,
+            counters: Vec::new(),
+        };
+        let (mut written, mut started_at) = (0, 0);
+        // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
+        let reached = evidence.segments.iter().take_while(|segment| is_whole(segment));
+        for (index, segment) in reached.enumerate() {
+            let (turn, part) = (index / parts.len(), index % parts.len());
+            let written_before = written;
+            written += segment.bytes(Op::Write);
+            if let Some(bytes_per_s) = segment.bytes_per_s() {
+                let pass = Pass { written_before, written_after: written, segment, bytes_per_s };
+                loops.add(of, parts[part], pass);
+            }
+            if part == 0 {
+                started_at = written_before;
+            }
+            if part + 1 == parts.len() {
+                loops.counters.push(segment.accounting);
+                loops.on_end(turn, started_at, written);
+            }
+        }
+        loops
+    }
+
+    fn add(&mut self, of: &LoopTest, part: Part, pass: Pass<'a>) {
+        let (test, op) = match part {
+            Part::File => ("file".to_owned(), Mix::Only(Op::Write)),
+            Part::Test(test, op) => (test.to_string(), op),
+            Part::Delete => return,
+        };
+        match self.series.iter_mut().find(|test_series| test_series.test == test && test_series.op == op) {
+            Some(test_series) => test_series.passes.push(pass),
+            None => {
+                let (data, period) = (of.options.data, self.places);
+                self.series.push(TestSeries { test, op, data, passes: vec![pass], period });
+            }
+        }
+    }
+
+    fn on_end(&mut self, turn: usize, started_at: u64, written_until: u64) {
+        (self.count, self.written_until) = (turn + 1, written_until);
+        let number = started_at / self.span + 1;
+        match self.fills.last_mut().filter(|fill| fill.number == number) {
+            Some(fill) => (fill.loops.end, fill.written_until) = (turn + 1, written_until),
+            None => self.fills.push(Fill {
+                number,
+                loops: turn..turn + 1,
+                started_at,
+                written_until,
+                is_complete: true,
+            }),
+        }
+        for fill in self.fills.iter_mut().rev().take(2) {
+            fill.is_complete = written_until >= fill.number * self.span;
+        }
+    }
+
+    /// The rounds of a test: the complete fills after every address of the span was written once.
+    fn rounds(&self, test_series: &TestSeries<'_>) -> Rounds {
+        let whole = || self.fills.iter().filter(|fill| fill.is_complete);
+        let usable_fills = || whole().filter(|fill| fill.loops.start >= self.places);
+        let last = test_series.passes.last().expect("a test has a pass").bytes_per_s;
+        Rounds {
+            speeds: usable_fills().map(|fill| fill.mean(test_series)).collect(),
+            started_at: usable_fills().map(|fill| fill.started_at).collect(),
+            last: whole().next_back().map_or(last, |fill| fill.mean(test_series)),
+        }
+    }
+
+    fn fill_rows(&self) -> Vec<Row> {
+        let rows = self.fills.iter().filter(|fill| fill.is_complete).flat_map(|fill| {
+            self.series.iter().map(|test_series| {
+                Columns::default()
+                    .with("fill", fill.number)
+                    .with("test", &test_series.test)
+                    .with("op", test_series.op.to_string())
+                    .with("written_bytes", fill.written_until)
+                    .with("bytes_per_s", fill.mean(test_series))
+                    .with("loops", fill.loops.len())
+                    .with("write_amplification", self.write_amplification(&fill.loops))
+                    .row()
+            })
+        });
+        rows.collect()
+    }
+
+    /// Bytes programmed over bytes written from the first of these loops to the last; on a simulated drive
+    /// only.
+    fn write_amplification(&self, loops: &Range<usize>) -> Option<f64> {
+        let end = self.counters[loops.end - 1]?;
+        let (host, flash) = match loops.start.checked_sub(1) {
+            Some(before) => {
+                let counters = self.counters[before]?;
+                (counters.host_bytes_written, counters.flash_bytes_programmed)
+            }
+            None => (0, 0),
+        };
+        let host = end.host_bytes_written.checked_sub(host).filter(|host| *host > 0)?;
+        Some(end.flash_bytes_programmed.checked_sub(flash)? as f64 / host as f64)
+    }
+
+    fn loop_rows(&self) -> Vec<Row> {
+        let turns = self.series.iter().map(|test_series| test_series.passes.len()).max().unwrap_or(0);
+        let row = |turn: usize, test_series: &TestSeries<'_>, pass: &Pass<'_>| {
+            Columns::default()
+                .with("loop", turn + 1)
+                .with("written_bytes", pass.written_after)
+                .with("test", &test_series.test)
+                .with("op", test_series.op.to_string())
+                .with_pass(pass.segment)
+                .row()
+        };
+        let of_turn = |turn: usize| {
+            let all = self.series.iter();
+            all.filter_map(move |test_series| Some(row(turn, test_series, test_series.passes.get(turn)?)))
+        };
+        (0..turns).flat_map(of_turn).collect()
+    }
+}
+
+impl Fill {
+    fn mean(&self, test_series: &TestSeries<'_>) -> f64 {
+        let speeds = test_series.passes[self.loops.clone()].iter().map(|pass| pass.bytes_per_s);
+        mean(&speeds.collect::<Vec<f64>>()).expect("a fill has a loop")
+    }
+}
+
+/// One chart per test: its operations by bytes written, with their knees.
+fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
+    let tests = distinct(levels.iter().map(|level| &*level.test_series.test));
+    let picture = |test: &&str| {
+        let of = || levels.iter().filter(|level| level.test_series.test == **test);
+        let marks: Vec<Mark> = of().flat_map(|level| level.knees.iter().map(knee_mark)).collect();
+        let title = wording::test_title(test);
+        let series = Series::new(title, Shape::Line, axis(wording::WRITTEN_AXIS, "bytes"), speed())
+            .lines(of().map(|level| level.test_series.line()))
+            .marks(marks);
+        ((*test).to_owned(), series)
+    };
+    tests.iter().map(picture).collect()
+}
+
+/// How far loops have gone round the span.
+struct Coverage {
+    /// Bytes of the span.
+    span: u64,
+    /// After this many loops every address of the span has been written.
+    places: usize,
+    /// Loops that ran to their end.
+    loops: usize,
+    /// Bytes written in all of them.
+    written: u64,
+}
+
+impl Coverage {
+    /// Fills of the span that are written until every address has been written once: a loop writes its file more than
+    /// once. Nothing before the first loop has ended.
+    fn fills_per_round(&self) -> Option<f64> {
+        let rounds = self.loops as f64 / self.places as f64;
+        (rounds > 0.0).then(|| self.written as f64 / self.span as f64 / rounds)
+    }
+}
+
+/// The answers for the tests of one operation.
+fn loop_answers(
+    of: &LoopTest,
+    evidence: &Evidence,
+    op: Mix,
+    levels: &[&Level<'_>],
+    coverage: &Coverage,
+) -> Vec<Answer> {
+    let more = |answer: Answer| match answer.standing {
+        Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
+        _ => answer,
+    };
+    let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
+    let steadiness = loop_steadiness(op, levels, coverage);
+    // What still has to be seen to settle is not as it should be yet.
+    let is_settled = steadiness.standing == Standing::Good;
+    answers.push(more(knees(op, levels, coverage.span, is_settled)));
+    answers.push(more(steadiness));
+    answers
+}
+
+/// The limits of the results of a loop.
+fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
+    let mut caveats: Vec<String> = missing_purge(&evidence.identity).map(String::from).into_iter().collect();
+    if of.options.trim && !evidence.geometry.trims {
+        caveats.push(wording::files_were_not_deleted().into());
+    } else if of.options.trim && keeps_deletions(&evidence.identity) {
+        caveats.push(wording::deletions_may_not_reach_drive().into());
+    }
+    caveats
+}
+
+/// Whether a folder's file system may delay TRIM for deleted files.
+fn keeps_deletions(identity: &Identity) -> bool {
+    let options = identity.facts.iter().find(|(name, _)| name == "mount options");
+    let discards = options.is_some_and(|(_, options)| options.split(',').any(|option| option == "discard"));
+    identity.kind == Kind::Folder && !discards
+}
+
+/// Whether the speeds are steady at the end.
+fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answer {
+    if levels.iter().any(|level| level.steadiness.window.is_none()) {
+        let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
+        let answer = wording::too_few_fills(op, fills, coverage.fills_per_round());
+        let uncovered = coverage.loops < coverage.places;
+        let sentence = uncovered.then(|| wording::span_not_covered(coverage.loops, coverage.places));
+        return sentence.into_iter().fold(answer, Answer::with_evidence);
+    }
+    let of = |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
+    let window = |level: &&Level<'_>| {
+        wording::window(&level.test_series.test, level.steadiness.window.as_ref(), Stretch::Fills)
+    };
+    let unsteady = of(false).count();
+    if unsteady > 0 {
+        let answer = wording::not_steady(op, unsteady, levels.len());
+        return of(false).map(window).fold(answer, Answer::with_evidence);
+    }
+    let from = levels.iter().filter_map(|level| level.steady_from).max().unwrap_or_default();
+    let answer = wording::steady_from(op, Size(from), from as f64 / coverage.span as f64);
+    of(true).map(window).fold(answer, Answer::with_evidence)
 }

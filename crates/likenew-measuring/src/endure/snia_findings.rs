@@ -1,37 +1,34 @@
 //! The findings of a SNIA test: its windows, its results, and every round.
 
-use likenew_core::answer::Standing;
-use likenew_core::findings::{Findings, Row};
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Findings, Line, Mark, Row, Series, Shape};
 use likenew_core::io::Op;
+use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
-use likenew_core::recorder::Stop;
+use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
 use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, exact_size};
+use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::rows::{Columns, row};
+use likenew_procedure_support::series::{axis, speed};
+use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 use likenew_stats::summary::mean;
-use serde::Serialize;
 
-use super::answers::snia_answers;
-use super::level::{Level, Rounds};
-use super::snia::{Ending, Progress, Snia};
-use super::snia_pictures::pictures;
-use super::snia_plan::{SniaTest, read_percent};
-use super::snia_results::Results;
-use super::test_series::{Pass, TestSeries};
-use super::wording;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::answer_as_summary;
+use super::levels::{Level, Rounds, knee_mark, knees, missing_purge, remainder};
+use super::snia::{Ending, Point, Progress, Snia, SniaTest, TrackedMetric, read_percent};
+use super::test_series::{Pass, Steadiness, TestSeries};
+use super::wording::{self, Outcome, PointCells, SaturationEnd, Stretch};
 
 /// The findings of a test.
 pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     // A workload that failed or was stopped is no whole point.
-    let is_whole =
-        |segment: &&Segment| segment.stop == Stop::Reached && segment.measurement_error().is_none();
-    let reached = evidence.segments.iter().take_while(is_whole).count();
+    let reached = evidence.segments.iter().take_while(|segment| is_whole(segment)).count();
     let segments = &evidence.segments[..reached];
     let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
     let span = of.span(&evidence.geometry).max(1);
-    let test_series = saturation(of, &phases);
+    let test_series = saturation_series(of, &phases);
     let level = test_series
         .as_ref()
         .map(|test_series| Level::new(test_series, &saturation_rounds(test_series, &phases[0], span)));
@@ -54,9 +51,9 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     add_overview(&mut findings, of, &results);
-    findings.tables.insert("results".into(), results.iter().map(|result| row(result.row())).collect());
+    findings.tables.insert("results".into(), results.iter().map(Results::row).collect());
     if let Some(level) = &level {
-        findings.tables.insert("levels".into(), vec![row(level.row())]);
+        findings.tables.insert("levels".into(), vec![level.row()]);
         findings.tables.insert("knees".into(), level.knees.iter().map(row).collect());
     }
     findings.tables.insert("windows".into(), phases.iter().flat_map(windows).collect());
@@ -81,7 +78,7 @@ fn add_overview(findings: &mut Findings, of: &Snia, results: &[Results<'_>]) {
 }
 
 /// The only test of write saturation, round by round.
-fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
+fn saturation_series<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
     let phase =
         phases.first().filter(|phase| of.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
     let point = phase.phase.points.first()?;
@@ -127,54 +124,26 @@ fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, span
     rounds
 }
 
-#[derive(Serialize)]
-struct WindowRow {
-    test: String,
-    op: String,
-    metric: &'static str,
-    rounds: usize,
-    is_steady: bool,
-    mean: Option<f64>,
-    range_percent: Option<f64>,
-    range_percent_max: f64,
-    slope_percent: Option<f64>,
-    slope_percent_max: f64,
-}
-
 /// The windows of the tracked metrics of a phase: its last five rounds.
 fn windows(progress: &Progress<'_>) -> Vec<Row> {
     let rows = progress.phase.tracked_metrics.iter().enumerate().map(|(index, (point, metric))| {
         let samples = progress.samples(index);
         let window = Window::last(&samples);
         let point = &progress.phase.points[*point];
-        row(WindowRow {
-            test: point.test.to_string(),
-            op: point.op.to_string(),
-            metric: metric.key(),
-            rounds: samples.len(),
-            is_steady: window.is_some_and(|window| window.is_steady()),
-            mean: window.map(|window| window.mean),
-            range_percent: window.map(|window| window.range_share * 100.0),
-            range_percent_max: RANGE_SHARE_MAX * 100.0,
-            slope_percent: window.map(|window| window.slope_share * 100.0),
-            slope_percent_max: SLOPE_SHARE_MAX * 100.0,
-        })
+        Columns::default()
+            .with("test", point.test.to_string())
+            .with("op", point.op.to_string())
+            .with("metric", metric.key())
+            .with("rounds", samples.len())
+            .with("is_steady", window.is_some_and(|window| window.is_steady()))
+            .with("mean", window.map(|window| window.mean))
+            .with("range_percent", window.map(|window| window.range_share * 100.0))
+            .with("range_percent_max", RANGE_SHARE_MAX * 100.0)
+            .with("slope_percent", window.map(|window| window.slope_share * 100.0))
+            .with("slope_percent_max", SLOPE_SHARE_MAX * 100.0)
+            .row()
     });
     rows.collect()
-}
-
-#[derive(Serialize)]
-struct RoundRow {
-    round: usize,
-    test: String,
-    op: String,
-    read_percent: u8,
-    block_bytes: u32,
-    written_bytes: u64,
-    iops: Option<f64>,
-    bytes_per_s: Option<f64>,
-    latency_ns_mean: f64,
-    latency_ns_max: u64,
 }
 
 fn round_rows(segments: &[Segment], phases: &[Progress<'_>]) -> Vec<Row> {
@@ -188,20 +157,299 @@ fn round_rows(segments: &[Segment], phases: &[Progress<'_>]) -> Vec<Row> {
     for progress in phases {
         let points = progress.phase.points.len();
         for (index, segment) in progress.rounds.iter().copied().flatten().enumerate() {
-            let (point, total) = (&progress.phase.points[index % points], segment.total());
-            rows.push(row(RoundRow {
-                round: index / points + 1,
-                test: point.test.to_string(),
-                op: point.op.to_string(),
-                read_percent: read_percent(point.op),
-                block_bytes: point.test.block,
-                written_bytes: written_after[progress.rounds_start + index],
-                iops: segment.iops(),
-                bytes_per_s: segment.bytes_per_s(),
-                latency_ns_mean: total.latency_ns_mean(),
-                latency_ns_max: total.latency.max().0,
-            }));
+            let total = segment.total();
+            let columns = Columns::default().with("round", index / points + 1);
+            rows.push(
+                progress.phase.points[index % points]
+                    .columns(columns)
+                    .with("written_bytes", written_after[progress.rounds_start + index])
+                    .with("iops", segment.iops())
+                    .with("bytes_per_s", segment.bytes_per_s())
+                    .with("latency_ns_mean", total.latency_ns_mean())
+                    .with("latency_ns_max", total.latency.max().0)
+                    .row(),
+            );
         }
     }
     rows
+}
+
+/// For a test of the specification, most important first. `level`: for write saturation, with the bytes of a
+/// fill.
+fn snia_answers(
+    of: &Snia,
+    evidence: &Evidence,
+    phases: &[Progress<'_>],
+    results: &[Results<'_>],
+    level: Option<(&Level<'_>, u64)>,
+) -> Vec<Answer> {
+    let written =
+        level.and_then(|(level, _)| level.test_series.passes.last()).map(|pass| Size(pass.written_after));
+    let rounds = phases.iter().map(|phase| phase.rounds.len()).max().unwrap_or(0);
+    let result = result(of, results, written, rounds);
+    let mut answers: Vec<Answer> = result.into_iter().map(|answer| of.with_rerun(answer, evidence)).collect();
+    if let Some((level, span)) = level {
+        let op = level.test_series.op;
+        answers.extend(remainder(op, &[level]));
+        let saturation = saturation(level, phases);
+        answers.push(knees(op, &[level], span, saturation.standing == Standing::Good));
+        answers.push(saturation);
+    } else {
+        answers.extend(phases.iter().map(rounds_steadiness));
+    }
+    if let Some(first) = answers.first_mut() {
+        first.caveats.extend(of.options.deviations(of.test, evidence.geometry.block));
+        first.caveats.extend(coverage(of, evidence));
+        first.caveats.extend(missing_purge(&evidence.identity).map(String::from));
+        if of.test == SniaTest::Throughput && phases.len() > 1 {
+            first.caveats.push(wording::no_purge_between_blocks().into());
+        }
+    }
+    answers
+}
+
+/// The specification allows a part of the drive if that is reported.
+fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
+    let (span, there) = (of.span(&evidence.geometry), evidence.geometry.capacity);
+    let share = span as f64 / there.max(1) as f64;
+    (share < 0.995).then(|| wording::active_range(Share(share), Size(span)))
+}
+
+/// The metrics that the test is made for; `written`: in all, of a test that is about what was written; `rounds`: of its
+/// longest phase.
+fn result(of: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usize) -> Option<Answer> {
+    let test = of.test;
+    let find = |block: u32, op: Op| {
+        results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
+    };
+    let small = || [Op::Read, Op::Write].into_iter().filter_map(|op| find(4096, op));
+    let outcomes: Vec<Outcome> = match test {
+        SniaTest::Iops | SniaTest::WriteSaturation => small()
+            .map(|result| Outcome::Iops {
+                op: result.point.op,
+                iops: Iops(result.metric(TrackedMetric::Iops).value),
+            })
+            .collect(),
+        SniaTest::Throughput => results
+            .iter()
+            .map(|result| Outcome::Rate {
+                op: result.point.op,
+                rate: Rate(result.metric(TrackedMetric::BytesPerS).value),
+                block: Size(result.point.test.block.into()),
+            })
+            .collect(),
+        SniaTest::Latency => small()
+            .map(|result| Outcome::Latency {
+                op: result.point.op,
+                mean: Latency(result.passes.total.latency_ns_mean()),
+                p99999: result.latency_ns_p99999().map(Nanos),
+                max: result.passes.total.latency.max(),
+            })
+            .collect(),
+    };
+    let main = match test {
+        SniaTest::Throughput => results.iter().find(|result| result.point.op == Mix::Only(Op::Write)),
+        _ => find(4096, Op::Write),
+    }?;
+    let (metric, unit) = match test {
+        SniaTest::Iops | SniaTest::WriteSaturation => (TrackedMetric::Iops, "1/s"),
+        SniaTest::Throughput => (TrackedMetric::BytesPerS, "bytes/s"),
+        SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
+    };
+    let all_steady = results.iter().all(|result| result.is_steady);
+    // A saturation is about the way, not about its end.
+    let is_open = !all_steady && written.is_none() && of.options.is_shorter_than_specified(test);
+    let answer = wording::result(&outcomes, all_steady, written, (main.rounds(), rounds), is_open);
+    Some(main.metric(metric).not_negative().put(answer, unit))
+}
+
+/// Whether a phase has become steady, with its window.
+fn rounds_steadiness(progress: &Progress<'_>) -> Answer {
+    let rounds = progress.rounds.len();
+    let points = &progress.phase.points;
+    // Only the throughput test is sequential; it has a phase for each block size.
+    let is_sequential = points.iter().all(|point| !point.test.random);
+    let block = is_sequential.then(|| Size(points[0].test.block.into()));
+    let answer = match progress.ending {
+        Some(Ending::Steady) => wording::rounds_are_steady(block, rounds),
+        Some(_) => wording::rounds_are_not_steady(block, rounds),
+        None => wording::rounds_ended_early(block, rounds),
+    };
+    let windows = progress.phase.tracked_metrics.iter().enumerate().map(|(index, (point, _))| {
+        let point = &points[*point];
+        let window = Steadiness::from_rounds(&progress.samples(index)).window;
+        let name = wording::tracked_rate(&point.test.to_string(), point.op);
+        wording::window(&name, window.as_ref(), Stretch::Rounds)
+    });
+    windows.fold(answer, Answer::with_evidence)
+}
+
+/// Why the write saturation ended, and whether its end is steady.
+fn saturation(level: &Level<'_>, phases: &[Progress<'_>]) -> Answer {
+    let (op, rounds) = (level.test_series.op, level.test_series.passes.len());
+    let (end, stretch) = match phases[0].ending {
+        Some(Ending::Steady) => (SaturationEnd::Steady, Stretch::Samples),
+        Some(Ending::Bytes) => (SaturationEnd::FourFills, Stretch::QuarterFills),
+        Some(Ending::Rounds) => (SaturationEnd::AllRounds, Stretch::QuarterFills),
+        None => (SaturationEnd::Stopped, Stretch::QuarterFills),
+    };
+    let answer = match (level.steadiness.window, level.steadiness.is_steady()) {
+        (None, _) => wording::saturation_is_too_short(op, rounds),
+        (Some(_), true) => wording::saturation_is_steady(op, rounds),
+        (Some(_), false) => wording::saturation_is_not_steady(op, rounds),
+    };
+    answer.with_evidence(wording::saturation_ended(rounds, end)).with_evidence(wording::window(
+        &level.test_series.test,
+        level.steadiness.window.as_ref(),
+        stretch,
+    ))
+}
+
+/// A point over the rounds of the window.
+pub(super) struct Results<'a> {
+    pub(super) point: Point,
+    pub(super) is_steady: bool,
+    passes: Passes<'a>,
+}
+
+/// With fewer I/Os than this, the 99.999th percentile is unknown.
+const P99999_IOS_MIN: u64 = 100_000;
+
+impl Point {
+    /// These columns, and what the point is.
+    fn columns(&self, columns: Columns) -> Columns {
+        columns
+            .with("test", self.test.to_string())
+            .with("op", self.op.to_string())
+            .with("read_percent", read_percent(self.op))
+            .with("block_bytes", self.test.block)
+    }
+}
+
+impl<'a> Results<'a> {
+    /// Each point of a phase; empty before its first whole round.
+    pub(super) fn of_phase(progress: &Progress<'a>, is_steady: bool) -> Vec<Self> {
+        let window = progress.window();
+        if window.is_empty() {
+            return Vec::new();
+        }
+        let points = progress.phase.points.iter().enumerate().filter_map(|(index, point)| {
+            let passes = Passes::new(window.iter().map(|round| &round[index]))?;
+            Some(Self { point: *point, is_steady, passes })
+        });
+        points.collect()
+    }
+
+    /// Rounds of the window.
+    pub(super) fn rounds(&self) -> usize {
+        self.passes.segments.len()
+    }
+
+    /// The mean over the rounds, and its interval.
+    pub(super) fn metric(&self, metric: TrackedMetric) -> Estimate {
+        let rounds: Vec<f64> =
+            self.passes.segments.iter().filter_map(|segment| metric.value(segment)).collect();
+        Estimate::of_passes(&rounds).expect("a window has a round")
+    }
+
+    /// The 99.999th percentile of latency, in nanoseconds.
+    pub(super) fn latency_ns_p99999(&self) -> Option<u64> {
+        (self.passes.total.ios >= P99999_IOS_MIN).then(|| self.passes.total.latency.quantile(0.99999).0)
+    }
+
+    /// Its row on the first screen.
+    pub(super) fn cells(&self) -> PointCells {
+        PointCells {
+            test: self.point.test.to_string(),
+            op: self.point.op,
+            iops: self.metric(TrackedMetric::Iops).value,
+            bytes_per_s: self.metric(TrackedMetric::BytesPerS).value,
+            mean_ns: self.passes.total.latency_ns_mean(),
+            p99999_ns: self.latency_ns_p99999(),
+            max_ns: self.passes.total.latency.max().0,
+        }
+    }
+
+    pub(super) fn row(&self) -> Row {
+        let iops = self.metric(TrackedMetric::Iops).not_negative();
+        self.point
+            .columns(Columns::default())
+            .with("is_steady", self.is_steady)
+            .with_estimate("iops", Some(iops))
+            .with("bytes_per_s", self.metric(TrackedMetric::BytesPerS).value)
+            .with("latency_ns_mean", self.passes.total.latency_ns_mean())
+            .with("latency_ns_p99999", self.latency_ns_p99999())
+            .with("latency_ns_max", self.passes.total.latency.max().0)
+            .row()
+    }
+}
+
+/// By name.
+pub(super) fn pictures(
+    test: SniaTest,
+    phases: &[Progress<'_>],
+    results: &[Results<'_>],
+    level: Option<&Level<'_>>,
+) -> Vec<(String, Series)> {
+    let mut pictures = Vec::new();
+    if let Some(level) = level {
+        let series = Series::new(
+            wording::SATURATION_TITLE,
+            Shape::Line,
+            axis(wording::WRITTEN_AXIS, "bytes"),
+            speed(),
+        );
+        let marks: Vec<Mark> = level.knees.iter().map(knee_mark).collect();
+        pictures.push(("saturation".to_owned(), series.lines([level.test_series.line()]).marks(marks)));
+    } else {
+        pictures.extend(tracked_series(phases).map(|series| ("convergence".to_owned(), series)));
+    }
+    if test == SniaTest::Iops && !results.is_empty() {
+        pictures.push(("iops".to_owned(), matrix(results)));
+    }
+    pictures
+}
+
+/// The tracked metrics by round, each over its mean, so that all of them fit into one chart.
+fn tracked_series(phases: &[Progress<'_>]) -> Option<Series> {
+    let mut lines = Vec::new();
+    for progress in phases {
+        for (index, (point, metric)) in progress.phase.tracked_metrics.iter().enumerate() {
+            let samples = progress.samples(index);
+            let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
+            if mean > 0.0 {
+                let point = &progress.phase.points[*point];
+                let points = (1..).zip(&samples).map(|(round, value)| [f64::from(round), value / mean]);
+                let test = point.test.to_string();
+                let name = match metric {
+                    TrackedMetric::LatencyNs => wording::tracked_latency(&test, point.op),
+                    _ => wording::tracked_rate(&test, point.op),
+                };
+                lines.push(Line::new(name, points.collect()));
+            }
+        }
+    }
+    let title = wording::CONVERGENCE_TITLE;
+    (!lines.is_empty()).then(|| {
+        Series::new(title, Shape::Line, axis("round", ""), axis(wording::CONVERGENCE_AXIS, "")).lines(lines)
+    })
+}
+
+/// IOPS by block and mix.
+fn matrix(results: &[Results<'_>]) -> Series {
+    let mut blocks: Vec<u32> = results.iter().map(|result| result.point.test.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let cell = |result: &Results<'_>| {
+        let place = blocks.iter().position(|block| *block == result.point.test.block);
+        let place = place.expect("its block is listed") as f64;
+        (result.point.op.to_string(), [place, result.metric(TrackedMetric::Iops).value])
+    };
+    let lines: Vec<Line> =
+        grouped(results.iter().map(cell)).into_iter().map(|(op, cells)| Line::new(op, cells)).collect();
+    let names = blocks.iter().map(|block| exact_size(u64::from(*block)));
+    Series::new(wording::IOPS_TITLE, Shape::Heat, axis("block", ""), axis("IOPS", "1/s").logarithmic())
+        .rows("mix")
+        .categories(names)
+        .lines(lines)
 }

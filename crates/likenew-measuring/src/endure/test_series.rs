@@ -1,10 +1,11 @@
-//! One test over the whole run: its speed each time, where its level changed, and the bytes written by then.
+//! One test over the whole run: its speed each time, where its level changed, and whether it is steady at the end.
 
 use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
 use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
+use likenew_stats::steady_state::{ROUNDS, Window};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
 
@@ -121,5 +122,66 @@ impl KneeRow {
     /// Whether it is slower from there on.
     pub(super) fn is_fall(&self) -> bool {
         self.after_bytes_per_s < self.before_bytes_per_s
+    }
+}
+
+/// The fall of a test from its fastest loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cliff<'a> {
+    pub(super) test: &'a str,
+    /// Bytes written when it begins.
+    pub(super) at_bytes: u64,
+    /// Bytes a second of the fastest loop …
+    pub(super) peak: f64,
+    /// … and of what is left after the fall.
+    pub(super) low: f64,
+}
+
+impl Cliff<'_> {
+    /// What is left of the peak, in 0..1.
+    pub(super) fn share(&self) -> f64 {
+        (self.low / self.peak).min(1.0)
+    }
+}
+
+/// The state at the end of a series of rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steadiness {
+    /// The last five rounds; `None` if there are fewer.
+    pub(super) window: Option<Window>,
+    /// Index of the first round from which on every window is steady; `None` if the last one is not.
+    pub(super) from: Option<usize>,
+}
+
+impl Steadiness {
+    /// From the values of rounds, in the order they ran.
+    pub(super) fn from_rounds(rounds: &[f64]) -> Self {
+        let steady = |end: usize| Window::last(&rounds[..end]).is_some_and(|window| window.is_steady());
+        let ends = (ROUNDS..=rounds.len()).rev().take_while(|end| steady(*end));
+        Self { window: Window::last(rounds), from: ends.last().map(|end| end - ROUNDS) }
+    }
+
+    pub(super) fn is_steady(&self) -> bool {
+        self.from.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_was_left_is_not_steady() {
+        let left: Vec<f64> = [[100.0; 8], [50.0; 8]].concat();
+        assert_eq!(Steadiness::from_rounds(&left).from, Some(8));
+        assert_eq!(Steadiness::from_rounds(&left[..8]).from, Some(0));
+        let after = Steadiness::from_rounds(&left[..11]);
+        assert!(!after.is_steady() && after.window.is_some(), "{after:?}");
+    }
+
+    #[test]
+    fn four_rounds_say_nothing() {
+        assert_eq!(Steadiness::from_rounds(&[100.0; 4]), Steadiness { window: None, from: None });
+        assert!(!Steadiness::from_rounds(&[]).is_steady());
     }
 }

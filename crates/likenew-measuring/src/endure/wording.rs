@@ -7,21 +7,16 @@ use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::{Nanos, exact_size};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, cell, count, number_of};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count, number_of};
-
-use super::cliff::Cliff;
-use super::test_series::KneeRow;
+use super::test_series::{Cliff, KneeRow};
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How does speed change over many drive fills, and where does it settle?";
 pub(super) const WRITES: &str = "writes the span many times over; in a folder only to temporary files";
-
-/// The table's sign for a missing measurement.
-const MISSING: &str = "–";
 
 /// What decides steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -454,7 +449,7 @@ pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTab
             Rate(row.bytes_per_s).to_string(),
             Latency(row.mean_ns).to_string(),
         ];
-        let tail = || row.p99999_ns.map_or_else(|| MISSING.to_owned(), |tail| Nanos(tail).to_string());
+        let tail = || cell(row.p99999_ns.map(Nanos));
         cells.extend(has_tail.then(tail));
         cells.push(Nanos(row.max_ns).to_string());
         table.push(cells);
@@ -535,9 +530,8 @@ pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) -> St
 
 #[cfg(test)]
 mod tests {
-    use likenew_procedure_support::wording::answer_as_summary;
-
     use likenew_core::io::Op;
+    use likenew_procedure_support::wording::answer_as_summary;
 
     use super::*;
 

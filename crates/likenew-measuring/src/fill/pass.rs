@@ -1,19 +1,22 @@
-//! The space written, or read back, once.
+//! The space written, or read back, once: each file or part, its stalls, and the pattern of the speeds.
 
-use likenew_core::answer::Answer;
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Line, Mark, Row, Series, Shape};
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{CONFIDENCE_95, Interval};
-use likenew_stats::stalls::{Rule, Stall, Total};
-use serde::Serialize;
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::bimodality::{Modality, bimodality};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
+use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
+use likenew_stats::stalls::{Rule, Stall, Total, Wait, stalls};
+use likenew_stats::summary::{maximum, mean, median, minimum, quantile};
 
-use super::Fill;
-use super::evenness::level_interval;
-use super::part::{Part, Unit};
-use super::repeat::{Repeat, change, is_steady};
-use super::wording::{self, Settled, Stalled, TableRow};
+use super::wording::{self, Scatter, Settled, Stalled, Subject, TableRow};
+use super::{Fill, Repeat, Unit, change, is_steady};
 
 /// One pass over all files or parts; the last one of a stopped run may be incomplete.
 pub(super) struct Pass<'a> {
@@ -23,41 +26,6 @@ pub(super) struct Pass<'a> {
     pub(super) parts: Vec<Part<'a>>,
     /// Whether every part is complete.
     pub(super) is_whole: bool,
-}
-
-#[derive(Serialize)]
-pub(super) struct PassRow {
-    pass: usize,
-    bytes_per_s: Option<f64>,
-    bytes_per_s_low: Option<f64>,
-    bytes_per_s_high: Option<f64>,
-    slowest_bytes_per_s: Option<f64>,
-    stalls: usize,
-    latency_ns_max: u64,
-    elapsed_ns: u64,
-}
-
-impl PassRow {
-    /// Its row on the first screen.
-    pub(super) fn overview(&self, is_read: bool) -> TableRow {
-        let interval = self.bytes_per_s_low.zip(self.bytes_per_s_high);
-        TableRow {
-            pass: (!is_read).then_some(self.pass),
-            mean: self.bytes_per_s,
-            interval: interval.map(|(low, high)| Interval { low, high }),
-            slowest: self.slowest_bytes_per_s,
-            stalls: self.stalls,
-            max: Nanos(self.latency_ns_max),
-        }
-    }
-
-    pub(super) fn point(&self) -> Option<[f64; 2]> {
-        Some([self.pass as f64, self.bytes_per_s?])
-    }
-
-    pub(super) fn band(&self) -> Option<[f64; 3]> {
-        Some([self.pass as f64, self.bytes_per_s_low?, self.bytes_per_s_high?])
-    }
 }
 
 impl<'a> Pass<'a> {
@@ -92,18 +60,39 @@ impl<'a> Pass<'a> {
         self.parts.iter().flat_map(|part| &part.stalls).copied().collect()
     }
 
-    pub(super) fn row(&self, each: u64) -> PassRow {
-        let speeds = self.speeds(each);
-        let interval = level_interval(&speeds);
-        PassRow {
-            pass: self.number,
-            bytes_per_s: self.bytes_per_s(),
-            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
-            bytes_per_s_high: interval.map(|interval| interval.high),
-            slowest_bytes_per_s: speeds.iter().copied().chain(self.bytes_per_s()).reduce(f64::min),
+    /// The same with the interval of its parts, where these are on one level.
+    fn speed(&self, each: u64) -> Option<Estimate> {
+        let interval = level_interval(&self.speeds(each));
+        Some(Estimate { value: self.bytes_per_s()?, interval }.not_negative())
+    }
+
+    fn slowest(&self, each: u64) -> Option<f64> {
+        self.speeds(each).into_iter().chain(self.bytes_per_s()).reduce(f64::min)
+    }
+
+    fn latency_max(&self) -> Nanos {
+        self.parts.iter().map(|part| part.segment.latencies().max()).max().unwrap_or(Nanos::ZERO)
+    }
+
+    pub(super) fn row(&self, each: u64) -> Row {
+        Columns::default()
+            .with("pass", self.number)
+            .with_estimate("bytes_per_s", self.speed(each))
+            .with("slowest_bytes_per_s", self.slowest(each))
+            .with("stalls", self.stalls().len())
+            .with("latency_ns_max", self.latency_max().0)
+            .with("elapsed_ns", self.elapsed().0)
+            .row()
+    }
+
+    /// Its row on the first screen.
+    pub(super) fn cells(&self, each: u64, is_read: bool) -> TableRow {
+        TableRow {
+            pass: (!is_read).then_some(self.number),
+            speed: self.speed(each),
+            slowest: self.slowest(each),
             stalls: self.stalls().len(),
-            latency_ns_max: self.parts.iter().map(|part| part.segment.latencies().max().0).max().unwrap_or(0),
-            elapsed_ns: self.elapsed().0,
+            max: self.latency_max(),
         }
     }
 }
@@ -132,7 +121,7 @@ pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> A
 const BOUND_FROM_GIGABYTES: f64 = 10.0;
 
 /// The stalls of a pass.
-pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence: &Evidence) -> Answer {
+pub(super) fn stalls_answer(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence: &Evidence) -> Answer {
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let Interval { low, high } = total.count_interval;
@@ -157,4 +146,216 @@ pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence: &Evide
         longest_at: Size(longest.position),
     };
     wording::find_cause(evidence).into_iter().fold(wording::stalled(unit, &stalled), Answer::action)
+}
+
+/// One of them.
+pub(super) struct Part<'a> {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) bytes: u64,
+    pub(super) bytes_per_s: f64,
+    pub(super) segment: &'a Segment,
+    pub(super) stalls: Vec<Stall>,
+    /// Latency from which an I/O is part of a stall.
+    threshold_ns: u64,
+}
+
+/// The first columns of a row; the pass has one if there are several.
+fn columns(unit: Unit, number: usize, pass: Option<usize>) -> Columns {
+    Columns::default().with_known("pass", pass).with(unit.noun(), number)
+}
+
+impl<'a> Part<'a> {
+    /// `None` for a part that failed.
+    pub(super) fn new(number: usize, segment: &'a Segment, rule: Rule) -> Option<Self> {
+        let bytes_per_s = segment.bytes_per_s()?;
+        let waits: Vec<Wait> = segment
+            .slowest
+            .iter()
+            .map(|sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset })
+            .collect();
+        // Little's law: at a queue depth, one I/O's own share of the time is its latency over the depth.
+        let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
+        let stalls = stalls(&waits, typical_ns, rule);
+        let bytes = segment.total().bytes;
+        let threshold_ns = rule.threshold_ns(typical_ns);
+        Some(Self { number, bytes, bytes_per_s, segment, stalls, threshold_ns })
+    }
+
+    /// Whether more I/Os were slow than there are samples.
+    pub(super) fn may_hide_stalls(&self) -> bool {
+        let slowest = &self.segment.slowest;
+        slowest.len() >= Segment::SLOWEST_MAX
+            && slowest.iter().all(|sample| sample.latency().0 >= self.threshold_ns)
+    }
+
+    pub(super) fn row(&self, unit: Unit, pass: Option<usize>) -> Row {
+        let latencies = self.segment.latencies();
+        columns(unit, self.number, pass)
+            .with("bytes_per_s", self.bytes_per_s)
+            .with("stalls", self.stalls.len())
+            .with("latency_ns_p50", latencies.quantile(0.5).0)
+            .with("latency_ns_max", latencies.max().0)
+            .with("elapsed_ns", self.segment.elapsed().0)
+            .row()
+    }
+
+    pub(super) fn stall_rows(&self, unit: Unit, pass: Option<usize>) -> impl Iterator<Item = Row> {
+        self.stalls.iter().map(move |stall| {
+            columns(unit, self.number, pass)
+                .with("at_ns", stall.start_ns)
+                .with("duration_ns", stall.duration_ns)
+                .with("offset_bytes", stall.position)
+                .with("ios", stall.ios)
+                .row()
+        })
+    }
+}
+
+/// Start and end of a slope are this share of the list, each: one in so many, at least one.
+const END_SHARE: usize = 10;
+/// A fitted line goes through both ends when it misses neither median by more than this share; our choice.
+const LINE_MISS_MAX: f64 = 0.1;
+
+/// The interval of the mean of a list that neither rises nor falls; of another one it would be a claim about a level that
+/// the list does not have.
+pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
+    match speed_pattern(speeds) {
+        Some(SpeedPattern::Sloping(_) | SpeedPattern::Stepped(_)) => None,
+        _ => window_interval(speeds, CONFIDENCE_95),
+    }
+}
+
+/// The pattern of a list of speeds, which holds at least one.
+pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: &Evidence) -> Answer {
+    let unit = fill.unit();
+    let of = |metric: Option<f64>| metric.expect("there is a speed");
+    let rate = |metric: Option<f64>| Rate(of(metric));
+    let scatter = Scatter {
+        number: speeds.len(),
+        median: rate(median(speeds)),
+        low: rate(quantile(speeds, 0.05)),
+        high: rate(quantile(speeds, 0.95)),
+        slowest: rate(minimum(speeds)),
+        fastest: rate(maximum(speeds)),
+    };
+    let answer =
+        form(speeds, subject, fill, evidence, &scatter).with_evidence(wording::scatter(unit, &scatter));
+    // Neighboring files depend on each other, so the interval is that of the mean of such a series.
+    let level = Estimate { value: of(mean(speeds)), interval: level_interval(speeds) }.not_negative();
+    match level.interval.or_else(|| window_interval(speeds, CONFIDENCE_95)) {
+        Some(_) => level.put(answer, "bytes/s"),
+        None => answer.caveat(wording::no_interval(unit, speeds.len())),
+    }
+}
+
+fn form(speeds: &[f64], subject: Subject, fill: &Fill, evidence: &Evidence, scatter: &Scatter) -> Answer {
+    let (unit, typical) = (fill.unit(), scatter.median);
+    if let Some(SpeedPattern::Sloping(trend)) = speed_pattern(speeds) {
+        return slope(speeds, [trend.at(0), trend.at(speeds.len() - 1)], subject, evidence);
+    }
+    match (bimodality(speeds), speed_pattern(speeds)) {
+        (Modality::Two(levels), _) => wording::two_levels(subject, unit, &levels),
+        (Modality::One, Some(SpeedPattern::Flat)) => wording::even(subject, unit, typical),
+        (Modality::One, _) => wording::uneven(subject, unit, typical, scatter.low, scatter.high),
+        (Modality::Undecided, _) => {
+            let answer = wording::too_few(subject, unit, typical, speeds.len());
+            let more =
+                fill.more_parts(evidence).map(|(number, again)| wording::more_parts(unit, number, &again));
+            more.into_iter().fold(answer, Answer::action)
+        }
+    }
+}
+
+/// Medians of the first tenth and of the last.
+fn ends(speeds: &[f64]) -> [f64; 2] {
+    let count = (speeds.len() / END_SHARE).max(1);
+    let end = |speeds: &[f64]| median(speeds).expect("an end has a speed");
+    [end(&speeds[..count]), end(&speeds[speeds.len() - count..])]
+}
+
+/// Whether the speeds rise along the list.
+pub(super) fn rises(speeds: &[f64]) -> bool {
+    let [first, last] = ends(speeds);
+    matches!(speed_pattern(speeds), Some(SpeedPattern::Sloping(_))) && first <= last
+}
+
+/// From the median of the first tenth to that of the last, as the ends of the fitted `line` may lie where no file ran.
+fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) -> Answer {
+    let ends = ends(speeds);
+    let is_even = ends.into_iter().zip(line).all(|(end, line)| (line - end).abs() <= LINE_MISS_MAX * end);
+    let [first, last] = ends.map(Rate);
+    if last < first {
+        return wording::falls(subject, first, last, is_even);
+    }
+    let answer = wording::rises(subject, first, last, is_even);
+    let helps = answer.standing == Standing::Problem && subject == Subject::Writes;
+    let recondition = wording::recondition(evidence).filter(|_| helps);
+    recondition.into_iter().fold(answer, Answer::action)
+}
+
+/// More marks than this make a chart unreadable; the table has all stalls.
+const MARKS_MAX: usize = 20;
+
+fn points(pass: &Pass<'_>, each: u64, of: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
+    let whole = pass.parts.iter().filter(|part| part.bytes == each);
+    whole.map(|part| [part.number as f64, of(part)]).collect()
+}
+
+fn name(pass: &Pass<'_>, of: usize, op: &str) -> String {
+    if of > 1 { format!("{op}, pass {}", pass.number) } else { op.to_owned() }
+}
+
+/// The first pass, the last one, and the one that read.
+fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> Vec<(String, &'p Pass<'a>)> {
+    let last = passes.last().filter(|_| passes.len() > 1);
+    let written = passes.first().into_iter().chain(last);
+    let written = written.map(|pass| (name(pass, passes.len(), "write"), pass));
+    written.chain(read.map(|pass| ("read back".to_owned(), pass))).collect()
+}
+
+/// Speed by file or part, with the stalls of the last pass as marks.
+pub(super) fn speeds_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
+    let noun = unit.noun();
+    let mut stalls: Vec<_> = passes
+        .last()
+        .into_iter()
+        .flat_map(|pass| &pass.parts)
+        .flat_map(|part| part.stalls.iter().map(move |stall| (part.number, stall.duration_ns)))
+        .collect();
+    stalls.sort_by_key(|(_, duration_ns)| std::cmp::Reverse(*duration_ns));
+    let marks = stalls.into_iter().take(MARKS_MAX).map(|(number, duration_ns)| Mark {
+        x: number as f64,
+        label: wording::stall_mark(Nanos(duration_ns)),
+    });
+    let lines = shown_passes(passes, read);
+    Series::new(wording::speeds_title(unit), Shape::Line, axis(noun, ""), speed())
+        .lines(
+            lines
+                .into_iter()
+                .map(|(name, pass)| Line::new(name, points(pass, each, |part| part.bytes_per_s))),
+        )
+        .marks(marks)
+}
+
+/// The slowest I/O of each file or part.
+pub(super) fn slowest_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
+    let noun = unit.noun();
+    let longest = |part: &Part<'_>| part.segment.latencies().max().0 as f64;
+    let lines = shown_passes(passes, read);
+    Series::new(
+        wording::slowest_title(unit),
+        Shape::Scatter,
+        axis(noun, ""),
+        axis(wording::SLOWEST_AXIS, "ns"),
+    )
+    .lines(lines.into_iter().map(|(name, pass)| Line::new(name, points(pass, each, longest))))
+}
+
+/// Speed by pass.
+pub(super) fn by_pass(passes: &[Pass<'_>], each: u64) -> Series {
+    let speeds = || passes.iter().filter_map(|pass| Some((pass.number as f64, pass.speed(each)?)));
+    let line = Line::new("write", speeds().map(|(pass, speed)| [pass, speed.value]).collect());
+    let band = speeds().filter_map(|(pass, speed)| Some([pass, speed.low()?, speed.high()?])).collect();
+    Series::new(wording::PASSES_TITLE, Shape::Line, axis("pass", ""), speed()).lines([line.band(band)])
 }

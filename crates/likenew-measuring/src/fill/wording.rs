@@ -7,24 +7,21 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, SpeedChange, digits, range, with_range};
 use likenew_core::units::{Nanos, exact_size};
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{
+    cell, command, count, estimated, number_of, recondition_command, use_nearest_multiple,
+};
 use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{
-    command, count, number_of, recondition_command, use_nearest_multiple,
-};
-
-use super::part::Unit;
+use super::Unit;
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "Is every part of the free space written equally fast, and without pauses?";
 pub(super) const WRITES: &str =
     "writes the free space once, down to a reserve; in a folder only to temporary files";
-
-/// The table's sign for a missing measurement.
-const MISSING: &str = "–";
 
 /// What was done to the files or parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,8 +306,8 @@ pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
 pub(super) struct TableRow {
     /// `None`: the pass that read.
     pub(super) pass: Option<usize>,
-    pub(super) mean: Option<f64>,
-    pub(super) interval: Option<Interval>,
+    /// In bytes a second.
+    pub(super) speed: Option<Estimate>,
     pub(super) slowest: Option<f64>,
     pub(super) stalls: usize,
     pub(super) max: Nanos,
@@ -322,20 +319,16 @@ pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
     // Writes and reads are measured against the fastest of their own kind.
     let fastest = |is_read: bool| {
         let alike = rows.iter().filter(|row| row.pass.is_none() == is_read);
-        alike.filter_map(|row| row.mean).fold(0.0, f64::max)
+        alike.filter_map(|row| Some(row.speed?.value)).fold(0.0, f64::max)
     };
     for row in rows {
         let fastest = fastest(row.pass.is_none());
         let pass = row.pass.map_or_else(|| "read back".to_owned(), |pass| format!("write {pass}"));
-        let mean = match (row.mean, row.interval) {
-            (Some(mean), Some(Interval { low, high })) => with_range(Rate(mean), Rate(low), Rate(high)),
-            (Some(mean), None) => Rate(mean).to_string(),
-            (None, _) => MISSING.to_owned(),
-        };
-        let slowest = row.slowest.map_or_else(|| MISSING.to_owned(), |speed| Rate(speed).to_string());
+        let speed = cell(row.speed.map(|speed| estimated(speed, Rate)));
+        let slowest = cell(row.slowest.map(Rate));
         let is_compared = row.pass.is_some() && fastest > 0.0;
-        let share = row.mean.filter(|_| is_compared).map(|mean| mean / fastest);
-        table.push_with_share([pass, mean, slowest, row.stalls.to_string(), row.max.to_string()], share);
+        let share = row.speed.filter(|_| is_compared).map(|speed| speed.value / fastest);
+        table.push_with_share([pass, speed, slowest, row.stalls.to_string(), row.max.to_string()], share);
     }
     table
 }

@@ -5,18 +5,19 @@ use likenew_core::findings::Findings;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::replay_record::{ReplayPair, ReplayRecord};
-use likenew_core::target::{Clock, Geometry};
+use likenew_core::shell::shell_quote;
+use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration};
-use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
-use likenew_stats::summary::mean;
-
-use super::pass::Pass;
-use super::pictures;
-use super::tables::{Application, of_applications};
-use super::wording::{self, Measure, Times, WaitRow};
-use super::{Replay, ReplayMode, ReplayOptions};
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::options::Arguments;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
+use likenew_stats::interval::Interval;
+use likenew_stats::summary::mean;
+
+use super::pass::{Application, Pass, latency_series, of_applications};
+use super::wording::{self, Measure, Times, WaitRow};
+use super::{Replay, ReplayMode, ReplayOptions};
 
 /// Difference, as a share, below which a single pass, which has no interval, shows none; our choice.
 const MARGIN: f64 = 0.05;
@@ -32,7 +33,6 @@ const PASSES_MANY: u32 = 10;
 pub(super) struct ReplayInput<'a> {
     pub(super) options: &'a ReplayOptions,
     pub(super) passes: &'a [Pass<'a>],
-    pub(super) geometry: &'a Geometry,
     pub(super) evidence: &'a Evidence,
 }
 
@@ -54,7 +54,7 @@ impl ReplayInput<'_> {
         if !self.passes.is_empty() {
             findings.overview.table = Some(wording::table(self.waits().into_iter(), self.measure()));
             // A trace within one window has one point, which shows nothing along the time.
-            let latency = pictures::latency(self.passes);
+            let latency = latency_series(self.passes);
             let has_course = latency.lines.iter().any(|line| line.points.len() > 1);
             findings.overview.series = has_course.then(|| "summary".into());
         }
@@ -84,14 +84,13 @@ impl ReplayInput<'_> {
         let Some(first) = self.passes.first() else { return (wording::nothing_measured(measure), None) };
         let saved: Vec<f64> =
             self.passes.iter().filter_map(|pass| Some(self.pair(pass).saved_percent()? / 100.0)).collect();
-        let Some(value) = mean(&saved) else {
+        let Some(saved) = Estimate::of_passes(&saved) else {
             return (wording::no_recorded_latencies(measure, Latency(first.waiting_here() as f64)), None);
         };
         let times = Times {
             recorded: self.mean_of(|pass| self.pair(pass).recorded_ns),
             here: self.mean_of(|pass| self.pair(pass).replayed_ns),
-            saved: value,
-            interval: mean_interval(&saved, CONFIDENCE_95),
+            saved,
         };
         let known = first.replay_record.paired_ios() as f64 / first.replay_record.ios as f64;
         let answer = if known >= PAIRED_MIN {
@@ -99,8 +98,8 @@ impl ReplayInput<'_> {
         } else {
             wording::few_recorded_latencies(measure, times, Share(known))
         };
-        let answer = match times.interval {
-            Some(Interval { low, high }) => answer.estimate(100.0 * value, 100.0 * low, 100.0 * high, "%"),
+        let answer = match saved.interval {
+            Some(_) => saved.map(|share| 100.0 * share).put(answer, "%"),
             None => answer.caveat(wording::measured_once()),
         };
         (self.with_evidence(answer), Some(times))
@@ -108,18 +107,18 @@ impl ReplayInput<'_> {
 
     fn decide(&self, times: Times) -> Answer {
         let measure = self.measure();
-        let (low, high, margin) = match times.interval {
+        let (low, high, margin) = match times.saved.interval {
             Some(Interval { low, high }) => (low, high, 0.0),
-            None => (times.saved, times.saved, MARGIN),
+            None => (times.saved.value, times.saved.value, MARGIN),
         };
         if low > margin || (high < -margin && !self.is_slow_by_lateness()) {
-            if times.interval.is_some() {
+            if times.saved.interval.is_some() {
                 return wording::differs(measure, times);
             }
             wording::with_more_passes(wording::differs_once(measure, times), &self.rerun(PASSES_FEW))
         } else if high < -margin {
             wording::replay_was_late(measure, times)
-        } else if times.interval.is_none() {
+        } else if times.saved.interval.is_none() {
             let answer = wording::within_margin(measure, times, Share(MARGIN));
             wording::with_more_passes(answer, &self.rerun(PASSES_FEW))
         } else {
@@ -151,17 +150,16 @@ impl ReplayInput<'_> {
     /// The options of the same replay with this many passes.
     fn rerun_options(&self, passes: u32) -> String {
         let ReplayOptions { trace, format, volume, mode, speed, idle_max, reads_only, .. } = self.options;
-        let quote = likenew_core::shell::shell_quote;
-        let mut options = format!("--trace {}", quote(trace));
-        let mut add = |option: Option<String>| options.extend(option.map(|option| format!(" {option}")));
-        add(format.as_ref().map(|format| format!("--format {}", quote(format))));
-        add(volume.as_ref().map(|volume| format!("--volume {}", quote(volume))));
-        add((*mode != ReplayMode::default()).then(|| format!("--mode {mode}")));
-        add((*speed != 1.0).then(|| format!("--speed {speed}")));
-        add(idle_max.map(|idle_max| format!("--idle-max {}", exact_duration(idle_max))));
-        add(reads_only.then(|| "--reads-only".to_owned()));
-        add(Some(format!("--passes {passes}")));
-        options
+        Arguments::default()
+            .add(true, "trace", shell_quote(trace))
+            .add_known("format", format.as_ref().map(|format| shell_quote(format)))
+            .add_known("volume", volume.as_ref().map(|volume| shell_quote(volume)))
+            .add(*mode != ReplayMode::default(), "mode", mode)
+            .add(*speed != 1.0, "speed", speed)
+            .add_known("idle-max", idle_max.map(exact_duration))
+            .add(*reads_only, "reads-only", "")
+            .add(true, "passes", passes)
+            .text()
     }
 
     fn with_evidence(&self, answer: Answer) -> Answer {
@@ -210,14 +208,14 @@ impl ReplayInput<'_> {
         add(remapped_ios > 0, wording::remapped(share(remapped_ios, ios)));
         let writes = summary.is_some_and(|summary| summary.writes > 0);
         add(writes && !options.reads_only, wording::data_not_recorded(options.data));
-        add(options.prepare && self.geometry.writable, wording::prepared().into());
+        add(options.prepare && self.evidence.geometry.writable, wording::prepared().into());
         answer
     }
 
     /// Whether the replay itself kept the recorded times.
     fn timing(&self) -> Option<(Answer, bool)> {
         let first = self.passes.first()?;
-        if first.replay_record.lateness.count() == 0 || self.geometry.clock == Clock::Virtual {
+        if first.replay_record.lateness.count() == 0 || self.evidence.geometry.clock == Clock::Virtual {
             return None;
         }
         let lateness: u64 = self.passes.iter().map(Pass::own_lateness).sum();

@@ -1,9 +1,15 @@
-//! One replay of a trace.
+//! One replay of a trace, and what all of them come to: tables and charts.
 
+use likenew_core::findings::{Line, Row, Series, Shape};
 use likenew_core::recorder::Stop;
 use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::segment::Segment;
-use serde::Serialize;
+use likenew_core::tally::Latencies;
+use likenew_core::windows::{Cell, Windows};
+use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::series::axis;
+
+use super::wording;
 
 /// A segment that is a replay, with its I/Os.
 pub(super) struct Pass<'a> {
@@ -28,34 +34,6 @@ pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
     passes
 }
 
-#[derive(Serialize)]
-pub(super) struct SummaryRow {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pass: Option<usize>,
-    ios: u64,
-    bytes: u64,
-    waiting_ns: u64,
-    recorded_waiting_ns: Option<u64>,
-    saved_percent: Option<f64>,
-    busy_ns: u64,
-    recorded_busy_ns: Option<u64>,
-    busy_saved_percent: Option<f64>,
-    elapsed_ns: u64,
-    recorded_elapsed_ns: u64,
-}
-
-#[derive(Serialize)]
-pub(super) struct TimingRow {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pass: Option<usize>,
-    ios: u64,
-    late_ns_mean: f64,
-    late_ns_p50: u64,
-    late_ns_p99: u64,
-    late_ns_max: u64,
-    held_percent: Option<f64>,
-}
-
 impl Pass<'_> {
     pub(super) fn is_whole(&self) -> bool {
         self.segment.stop == Stop::Reached
@@ -66,36 +44,32 @@ impl Pass<'_> {
         self.replay_record.tallies.iter().map(|tally| tally.latency_ns_sum).sum()
     }
 
-    pub(super) fn row(&self, several: bool) -> SummaryRow {
+    pub(super) fn row(&self, several: bool) -> Row {
         let (waiting, busy) = (self.replay_record.waiting(), self.replay_record.busy);
-        let known = |both: ReplayPair| (both.recorded_ns > 0).then_some(both.recorded_ns);
-        SummaryRow {
-            pass: several.then_some(self.number),
-            ios: self.replay_record.ios,
-            bytes: self.replay_record.bytes(),
-            waiting_ns: self.waiting_here(),
-            recorded_waiting_ns: known(waiting),
-            saved_percent: waiting.saved_percent(),
-            busy_ns: busy.replayed_ns,
-            recorded_busy_ns: known(busy),
-            busy_saved_percent: busy.saved_percent(),
-            elapsed_ns: self.segment.elapsed().0,
-            recorded_elapsed_ns: self.replay_record.recorded_elapsed.0,
-        }
+        let columns = Columns::default()
+            .with_known("pass", several.then_some(self.number))
+            .with("ios", self.replay_record.ios)
+            .with("bytes", self.replay_record.bytes());
+        with_times(columns, self.waiting_here(), waiting, busy)
+            .with("elapsed_ns", self.segment.elapsed().0)
+            .with("recorded_elapsed_ns", self.replay_record.recorded_elapsed.0)
+            .row()
     }
 
     /// How late the I/Os left; `None` if they have no recorded time to keep.
-    pub(super) fn timing(&self, several: bool) -> Option<TimingRow> {
+    pub(super) fn timing(&self, several: bool) -> Option<Row> {
         let ReplayRecord { lateness, lateness_ns_sum, throttled_ns_sum, .. } = self.replay_record;
-        (lateness.count() > 0).then(|| TimingRow {
-            pass: several.then_some(self.number),
-            ios: lateness.count(),
-            late_ns_mean: *lateness_ns_sum as f64 / lateness.count() as f64,
-            late_ns_p50: lateness.quantile(0.5).0,
-            late_ns_p99: lateness.quantile(0.99).0,
-            late_ns_max: lateness.max().0,
-            held_percent: (*lateness_ns_sum > 0)
-                .then(|| *throttled_ns_sum as f64 / *lateness_ns_sum as f64 * 100.0),
+        let held = || *throttled_ns_sum as f64 / *lateness_ns_sum as f64 * 100.0;
+        (lateness.count() > 0).then(|| {
+            Columns::default()
+                .with_known("pass", several.then_some(self.number))
+                .with("ios", lateness.count())
+                .with("late_ns_mean", *lateness_ns_sum as f64 / lateness.count() as f64)
+                .with("late_ns_p50", lateness.quantile(0.5).0)
+                .with("late_ns_p99", lateness.quantile(0.99).0)
+                .with("late_ns_max", lateness.max().0)
+                .with("held_percent", (*lateness_ns_sum > 0).then(held))
+                .row()
         })
     }
 
@@ -103,4 +77,180 @@ impl Pass<'_> {
     pub(super) fn own_lateness(&self) -> u64 {
         self.replay_record.lateness_ns_sum - self.replay_record.throttled_ns_sum
     }
+}
+
+/// The name of all applications without a row of their own.
+const OTHER_APPLICATIONS: &str = "(others)";
+
+/// The mean of one application over the passes.
+pub(super) struct Application {
+    pub(super) name: String,
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+    /// Sums over all of its I/Os with known latency on both sides.
+    pub(super) waiting: ReplayPair,
+    /// The same over all of its I/Os, on this drive.
+    pub(super) waiting_here: u64,
+    pub(super) busy: ReplayPair,
+}
+
+/// The results of each application, longest waiting in the trace first.
+pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Application> {
+    let count = passes.len().max(1) as u64;
+    let mean = |both: ReplayPair| ReplayPair {
+        replayed_ns: both.replayed_ns / count,
+        recorded_ns: both.recorded_ns / count,
+    };
+    let of = |stream: usize| {
+        let tallies = || {
+            passes
+                .iter()
+                .flat_map(|pass| &pass.replay_record.tallies)
+                .filter(|t| usize::from(t.stream) == stream)
+        };
+        let busy = passes
+            .iter()
+            .flat_map(|pass| &pass.replay_record.streams)
+            .filter(|of| usize::from(of.stream) == stream);
+        Application {
+            name: name_of(stream, names),
+            ios: tallies().map(|tally| tally.ios).sum::<u64>() / count,
+            bytes: tallies().map(|tally| tally.bytes).sum::<u64>() / count,
+            waiting: mean(tallies().fold(ReplayPair::default(), |sum, tally| sum.plus(tally.waiting))),
+            waiting_here: tallies().map(|tally| tally.latency_ns_sum).sum::<u64>() / count,
+            busy: mean(busy.fold(ReplayPair::default(), |sum, of| sum.plus(of.busy))),
+        }
+    };
+    let mut applications: Vec<Application> = (0..=names.len()).map(of).filter(|of| of.ios > 0).collect();
+    applications.sort_by_key(|of| std::cmp::Reverse((of.waiting.recorded_ns, of.waiting_here)));
+    applications
+}
+
+fn name_of(stream: usize, names: &[String]) -> String {
+    let named = stream.checked_sub(1).and_then(|index| names.get(index));
+    named
+        .map_or_else(|| if names.is_empty() { "(all)" } else { OTHER_APPLICATIONS }.to_owned(), String::clone)
+}
+
+pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
+    let row = |of: Application| {
+        let columns = Columns::default().with("application", &of.name);
+        let columns = columns.with("ios", of.ios).with("bytes", of.bytes);
+        with_times(columns, of.waiting_here, of.waiting, of.busy).row()
+    };
+    of_applications(passes, names).into_iter().map(row).collect()
+}
+
+/// The columns of waiting and of busy time, here and as recorded.
+fn with_times(columns: Columns, waiting_here: u64, waiting: ReplayPair, busy: ReplayPair) -> Columns {
+    let known = |both: ReplayPair| (both.recorded_ns > 0).then_some(both.recorded_ns);
+    columns
+        .with("waiting_ns", waiting_here)
+        .with("recorded_waiting_ns", known(waiting))
+        .with("saved_percent", waiting.saved_percent())
+        .with("busy_ns", busy.replayed_ns)
+        .with("recorded_busy_ns", known(busy))
+        .with("busy_saved_percent", busy.saved_percent())
+}
+
+/// Latencies on this drive and as recorded, all passes together.
+pub(super) fn latencies(passes: &[Pass<'_>]) -> Vec<Row> {
+    let together = |of: fn(&ReplayRecord) -> &Latencies| {
+        let mut all = Latencies::default();
+        passes.iter().for_each(|pass| all.merge(of(pass.replay_record)));
+        all
+    };
+    let sides =
+        [("here", together(|of| &of.replay_latency)), ("recorded", together(|of| &of.recording_latency))];
+    let known = sides.into_iter().filter(|(_, latencies)| latencies.count() > 0);
+    let rows = known.map(|(side, latencies)| {
+        let at = |share| latencies.quantile(share).0;
+        Columns::default()
+            .with("side", side)
+            .with("ios", latencies.count())
+            .with("latency_ns_p50", at(0.5))
+            .with("latency_ns_p90", at(0.9))
+            .with("latency_ns_p99", at(0.99))
+            .with("latency_ns_p999", at(0.999))
+            .with("latency_ns_max", latencies.max().0)
+            .row()
+    });
+    rows.collect()
+}
+
+/// The longest waits of all passes, longest first.
+pub(super) fn longest(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
+    let mut waits: Vec<_> = passes.iter().flat_map(|pass| &pass.replay_record.longest).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.latency));
+    let rows = waits.into_iter().take(ReplayRecord::LONGEST_MAX).map(|wait| {
+        Columns::default()
+            .with("application", name_of(wait.stream.into(), names))
+            .with("op", wait.op)
+            .with("offset_bytes", wait.offset)
+            .with("bytes", wait.length)
+            .with("at_ns", wait.at.0)
+            .with("latency_ns", wait.latency.0)
+            .with("recorded_latency_ns", wait.recorded_latency.map(|latency| latency.0))
+            .row()
+    });
+    rows.collect()
+}
+
+/// A line along the trace has about this many points.
+const POINTS: usize = 240;
+/// Most applications drawn.
+const APPLICATIONS: usize = 12;
+
+/// Mean latency along the trace, on this drive and as recorded; all passes together.
+pub(super) fn latency_series(passes: &[Pass<'_>]) -> Series {
+    let mut here: Option<Windows> = None;
+    for pass in passes {
+        match &mut here {
+            Some(all) => all.merge(pass.replay_record.replayed_windows.clone()),
+            None => here = Some(pass.replay_record.replayed_windows.clone()),
+        }
+    }
+    let recorded = passes.first().map(|pass| pass.replay_record.recorded_windows.clone());
+    let lines = [(wording::HERE_LINE, here), (wording::RECORDED_LINE, recorded)].into_iter().filter_map(
+        |(name, windows)| {
+            let points = means(&windows?);
+            (!points.is_empty()).then(|| Line::new(name, points))
+        },
+    );
+    let (x, y) = (axis(wording::TIME_AXIS, "ns"), axis(wording::LATENCY_AXIS, "ns").logarithmic());
+    Series::new(wording::LATENCY_TITLE, Shape::Line, x, y).lines(lines)
+}
+
+/// `[middle of the window, mean latency]` if any I/O left in it.
+fn means(windows: &Windows) -> Vec<[f64; 2]> {
+    let together = windows.cells.len().div_ceil(POINTS).max(1);
+    let point = |(index, cells): (usize, &[Cell])| {
+        let ios: u64 = cells.iter().map(|cell| cell.ios).sum();
+        let sum: u64 = cells.iter().map(|cell| cell.latency_ns_sum).sum();
+        let width = (windows.width * together as u64) as f64;
+        (ios > 0).then(|| [(index as f64 + 0.5) * width, sum as f64 / ios as f64])
+    };
+    windows.cells.chunks(together).enumerate().filter_map(point).collect()
+}
+
+/// How long each application waited, on this drive and as recorded.
+pub(super) fn applications_series(passes: &[Pass<'_>], names: &[String]) -> Series {
+    let mut applications = of_applications(passes, names);
+    applications.truncate(APPLICATIONS);
+    let line = |name: &str, value: &dyn Fn(usize) -> f64| {
+        let points: Vec<[f64; 2]> = (0..applications.len()).map(|at| [at as f64, value(at)]).collect();
+        Line::new(name, points)
+    };
+    let mut lines = vec![line(wording::HERE_LINE, &|at| applications[at].waiting_here as f64)];
+    if applications.iter().any(|of| of.waiting.recorded_ns > 0) {
+        lines.push(line(wording::RECORDED_LINE, &|at| applications[at].waiting.recorded_ns as f64));
+    }
+    Series::new(
+        wording::APPLICATIONS_TITLE,
+        Shape::Bars,
+        axis(wording::APPLICATION_AXIS, ""),
+        axis(wording::WAITING_AXIS, "ns"),
+    )
+    .categories(applications.iter().map(|of| of.name.clone()))
+    .lines(lines)
 }

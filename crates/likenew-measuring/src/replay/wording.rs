@@ -7,16 +7,15 @@ use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
 use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::cell;
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "How long would the programs of a trace wait on this drive?";
 pub(super) const WRITES: &str =
     "writes once what the trace touches, then what the trace wrote; in a folder only to temporary files";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 
 pub(super) const LATENCY_TITLE: &str = "Mean latency along the trace";
 pub(super) const LATENCY_AXIS: &str = "mean latency";
@@ -81,9 +80,7 @@ impl Measure {
 pub(super) struct Times {
     pub(super) recorded: Latency,
     pub(super) here: Latency,
-    pub(super) saved: f64,
-    /// Of `saved`; `None` for a single pass.
-    pub(super) interval: Option<Interval>,
+    pub(super) saved: Estimate,
 }
 
 impl Times {
@@ -93,13 +90,13 @@ impl Times {
 
     /// `75% less than`, `2.00× as long as`.
     fn compared(self) -> String {
-        let conjunction = if self.saved > DOUBLE { "than" } else { "as" };
+        let conjunction = if self.saved.value > DOUBLE { "than" } else { "as" };
         format!("{} {conjunction}", self.change())
     }
 
     /// `75% (70–80) less`, `12% more`, `2.00× as long`.
     fn change(self) -> String {
-        let Self { saved, interval, .. } = self;
+        let Estimate { value: saved, interval } = self.saved;
         let Some(Interval { low, high }) = interval else { return change(saved) };
         if saved >= 0.0 {
             format!("{} less", with_range(Share(saved), Share(low), Share(high)))
@@ -149,7 +146,7 @@ pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) -> An
 }
 
 pub(super) fn within_noise(measure: Measure, times: Times) -> Answer {
-    let answer = match times.interval {
+    let answer = match times.saved.interval {
         Some(Interval { low, high }) => {
             format!("{}; between {} and {}, too uncertain to call", times.arrow(), change(high), change(low))
         }
@@ -181,7 +178,7 @@ pub(super) fn nothing_measured(measure: Measure) -> Answer {
 
 pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
     let (change, arrow) = (times.change(), times.arrow());
-    let once = if times.interval.is_none() { " (one replay)" } else { "" };
+    let once = if times.saved.interval.is_none() { " (one replay)" } else { "" };
     match measure {
         Measure::Waiting => format!("Programs would wait {change} on this drive: {arrow}{once}."),
         Measure::Busy => {
@@ -309,13 +306,12 @@ pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> Ov
     ];
     let mut table = OverviewTable::new(headings);
     for WaitRow { name, ios, recorded, here, ratio } in rows {
-        let text = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
         let cells = [
             name,
             Number(ios as f64).to_string(),
-            text(recorded.map(|time| time.to_string())),
+            cell(recorded),
             here.to_string(),
-            text(ratio.map(|ratio| change(1.0 - ratio))),
+            cell(ratio.map(|ratio| change(1.0 - ratio))),
         ];
         table.push(cells);
     }
@@ -332,8 +328,10 @@ mod tests {
         Times {
             recorded: Latency(100e6),
             here: Latency(here_ms * 1e6),
-            saved: 1.0 - here_ms / 100.0,
-            interval: interval.map(|(low, high)| Interval { low, high }),
+            saved: Estimate {
+                value: 1.0 - here_ms / 100.0,
+                interval: interval.map(|(low, high)| Interval { low, high }),
+            },
         }
     }
 

@@ -2,10 +2,10 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Iops, Latency, Rate, digits};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Iops, Rate, digits};
 
-use likenew_procedure_support::wording::{count, use_nearest_multiple};
+use likenew_procedure_support::rows::LatencyColumns;
+use likenew_procedure_support::wording::{cell, count, latency_cells, use_nearest_multiple};
 
 // What it is for, and what it writes
 
@@ -14,8 +14,6 @@ pub(super) const WRITES: &str =
     "what the plan says; in a folder to temporary files, which it writes once before";
 
 pub(super) const SECONDS_TITLE: &str = "Speed over time";
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 /// Most workloads named in the summary.
 const NAMED_MAX: usize = 3;
 
@@ -85,26 +83,15 @@ pub(super) struct TableRow<'a> {
     pub(super) op: &'a str,
     pub(super) bytes_per_s: Option<f64>,
     pub(super) iops: Option<f64>,
-    pub(super) latency_ns_mean: Option<f64>,
-    pub(super) latency_p99: Option<Nanos>,
-    pub(super) latency_max: Option<Nanos>,
+    pub(super) latency: LatencyColumns,
 }
 
 pub(super) fn table<'a>(rows: impl Iterator<Item = TableRow<'a>>) -> OverviewTable {
     let mut table = OverviewTable::new(["workload", "op", "MB/s", "IOPS", "mean", "p99", "max"]);
     for row in rows {
-        let number = |value: Option<f64>| value.map_or_else(|| MISSING.to_owned(), digits);
-        let time = |time: Option<Nanos>| time.map_or_else(|| MISSING.to_owned(), |time| time.to_string());
-        let mean = row.latency_ns_mean.map_or_else(|| MISSING.to_owned(), |mean| Latency(mean).to_string());
-        table.push([
-            row.workload.to_owned(),
-            row.op.to_owned(),
-            number(row.bytes_per_s.map(|speed| speed / 1e6)),
-            number(row.iops),
-            mean,
-            time(row.latency_p99),
-            time(row.latency_max),
-        ]);
+        let speed = cell(row.bytes_per_s.map(|speed| digits(speed / 1e6)));
+        let [mean, p99, max] = latency_cells(&row.latency);
+        table.push([row.workload, row.op, &speed, &cell(row.iops.map(digits)), &mean, &p99, &max]);
     }
     table
 }

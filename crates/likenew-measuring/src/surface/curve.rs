@@ -1,17 +1,26 @@
-//! The transfer curve: the speed of each point, the speed expected from its neighbors, and the limit below
-//! which it is slow.
+//! The transfer curve: the speed of each point, the speed expected from its neighbors, the limit below which it is slow,
+//! and its shape from the first address to the last.
 
 use std::ops::Range;
 
+use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::Row;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::quantity::{Rate, Share};
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::rows::Columns;
+use likenew_stats::change_points::{Level, levels, zones};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::stalls::Rule;
 use likenew_stats::summary::{maximum, mean, median, median_absolute_deviation, minimum};
 use likenew_stats::trend::trend;
-use serde::Serialize;
+
+use super::wording::{self, CurveSpeeds};
 
 /// One point along the addresses.
 pub(super) struct Point<'a> {
@@ -34,22 +43,6 @@ pub(super) struct Curve<'a> {
     /// Latency from which an I/O is slow.
     pub(super) latency_limit: Nanos,
     pub(super) span: u64,
-}
-
-/// The extremes of the curve and its mean.
-pub(super) struct Speeds {
-    pub(super) mean: f64,
-    pub(super) interval: Option<Interval>,
-    pub(super) slowest: f64,
-    pub(super) fastest: f64,
-}
-
-#[derive(Serialize)]
-pub(super) struct CurveRow {
-    point: usize,
-    offset_bytes: u64,
-    bytes_per_s: f64,
-    latency_ns_max: u64,
 }
 
 /// Share of its speed that a region must lose to be called slow; our choice.
@@ -108,28 +101,32 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.bytes_per_s).collect()
     }
 
-    /// The interval of the mean comes from the noise about the fit, not from the fit itself: the points are
+    /// The mean speed. Its interval comes from the noise about the fit, not from the fit itself: the points are
     /// evenly spaced, so every sample of them has the same part of it.
-    pub(super) fn summary(&self) -> Option<Speeds> {
-        let speeds = self.speeds();
-        let center = mean(&speeds)?;
+    pub(super) fn mean(&self) -> Option<Estimate> {
+        let value = mean(&self.speeds())?;
         let noise: Vec<f64> = self.points.iter().map(|point| point.bytes_per_s - point.expected).collect();
         let interval = self.floor.and_then(|_| mean_interval(&noise, CONFIDENCE_95));
         let half = interval.map(|interval| (interval.high - interval.low) / 2.0);
-        Some(Speeds {
-            mean: center,
-            interval: half.map(|half| Interval { low: center - half, high: center + half }),
-            slowest: minimum(&speeds)?,
-            fastest: maximum(&speeds)?,
-        })
+        let interval = half.map(|half| Interval { low: value - half, high: value + half });
+        Some(Estimate { value, interval })
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = CurveRow> {
-        self.points.iter().map(|point| CurveRow {
-            point: point.number,
-            offset_bytes: point.range.start,
-            bytes_per_s: point.bytes_per_s,
-            latency_ns_max: point.segment.latencies().max().0,
+    /// The mean of the curve and its extremes.
+    pub(super) fn summary(&self) -> Option<CurveSpeeds> {
+        let speeds = self.speeds();
+        let (slowest, fastest) = (Rate(minimum(&speeds)?), Rate(maximum(&speeds)?));
+        Some(CurveSpeeds { mean: Rate(mean(&speeds)?), slowest, fastest })
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.points.iter().map(|point| {
+            Columns::default()
+                .with("point", point.number)
+                .with("offset_bytes", point.range.start)
+                .with("bytes_per_s", point.bytes_per_s)
+                .with("latency_ns_max", point.segment.latencies().max().0)
+                .row()
         })
     }
 }
@@ -192,6 +189,134 @@ fn shares(speeds: &[f64], expected: &[f64]) -> Vec<f64> {
 fn floor(shares: &[f64]) -> Option<f64> {
     let noise = NORMAL * median_absolute_deviation(shares)?;
     Some((1.0 - LOSS_LEAST).min(1.0 - DEVIATIONS * noise))
+}
+
+/// Start and end are each one part in this many of the points.
+const END_SHARE: usize = 10;
+/// Fewest points of an end.
+const END_MIN: usize = 3;
+/// Difference of both ends, as a share, up to which they are alike; our choice.
+const ALIKE: f64 = 0.05;
+/// Change along a plateau, as a share, above which it is none if chance does not explain it. Chosen: less
+/// than half of `ALIKE`.
+const SLOPE_MOST: f64 = 0.02;
+/// Probability of such a change by chance, below which it counts. Chosen: low, because many plateaus are
+/// tested.
+const SLOPE_SIGNIFICANCE: f64 = 0.001;
+
+/// Speed at the start and at the end, and the levels between, without slow regions.
+pub(super) struct Ends {
+    first: Rate,
+    last: Rate,
+    /// First over last.
+    ratio: Estimate,
+    plateaus: Vec<Level>,
+    /// The first address of each point used.
+    starts: Vec<u64>,
+    span: u64,
+}
+
+impl Ends {
+    /// `None` if there are too few points.
+    pub(super) fn new(curve: &Curve<'_>, slow: &[usize]) -> Option<Self> {
+        let sound: Vec<(u64, f64)> = curve
+            .points
+            .iter()
+            .filter(|point| !slow.contains(&point.number))
+            .map(|point| (point.range.start, point.bytes_per_s))
+            .collect();
+        let (starts, speeds): (Vec<u64>, Vec<f64>) = sound.into_iter().unzip();
+        let of_each = (speeds.len() / END_SHARE).max(END_MIN);
+        if speeds.len() < 2 * of_each {
+            return None;
+        }
+        let (first, last) = (&speeds[..of_each], &speeds[speeds.len() - of_each..]);
+        let ratio = Estimate::of_ratio(first, last).filter(|ratio| ratio.interval.is_some())?;
+        let falls = ratio.against(1.0 + ALIKE) == Verdict::Above;
+        let plateaus = if falls { zones(&speeds) } else { levels(&speeds) };
+        let level = plateaus.iter().all(|plateau| is_level(&speeds[plateau.range.clone()]));
+        let plateaus = if level { plateaus } else { Vec::new() };
+        let (first, last) = (Rate(mean(first)?), Rate(mean(last)?));
+        Some(Self { first, last, ratio, plateaus, starts, span: curve.span })
+    }
+
+    /// The levels, if there are several.
+    pub(super) fn zones(&self) -> Vec<Row> {
+        if self.plateaus.len() < 2 {
+            return Vec::new();
+        }
+        let start = |index: usize| if index == 0 { 0 } else { self.starts[index] };
+        let row = |level: &Level| {
+            let speed = Estimate { value: level.mean, interval: level.interval }.not_negative();
+            Columns::default()
+                .with("from_bytes", start(level.range.start))
+                .with("to_bytes", self.starts.get(level.range.end).copied().unwrap_or(self.span))
+                .with_estimate("bytes_per_s", Some(speed))
+                .with("points", level.range.len())
+                .row()
+        };
+        self.plateaus.iter().map(row).collect()
+    }
+
+    /// `is_disk` says whether access time grows with distance; `more_points` decides what the points leave open, and
+    /// `check` whether data is old.
+    pub(super) fn answer(
+        &self,
+        op: Mix,
+        is_disk: bool,
+        more_points: Option<&Action>,
+        check: Option<&Action>,
+    ) -> Answer {
+        let (first, last, ratio) = (self.first, self.last, self.ratio);
+        let answer = match ratio.differs(1.0 - ALIKE, 1.0 + ALIKE) {
+            Verdict::Alike => wording::ends_are_alike(first),
+            Verdict::Above if is_disk => self.with_zone_cause(wording::disk_falls(first, last), is_disk),
+            Verdict::Above => self.with_zone_cause(wording::speed_falls(first, last, ratio.value), is_disk),
+            Verdict::Below => self.slow_start(op, check),
+            Verdict::Unclear | Verdict::OnePass => {
+                let open = wording::ends_are_open(first, last, ratio);
+                more_points.into_iter().cloned().fold(open, Answer::action)
+            }
+        };
+        ratio.put(answer, "×")
+    }
+
+    /// Reads alone cannot tell old data at the start from no data at the end.
+    fn slow_start(&self, op: Mix, check: Option<&Action>) -> Answer {
+        let slower = wording::start_is_slower(self.first, self.last, self.ratio.value);
+        if op == Mix::Only(Op::Write) {
+            return slower;
+        }
+        let answer = match &self.plateaus[..] {
+            [start, rest] if start.mean < rest.mean => {
+                let share = self.starts[rest.range.start] as f64 / self.span as f64;
+                let answer = wording::start_reads_slower(Share(share), Rate(start.mean), Rate(rest.mean));
+                check.into_iter().cloned().fold(answer, Answer::action)
+            }
+            _ => slower,
+        };
+        answer.with_evidence(wording::OLD_DATA_READS_SLOWLY).caveat(wording::EMPTY_END_LOOKS_FAST)
+    }
+
+    fn with_zone_cause(&self, answer: Answer, is_disk: bool) -> Answer {
+        let answer = if is_disk {
+            answer.with_evidence(wording::DISKS_FALL)
+        } else {
+            answer.caveat(wording::FLASH_SHOULD_NOT_FALL)
+        };
+        answer.with_evidence(match &self.plateaus[..] {
+            [outer, .., inner] => wording::several_zones(self.plateaus.len(), outer.mean / inner.mean),
+            _ => wording::falls_smoothly(self.starts.len()),
+        })
+    }
+}
+
+/// Whether a part of the curve is level: pieces of a slope are no plateaus.
+fn is_level(speeds: &[f64]) -> bool {
+    trend(speeds).is_none_or(|line| {
+        let change = (line.at(speeds.len() - 1) - line.at(0)).abs();
+        line.p_value > SLOPE_SIGNIFICANCE || change <= SLOPE_MOST * line.at(0)
+    })
 }
 
 #[cfg(test)]

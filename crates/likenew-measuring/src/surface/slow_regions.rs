@@ -11,10 +11,8 @@ use likenew_core::units::Nanos;
 use serde::Serialize;
 
 use super::curve::{Curve, Point, transfer_rate};
-use super::retest_name;
-use super::surface_options::SurfaceOptions;
 use super::wording::{self, RegionText};
-use super::{Actions, NEARLY_ALL};
+use super::{Actions, NEARLY_ALL, SurfaceOptions, retest_name};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
@@ -149,10 +147,6 @@ impl SlowRegions {
     /// The numbers of their points.
     pub(super) fn points(&self) -> Vec<usize> {
         self.places.iter().map(|place| place.point).collect()
-    }
-
-    pub(super) fn rows(&self) -> impl Iterator<Item = &SlowRegion> {
-        self.places.iter()
     }
 
     /// The answers, worst first; refused I/Os have their own.

@@ -12,6 +12,7 @@ use likenew_core::quantity::{
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, command, count, number_of, use_nearest_multiple};
 
@@ -273,8 +274,9 @@ pub(super) fn is_about_ends(answer: &Answer) -> bool {
     answer.id == ENDS_ID
 }
 
-pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Interval) -> Answer {
-    let difference = change_range(SpeedChange(ratio.low), SpeedChange(ratio.high));
+pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Estimate) -> Answer {
+    let (low, high) = (ratio.low().unwrap_or(ratio.value), ratio.high().unwrap_or(ratio.value));
+    let difference = change_range(SpeedChange(low), SpeedChange(high));
     let answer = format!("{} vs {last}; no clear difference", number_of(first));
     Answer::unknown(ENDS_ID, ENDS, answer).with_evidence(format!("The start may be {difference}."))
 }
@@ -475,6 +477,7 @@ mod tests {
 
     #[test]
     fn ends_and_accesses_are_one_line() {
+        let ratio = Estimate { value: 1.0, interval: Some(Interval { low: 0.93, high: 1.08 }) };
         let summary = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(
             summary(speed_falls(Rate(114e6), Rate(57e6), 2.0)),
@@ -485,7 +488,7 @@ mod tests {
             "Start vs end: the start is 40% slower, 150 MB/s vs 250 MB/s."
         );
         assert_eq!(
-            summary(ends_are_open(Rate(250e6), Rate(249e6), Interval { low: 0.93, high: 1.08 })),
+            summary(ends_are_open(Rate(250e6), Rate(249e6), ratio)),
             "Start vs end: 250 vs 249 MB/s; no clear difference."
         );
         assert_eq!(

@@ -1,22 +1,26 @@
-//! The measurements of each cell, and the matrix of them.
+//! The measurements of each cell, the matrix of them, and its charts.
 
+use std::collections::BTreeSet;
+
+use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
-use likenew_core::units::Nanos;
+use likenew_core::units::amount;
+use likenew_procedure_support::estimate::{Estimate, Passes, distinct};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
-use likenew_stats::precision::{Goal, Precision, precision};
+use likenew_procedure_support::precision_goal;
+use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::series::speed;
+use likenew_stats::interval::ratio_interval;
+use likenew_stats::precision::{Goal, Precision};
 use likenew_stats::summary::mean;
-use serde::Serialize;
 
-use super::cell::{Cell, Form};
-use super::rounds::without_rounds;
 use super::schedule::{Schedule, is_whole};
 use super::sweep_options::SweepOptions;
-use likenew_procedure_support::rows::LatencyColumns;
+use super::{Cell, Form, wording};
 
 /// The cells that have at least one pass that measured something.
 pub(super) struct Matrix<'a> {
@@ -29,24 +33,14 @@ pub(super) struct Matrix<'a> {
 /// One cell with its passes.
 pub(super) struct MeasuredCell<'a> {
     pub(super) cell: Cell,
-    pub(super) segments: Vec<&'a Segment>,
-    /// Bytes a second of each pass.
-    pub(super) speeds: Vec<f64>,
-    /// The same without what all cells of its operation share in each round.
+    pub(super) passes: Passes<'a>,
+    /// Mean of the passes, in bytes a second.
+    pub(super) rate: Estimate,
+    /// The passes without what all cells of their operation share in each round.
     without_round_effect: Vec<f64>,
-    pub(super) interval: Option<Interval>,
     /// The precision reached, if one was asked for.
     pub(super) precision: Option<Precision>,
-    total: Tally,
     data_is_known: bool,
-}
-
-/// One speed over another.
-#[derive(Clone, Copy)]
-pub(super) struct Ratio {
-    pub(super) value: f64,
-    /// `None` if a side was measured once.
-    pub(super) interval: Option<Interval>,
 }
 
 impl<'a> Matrix<'a> {
@@ -61,17 +55,16 @@ impl<'a> Matrix<'a> {
         let measured: Vec<(Cell, &Segment)> = evidence
             .segments
             .iter()
-            .filter(|segment| is_whole(segment) && segment.bytes_per_s().is_some())
+            .filter(|segment| is_whole(segment))
             .filter_map(|segment| Some((Cell::from_workload(&segment.workload)?, segment)))
             .collect();
         let cells = schedule.cells().filter_map(|cell| {
             let of_cell = measured.iter().filter(|(one, _)| *one == cell).map(|(_, segment)| *segment);
-            let segments: Vec<&Segment> = of_cell.collect();
-            (!segments.is_empty()).then(|| MeasuredCell::new(cell, segments, goal.as_ref(), writable))
+            Some(MeasuredCell::new(cell, Passes::new(of_cell)?, goal.as_ref(), writable))
         });
         let mut cells: Vec<MeasuredCell<'_>> = cells.collect();
         for of_stage in cells.chunk_by_mut(|a, b| a.shares_stage(b)) {
-            let speeds: Vec<&[f64]> = of_stage.iter().map(|one| &one.speeds[..]).collect();
+            let speeds: Vec<&[f64]> = of_stage.iter().map(|one| &one.passes.speeds[..]).collect();
             let without_round_effect = without_rounds(&speeds);
             of_stage
                 .iter_mut()
@@ -122,97 +115,32 @@ impl<'a> Matrix<'a> {
         self.cells.iter().find(|one| one.cell == cell)
     }
 
-    pub(super) fn passes(&self) -> impl Iterator<Item = PassRow> {
-        self.cells.iter().flat_map(MeasuredCell::pass_rows)
+    pub(super) fn passes(&self) -> Vec<Row> {
+        self.cells.iter().flat_map(MeasuredCell::pass_rows).collect()
     }
 
     /// Reads and writes of mixed cells, separately.
-    pub(super) fn mixes(&self) -> Vec<MixRow> {
+    pub(super) fn mixes(&self) -> Vec<Row> {
         let mixed = self.cells.iter().filter(|one| matches!(one.cell.op, Mix::Reads(_)));
         mixed.flat_map(|one| [Op::Read, Op::Write].map(|part| one.mix_row(part))).collect()
     }
 }
 
-/// The first columns of every row.
-#[derive(Clone, Serialize)]
-pub(super) struct CellColumns {
-    pub(super) pattern: String,
-    pub(super) op: String,
-    pub(super) block_bytes: u32,
-    pub(super) depth: u32,
-    pub(super) data: Option<String>,
-}
-
-#[derive(Serialize)]
-pub(super) struct MatrixRow {
-    #[serde(flatten)]
-    cell: CellColumns,
-    bytes_per_s: f64,
-    bytes_per_s_low: Option<f64>,
-    bytes_per_s_high: Option<f64>,
-    iops: f64,
-    #[serde(flatten)]
-    latency: LatencyColumns,
-    in_flight: f64,
-    passes: usize,
-    errors: u64,
-}
-
-#[derive(Serialize)]
-pub(super) struct PassRow {
-    #[serde(flatten)]
-    cell: CellColumns,
-    pass: usize,
-    started_ns: u64,
-    elapsed_ns: u64,
-    bytes_per_s: Option<f64>,
-    iops: Option<f64>,
-    latency_ns_mean: f64,
-    latency_ns_max: u64,
-}
-
-#[derive(Serialize)]
-pub(super) struct MixRow {
-    #[serde(flatten)]
-    cell: CellColumns,
-    part: &'static str,
-    bytes_per_s: f64,
-    iops: f64,
-    #[serde(flatten)]
-    latency: LatencyColumns,
-}
-
 impl<'a> MeasuredCell<'a> {
-    fn new(cell: Cell, segments: Vec<&'a Segment>, goal: Option<&Goal>, data_is_known: bool) -> Self {
-        let mut total = Tally::new(0, Op::Read);
-        segments.iter().for_each(|segment| total.merge(&segment.total()));
-        let speeds: Vec<f64> = segments.iter().filter_map(|segment| segment.bytes_per_s()).collect();
-        let precision = goal.map(|goal| precision(&speeds, goal));
-        let interval = match precision {
-            Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => Some(interval),
-            Some(Precision::More) | None => mean_interval(&speeds, CONFIDENCE_95),
-        };
-        Self {
-            cell,
-            segments,
-            without_round_effect: speeds.clone(),
-            speeds,
-            interval,
-            precision,
-            total,
-            data_is_known,
-        }
+    fn new(cell: Cell, passes: Passes<'a>, goal: Option<&Goal>, data_is_known: bool) -> Self {
+        let (rate, precision) = precision_goal::estimate(&passes.speeds, goal);
+        let without_round_effect = passes.speeds.clone();
+        Self { cell, passes, rate, without_round_effect, precision, data_is_known }
     }
 
     /// Mean of the passes, in bytes a second.
     pub(super) fn speed(&self) -> f64 {
-        mean(&self.speeds).expect("a measured cell has a pass")
+        self.rate.value
     }
 
     /// Mean of the passes, in IOPS.
     pub(super) fn iops(&self) -> f64 {
-        let passes: Vec<f64> = self.segments.iter().filter_map(|segment| segment.iops()).collect();
-        mean(&passes).expect("a measured cell has a pass")
+        self.passes.iops().value
     }
 
     /// Whether both were measured in the same rounds.
@@ -221,97 +149,305 @@ impl<'a> MeasuredCell<'a> {
     }
 
     /// This speed over that of another cell; `None` if either moved nothing.
-    pub(super) fn ratio_to(&self, other: &Self, confidence: f64) -> Option<Ratio> {
+    pub(super) fn ratio_to(&self, other: &Self, confidence: f64) -> Option<Estimate> {
         let (of, to) = (self.speed(), other.speed());
         let (passes, to_passes) = if self.shares_stage(other) {
             (&self.without_round_effect, &other.without_round_effect)
         } else {
-            (&self.speeds, &other.speeds)
+            (&self.passes.speeds, &other.passes.speeds)
         };
         (of > 0.0 && to > 0.0)
-            .then(|| Ratio { value: of / to, interval: ratio_interval(passes, to_passes, confidence) })
-    }
-
-    fn elapsed(&self) -> Nanos {
-        Nanos(self.segments.iter().map(|segment| segment.elapsed().0).sum())
+            .then(|| Estimate { value: of / to, interval: ratio_interval(passes, to_passes, confidence) })
     }
 
     /// Mean queue: the sum of all latencies over the elapsed time (Little, "A proof for the queuing formula:
     /// L = λW", Operations Research 9 (1961) 383–387).
     pub(super) fn in_flight(&self) -> f64 {
-        self.total.latency_ns_sum as f64 / self.elapsed().0.max(1) as f64
+        self.passes.total.latency_ns_sum as f64 / self.passes.elapsed().0.max(1) as f64
     }
 
     /// The longest latency of each pass, over the time of all passes.
     pub(super) fn longest_share(&self) -> f64 {
-        let longest = self.segments.iter().map(|segment| segment.latencies().max().0);
-        longest.sum::<u64>() as f64 / self.elapsed().0.max(1) as f64
+        let longest = self.passes.segments.iter().map(|segment| segment.latencies().max().0);
+        longest.sum::<u64>() as f64 / self.passes.elapsed().0.max(1) as f64
     }
 
-    pub(super) fn columns(&self) -> CellColumns {
-        let Cell { form: Form { pattern, block, depth }, op, data } = self.cell;
-        // The data on a read-only target is unknown.
-        let data = self.data_is_known.then(|| data.to_string());
-        CellColumns { pattern: pattern.to_string(), op: op.to_string(), block_bytes: block, depth, data }
+    /// The first columns of every row; of a row about several depths without one.
+    pub(super) fn columns(&self, depth: Option<u32>) -> Columns {
+        let Cell { form: Form { pattern, block, .. }, op, data } = self.cell;
+        Columns::default()
+            .with("pattern", pattern)
+            .with("op", op.to_string())
+            .with("block_bytes", block)
+            .with_known("depth", depth)
+            // The data on a read-only target is unknown.
+            .with("data", self.data_is_known.then(|| data.to_string()))
     }
 
-    pub(super) fn row(&self) -> MatrixRow {
-        MatrixRow {
-            cell: self.columns(),
-            bytes_per_s: self.speed(),
-            bytes_per_s_low: self.interval.map(|interval| interval.low.max(0.0)),
-            bytes_per_s_high: self.interval.map(|interval| interval.high),
-            iops: self.iops(),
-            latency: (&self.total).into(),
-            in_flight: self.in_flight(),
-            passes: self.segments.len(),
-            errors: self.segments.iter().map(|segment| segment.errors()).sum(),
-        }
+    /// The columns of this cell alone.
+    pub(super) fn own_columns(&self) -> Columns {
+        self.columns(Some(self.cell.form.depth))
     }
 
-    fn pass_rows(&self) -> impl Iterator<Item = PassRow> {
-        self.segments.iter().enumerate().map(|(index, segment)| PassRow {
-            cell: self.columns(),
-            pass: index + 1,
-            started_ns: segment.started_at.0,
-            elapsed_ns: segment.elapsed().0,
-            bytes_per_s: segment.bytes_per_s(),
-            iops: segment.iops(),
-            latency_ns_mean: segment.total().latency_ns_mean(),
-            latency_ns_max: segment.latencies().max().0,
+    pub(super) fn row(&self) -> Row {
+        self.own_columns()
+            .with_estimate("bytes_per_s", Some(self.rate.not_negative()))
+            .with("iops", self.iops())
+            .with_latency(&self.passes.total)
+            .with("in_flight", self.in_flight())
+            .with("passes", self.passes.segments.len())
+            .with("errors", self.passes.segments.iter().map(|segment| segment.errors()).sum::<u64>())
+            .row()
+    }
+
+    fn pass_rows(&self) -> impl Iterator<Item = Row> {
+        (1..).zip(&self.passes.segments).map(|(pass, segment): (u32, _)| {
+            self.own_columns()
+                .with("pass", pass)
+                .with("started_ns", segment.started_at.0)
+                .with("elapsed_ns", segment.elapsed().0)
+                .with_pass(segment)
+                .row()
         })
     }
 
-    fn mix_row(&self, part: Op) -> MixRow {
+    fn mix_row(&self, part: Op) -> Row {
         let mut total = Tally::new(0, part);
-        self.segments.iter().for_each(|segment| total.merge(&segment.total_of(part)));
-        let seconds = self.elapsed().as_secs_f64();
+        self.passes.segments.iter().for_each(|segment| total.merge(&segment.total_of(part)));
+        let seconds = self.passes.elapsed().as_secs_f64();
         let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        MixRow {
-            cell: self.columns(),
-            part: part.name(),
-            bytes_per_s: per_second(total.bytes),
-            iops: per_second(total.ios),
-            latency: (&total).into(),
-        }
+        self.own_columns()
+            .with("part", part.name())
+            .with("bytes_per_s", per_second(total.bytes))
+            .with("iops", per_second(total.ios))
+            .with_latency(&total)
+            .row()
     }
 }
 
-impl Ratio {
-    /// Whether it is below `bound`; `None` if that is not decided.
-    pub(super) fn is_below(&self, bound: f64) -> Option<bool> {
-        let Interval { low, high } = self.interval?;
-        if high < bound { Some(true) } else { (low >= bound).then_some(false) }
+/// With fewer cells the effect of a round cannot be told from theirs.
+const CELLS_MIN: usize = 4;
+
+/// The passes of each cell, by round, without the effect of the rounds; the mean of each cell stays. The
+/// passes are returned unchanged if rounds are incomplete, if there are too few cells, or if one moved
+/// nothing.
+pub(super) fn without_rounds(cells: &[&[f64]]) -> Vec<Vec<f64>> {
+    let as_they_are = || cells.iter().map(|passes| passes.to_vec()).collect();
+    let rounds = cells.first().map_or(0, |passes| passes.len());
+    let complete = cells.iter().all(|passes| passes.len() == rounds);
+    let moved = cells.iter().all(|passes| passes.iter().all(|speed| *speed > 0.0));
+    if rounds < 2 || cells.len() < CELLS_MIN || !complete || !moved {
+        return as_they_are();
     }
+    let deviations: Vec<Vec<f64>> = cells.iter().map(|passes| deviations(passes)).collect();
+    let count = cells.len() as f64;
+    let of_round = |round: usize| deviations.iter().map(|cell| cell[round]).sum::<f64>() / count;
+    let common: Vec<f64> = (0..rounds).map(of_round).collect();
+    // A cell is part of its round, so removing the round removes a share of the cell's own scatter, too.
+    let restore = (count / (count - 1.0)).sqrt();
+    let without_round_effect = |deviations: &Vec<f64>, passes: &&[f64]| {
+        let speeds =
+            deviations.iter().zip(&common).map(|(deviation, common)| ((deviation - common) * restore).exp());
+        let speeds: Vec<f64> = speeds.collect();
+        let scale = average(passes) / average(&speeds);
+        speeds.into_iter().map(|speed| speed * scale).collect()
+    };
+    deviations
+        .iter()
+        .zip(cells)
+        .map(|(deviations, passes)| without_round_effect(deviations, passes))
+        .collect()
 }
 
-/// The values in order of first appearance, each once.
-pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut kept = Vec::new();
-    for value in values {
-        if !kept.contains(&value) {
-            kept.push(value);
+/// Logarithm of each pass over the cell's typical one.
+fn deviations(passes: &[f64]) -> Vec<f64> {
+    let logarithms: Vec<f64> = passes.iter().map(|speed| speed.ln()).collect();
+    let typical = average(&logarithms);
+    logarithms.into_iter().map(|logarithm| logarithm - typical).collect()
+}
+
+fn average(values: &[f64]) -> f64 {
+    mean(values).expect("a cell has passes")
+}
+
+/// More groups than this are drawn once each, and more than twice as many only the first: the matrix has
+/// every number.
+const GROUPS_MAX: usize = 4;
+/// More lines than this cannot be told apart.
+const LINES_MAX: usize = 5;
+
+type Group<'b, 'a> = Vec<&'b MeasuredCell<'a>>;
+
+/// The charts of every operation, pattern and class of data, those of one kind together.
+pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
+    let groups = matrix.groups();
+    let several_data = matrix.data().len() > 1;
+    let mut pictures = Vec::new();
+    let mut add = |kind: &str, draw: &dyn Fn(&Group<'_, '_>, &str) -> Option<Series>| {
+        for group in groups.iter().take(2 * GROUPS_MAX) {
+            let cell = group[0].cell;
+            let mut key = format!("{kind}_{}_{}", cell.form.pattern, cell.op);
+            if several_data {
+                key = format!("{key}_{}", cell.data);
+            }
+            let what = wording::pictured(cell.form.pattern, cell.op, several_data.then_some(cell.data));
+            pictures.extend(draw(group, &what).map(|series| (key, series)));
+        }
+    };
+    add("heat", &heat);
+    let many = groups.len() > GROUPS_MAX;
+    add("speed", &|group, what| {
+        let is_drawn = many && heat(group, what).is_some();
+        if is_drawn { None } else { speed_over_block(group, what) }
+    });
+    if !many {
+        // IOPS are shown for random addresses, if there are any.
+        let any_random = matrix.patterns().contains(&Pattern::Random);
+        add("iops", &|group, what| {
+            let is_asked = !any_random || group[0].cell.form.pattern == Pattern::Random;
+            is_asked.then(|| iops_over_block(group, what))?
+        });
+    }
+    pictures
+}
+
+fn blocks(group: &Group<'_, '_>) -> Vec<u32> {
+    sorted(group.iter().map(|one| one.cell.form.block))
+}
+
+fn depths(group: &Group<'_, '_>) -> Vec<u32> {
+    sorted(group.iter().map(|one| one.cell.form.depth))
+}
+
+/// Each of the values once, the smallest first.
+fn sorted(values: impl Iterator<Item = u32>) -> Vec<u32> {
+    let values: BTreeSet<u32> = values.collect();
+    values.into_iter().collect()
+}
+
+/// The cells of one depth, smallest block first.
+fn of_depth<'b, 'a>(group: &Group<'b, 'a>, depth: u32) -> Group<'b, 'a> {
+    let mut line: Group<'b, 'a> = group.iter().filter(|one| one.cell.form.depth == depth).copied().collect();
+    line.sort_by_key(|one| one.cell.form.block);
+    line
+}
+
+fn speed_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
+    let block = |one: &MeasuredCell<'_>| f64::from(one.cell.form.block);
+    let line = |depth: u32| {
+        let cells = of_depth(group, depth);
+        let points = cells.iter().map(|one| [block(one), one.speed()]).collect();
+        let ends = |one: &&MeasuredCell<'_>| {
+            let rate = one.rate.not_negative();
+            Some([block(one), rate.low()?, rate.high()?])
+        };
+        Line::new(wording::depth_legend(depth), points).band(cells.iter().filter_map(ends).collect())
+    };
+    over_block(group, wording::speed_title(what), speed(), line)
+}
+
+fn iops_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
+    let line = |depth: u32| {
+        let cells = of_depth(group, depth);
+        let points = cells.iter().map(|one| [f64::from(one.cell.form.block), one.iops()]).collect();
+        Line::new(wording::depth_legend(depth), points)
+    };
+    let y = Axis::new("IOPS", "1/s").logarithmic();
+    over_block(group, wording::iops_title(what), y, line)
+}
+
+/// A chart over block size with a line for each depth; `None` for a single block.
+fn over_block(group: &Group<'_, '_>, title: String, y: Axis, line: impl Fn(u32) -> Line) -> Option<Series> {
+    let x = Axis::new("block size", "bytes").logarithmic();
+    (blocks(group).len() > 1)
+        .then(|| Series::new(title, Shape::Line, x, y).lines(spread(&depths(group)).into_iter().map(line)))
+}
+
+/// The first, the last, and some evenly between.
+fn spread(depths: &[u32]) -> Vec<u32> {
+    let (count, last) = (depths.len().min(LINES_MAX), depths.len() - 1);
+    (0..count).map(|at| depths[at * last / (count - 1).max(1)]).collect()
+}
+
+/// A matrix of block and depth; `None` if either has only one value.
+fn heat(group: &Group<'_, '_>, what: &str) -> Option<Series> {
+    let (blocks, depths) = (blocks(group), depths(group));
+    if blocks.len() < 2 || depths.len() < 2 {
+        return None;
+    }
+    let place = |block: u32| blocks.iter().position(|one| *one == block).expect("it is one of them") as f64;
+    let row = |depth: u32| {
+        let cells = of_depth(group, depth);
+        let points = cells.iter().map(|one| [place(one.cell.form.block), one.speed()]).collect();
+        Line::new(depth.to_string(), points)
+    };
+    let names: Vec<String> = blocks.iter().map(|block| amount(u64::from(*block))).collect();
+    let series = Series::new(wording::heat_title(what), Shape::Heat, Axis::new("block size", ""), speed());
+    Some(series.rows(wording::HEAT_ROWS).categories(names).lines(depths.into_iter().map(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_stats::interval::ratio_interval;
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    /// Approximately normal: the sum of twelve uniform numbers has variance 1.
+    fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+        (0..12).map(|_| random.random_range(-0.5..0.5)).sum()
+    }
+
+    /// `count` equal cells of five rounds, each round 4 % slower than the one before, with 1 % of scatter.
+    fn falling(count: usize, random: &mut Xoshiro256PlusPlus) -> Vec<Vec<f64>> {
+        let mut pass = |round: i32| 100.0 * 0.96f64.powi(round) * (1.0 + 0.01 * normal(random));
+        (0..count).map(|_| (0..5).map(&mut pass).collect()).collect()
+    }
+
+    #[test]
+    fn intervals_of_ratios_hold_what_they_claim_and_are_narrow() {
+        for count in [4, 30] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+            let (mut hits, mut width, mut width_before) = (0, 0.0, 0.0);
+            const TRIES: u32 = 2000;
+            for _ in 0..TRIES {
+                let cells = falling(count, &mut random);
+                let slices: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
+                let without_round_effect = without_rounds(&slices);
+                let interval =
+                    ratio_interval(&without_round_effect[0], &without_round_effect[1], 0.95).unwrap();
+                let before = ratio_interval(&cells[0], &cells[1], 0.95).unwrap();
+                hits += u32::from(interval.contains(1.0));
+                width += interval.high - interval.low;
+                width_before += before.high - before.low;
+            }
+            let share = f64::from(hits) / f64::from(TRIES);
+            assert!((0.935..=0.975).contains(&share), "{share} of {count} cells");
+            assert!(width < width_before / 3.0, "{width} against {width_before}");
         }
     }
-    kept
+
+    #[test]
+    fn means_stay_and_what_is_not_complete_is_left_alone() {
+        let cells = falling(6, &mut Xoshiro256PlusPlus::seed_from_u64(2));
+        let slices: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
+        for (before, after) in cells.iter().zip(without_rounds(&slices)) {
+            assert!((average(before) / average(&after) - 1.0).abs() < 1e-12);
+        }
+        for odd in [&[][..], &[1.0, 2.0, 3.0], &[0.0; 5]] {
+            let mut slices = slices.clone();
+            slices.push(odd);
+            assert_eq!(without_rounds(&slices)[0], cells[0]);
+        }
+        assert_eq!(without_rounds(&slices[..3])[0], cells[0]);
+        assert!(without_rounds(&[]).is_empty());
+    }
+
+    #[test]
+    fn few_lines_are_spread_over_many_depths() {
+        assert_eq!(spread(&[7]), [7]);
+        assert_eq!(spread(&[1, 4, 32]), [1, 4, 32]);
+        assert_eq!(spread(&[1, 2, 4, 8, 16, 32, 64, 128, 256]), [1, 4, 16, 64, 256]);
+    }
 }

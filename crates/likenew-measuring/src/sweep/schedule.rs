@@ -15,15 +15,14 @@ use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::workload::Workload;
+use likenew_procedure_support::workloads::prepare;
 use likenew_stats::precision::{Goal, Precision, precision};
-use rand::{SeedableRng as _, seq::SliceRandom as _};
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::PREPARE;
-use super::cell::{Cell, Form, Pass};
 use super::sweep_options::{Order, SweepOptions};
-use super::wording;
-use likenew_procedure_support::workloads::prepare;
+use super::{Cell, Form, PREPARE, Pass, wording};
 
 /// Most bytes of a queue, which must fit into memory.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;

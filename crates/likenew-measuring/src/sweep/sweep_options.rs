@@ -7,12 +7,13 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, parse_size, size_text};
+use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::options::{Arguments, check_multiple, check_range, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::precision_goal::PrecisionGoal;
+use likenew_procedure_support::wording::{no_operation, out_of_range};
 use likenew_stats::precision::Goal;
 use serde::{Deserialize, Serialize};
-
-use likenew_procedure_support::precision_goal::PrecisionGoal;
-use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
 
 use super::wording;
 
@@ -95,25 +96,18 @@ impl SweepOptions {
     /// # Errors
     /// A sentence that names the option and what it may be.
     pub(super) fn validate(mut self) -> Result<Self, String> {
-        self.blocks = distinct(&self.blocks);
-        (self.ops, self.patterns) = (distinct(&self.ops), distinct(&self.patterns));
-        (self.depths, self.data) = (distinct(&self.depths), distinct(&self.data));
+        self.blocks = distinct(self.blocks);
+        (self.ops, self.patterns) = (distinct(self.ops), distinct(self.patterns));
+        (self.depths, self.data) = (distinct(self.depths), distinct(self.data));
         self.check_lists()?;
-        if self.span == 0 || !self.span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", self.span, SPAN_STEP));
-        }
-        if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&self.time) {
-            return Err(out_of_range("time", self.time, "1ms", "24h"));
-        }
+        check_multiple("span", self.span, SPAN_STEP)?;
+        check_time("time", self.time)?;
         if self.bytes == 0 {
             return Err(out_of_range("bytes", 0, 1, "any size"));
         }
-        if !(1..=1000).contains(&self.passes) {
-            return Err(out_of_range("passes", self.passes, 1, 1000));
-        }
-        let least = self.passes.max(Goal::PASSES_MIN as u32);
-        if self.precise.is_some() && !(least..=1000).contains(&self.passes_max) {
-            return Err(out_of_range("passes_max", self.passes_max, least, 1000));
+        check_range("passes", self.passes, 1..=1000)?;
+        if self.precise.is_some() {
+            check_range("passes_max", self.passes_max, self.passes.max(Goal::PASSES_MIN as u32)..=1000)?;
         }
         Ok(self)
     }
@@ -131,9 +125,7 @@ impl SweepOptions {
         if let Some((name, _)) = lists.iter().find(|(_, count)| *count == 0) {
             return Err(wording::empty_list(name));
         }
-        if let Some(depth) = self.depths.iter().find(|depth| !(1..=DEPTH_MAX).contains(*depth)) {
-            return Err(out_of_range("depth", depth, 1, DEPTH_MAX));
-        }
+        self.depths.iter().try_for_each(|depth| check_range("depth", *depth, 1..=DEPTH_MAX))?;
         let cells = lists.iter().fold(self.ops.len(), |cells, (_, count)| cells.saturating_mul(*count));
         if cells > CELLS_MAX {
             return Err(wording::too_many_cells(cells, CELLS_MAX));
@@ -144,27 +136,20 @@ impl SweepOptions {
     /// The options of the command line that turn the default sweep into this one.
     pub(super) fn arguments(&self) -> String {
         let usual = Self::default();
-        let mut arguments = Vec::new();
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}"));
-            }
-        };
-        add(self.ops != usual.ops, "op", joined(&self.ops));
-        add(self.patterns != usual.patterns, "pattern", joined(&self.patterns));
-        add(self.blocks != usual.blocks, "block", joined(&self.blocks));
-        add(self.depths != usual.depths, "depth", joined(&self.depths));
-        add(self.data != usual.data, "data", joined(&self.data));
-        add(self.span != usual.span, "span", exact_size(self.span));
-        add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.bytes != usual.bytes, "bytes", exact_size(self.bytes));
-        add(self.order != usual.order, "order", self.order.to_string());
-        add(self.passes != usual.passes, "passes", self.passes.to_string());
-        if let Some(precise) = self.precise {
-            add(true, "precise", precise.to_string());
-            add(true, "passes-max", self.passes_max.to_string());
-        }
-        arguments.join(" ")
+        Arguments::default()
+            .add(self.ops != usual.ops, "op", joined(&self.ops))
+            .add(self.patterns != usual.patterns, "pattern", joined(&self.patterns))
+            .add(self.blocks != usual.blocks, "block", joined(&self.blocks))
+            .add(self.depths != usual.depths, "depth", joined(&self.depths))
+            .add(self.data != usual.data, "data", joined(&self.data))
+            .add(self.span != usual.span, "span", exact_size(self.span))
+            .add(self.time != usual.time, "time", exact_duration(self.time))
+            .add(self.bytes != usual.bytes, "bytes", exact_size(self.bytes))
+            .add(self.order != usual.order, "order", self.order)
+            .add(self.passes != usual.passes, "passes", self.passes)
+            .add_known("precise", self.precise)
+            .add(self.precise.is_some(), "passes-max", self.passes_max)
+            .text()
     }
 
     /// The precision of each cell, if one was asked for.
@@ -175,22 +160,6 @@ impl SweepOptions {
 
 /// The deepest queue that the loop drives on one lane.
 const DEPTH_MAX: u32 = likenew_core::workload::DEPTH_LIMIT as u32;
-
-/// The values as a list on the command line.
-fn joined<T: fmt::Display>(values: &[T]) -> String {
-    values.iter().map(T::to_string).collect::<Vec<String>>().join(",")
-}
-
-/// The values in their order, each once.
-fn distinct<T: PartialEq + Clone>(values: &[T]) -> Vec<T> {
-    let mut kept: Vec<T> = Vec::new();
-    for value in values {
-        if !kept.contains(value) {
-            kept.push(value.clone());
-        }
-    }
-    kept
-}
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,6 +201,80 @@ impl FromStr for Block {
 serde_as_text!(Order);
 serde_as_text!(Block);
 
+/// A named sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// Both patterns, reads and writes, five blocks, three depths.
+    #[default]
+    Default,
+    /// The same in a quarter of a minute: three blocks, two depths.
+    Quick,
+    /// As ATTO Disk Benchmark: sequential, 512 B to 64 MiB, depth 4, over 256 MiB of data that compresses well.
+    Atto,
+    /// Like the access specifications that come with Iometer: 512 B to 32 KiB, reads and writes in quarters,
+    /// at some queue depths.
+    Iometer,
+    /// Every power of two from 512 B to 16 MiB at every one from depth 1 to 256.
+    Full,
+}
+
+impl Preset {
+    /// All of them with their names on the command line.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("default", Self::Default),
+        ("quick", Self::Quick),
+        ("atto", Self::Atto),
+        ("iometer", Self::Iometer),
+        ("full", Self::Full),
+    ];
+
+    /// Its settings.
+    pub fn options(self) -> SweepOptions {
+        let usual = SweepOptions::default();
+        let (reads, writes) = (Mix::Only(Op::Read), Mix::Only(Op::Write));
+        match self {
+            Self::Default => usual,
+            Self::Quick => SweepOptions {
+                blocks: vec![Block(4 << 10), Block(64 << 10), Block(1 << 20)],
+                depths: vec![1, 32],
+                time: Nanos::from_millis(200),
+                bytes: 64 << 20,
+                passes: 3,
+                ..usual
+            },
+            Self::Atto => SweepOptions {
+                patterns: vec![Pattern::Sequential],
+                blocks: doublings(9..=26),
+                depths: vec![4],
+                data: vec![DataClass::Zero],
+                span: 256 << 20,
+                time: Nanos::from_secs(1),
+                bytes: 256 << 20,
+                passes: 3,
+                order: Order::Listed,
+                ..usual
+            },
+            Self::Iometer => SweepOptions {
+                ops: vec![reads, Mix::Reads(75), Mix::Reads(50), Mix::Reads(25), writes],
+                blocks: vec![Block(512), Block(4 << 10), Block(16 << 10), Block(32 << 10)],
+                depths: vec![1, 8, 64],
+                ..usual
+            },
+            Self::Full => SweepOptions {
+                ops: vec![reads, Mix::Reads(70), writes],
+                blocks: doublings(9..=24),
+                depths: (0..=8).map(|power| 1 << power).collect(),
+                passes: 3,
+                ..usual
+            },
+        }
+    }
+}
+
+fn doublings(powers: std::ops::RangeInclusive<u32>) -> Vec<Block> {
+    powers.map(|power| Block(1 << power)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,5 +301,21 @@ mod tests {
         let text = toml::to_string(&options).unwrap();
         assert_eq!(toml::from_str::<SweepOptions>(&text).unwrap(), options, "{text}");
         assert_eq!(toml::from_str::<SweepOptions>("").unwrap(), SweepOptions::default());
+    }
+
+    #[test]
+    fn every_preset_can_be_measured() {
+        for (name, preset) in Preset::ALL {
+            let options = preset.options();
+            assert_eq!(options.clone().validate(), Ok(options), "{name}");
+        }
+    }
+
+    #[test]
+    fn atto_sweeps_what_atto_sweeps() {
+        let atto = Preset::Atto.options();
+        let blocks: Vec<String> = atto.blocks.iter().map(Block::to_string).collect();
+        assert_eq!((blocks.len(), &*blocks[0], &*blocks[17]), (18, "512", "64MiB"));
+        assert_eq!((atto.depths, atto.span), (vec![4], 256 << 20));
     }
 }

@@ -8,23 +8,19 @@ use likenew_core::quantity::{
     Factor, Iops, Number, Rate, Share, Size, SpeedChange, change_range, digits, range, with_change_range,
     with_range,
 };
-
+use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, count, list, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, cell, count, list, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
-use super::DIFFERENCE;
-use super::cell::{Cell, Form};
+use super::{Cell, DIFFERENCE, Form};
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str =
     "How does speed depend on block size, queue depth, operation, pattern and data?";
 pub(super) const WRITES: &str = "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
 
 /// `read`, `write`, `70% read`.
 fn operation(op: Mix) -> String {
@@ -233,15 +229,15 @@ pub(super) fn depths_of_blocks(first: Form, peak: Form) -> String {
 pub(super) const SMALLEST_BLOCK: &str = "It is the smallest block that was measured.";
 pub(super) const STILL_GROWS: &str = "Speed still grows at the largest block, so larger ones may be faster.";
 
-/// A block that is slower than a smaller one.
+/// A block that is, or may be, slower than the fastest smaller one at the same depth.
 #[derive(Clone, Copy)]
-pub(super) struct DipText {
+pub(super) struct Dip {
     pub(super) at: Cell,
     pub(super) rate: Rate,
     pub(super) smaller: Form,
     pub(super) smaller_rate: Rate,
-    pub(super) ratio: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) ratio: Estimate,
+    pub(super) is_sure: bool,
 }
 
 pub(super) fn larger_blocks_never_slower(comparisons: usize) -> Answer {
@@ -252,12 +248,12 @@ pub(super) fn larger_blocks_never_slower(comparisons: usize) -> Answer {
     ))
 }
 
-pub(super) fn larger_blocks_are_slower(dips: usize, worst: &DipText) -> Answer {
+pub(super) fn larger_blocks_are_slower(dips: usize, worst: &Dip) -> Answer {
     let answer = format!(
         "slower than smaller ones in {}; worst: {} at {} of the speed of {}",
         count(dips as u64, "case"),
         cell_name(worst.at),
-        Share(worst.ratio),
+        Share(worst.ratio.value),
         block(worst.smaller)
     );
     Answer::info("block_growth", "Larger blocks", answer)
@@ -271,13 +267,13 @@ pub(super) fn larger_blocks_are_open(open: usize, comparisons: usize) -> Answer 
     Answer::unknown("block_growth", "Larger blocks", answer)
 }
 
-pub(super) fn dip(dip: &DipText) -> String {
-    let DipText { at, rate, smaller, smaller_rate, ratio, interval } = *dip;
-    let ratio = match interval {
+pub(super) fn dip(dip: &Dip) -> String {
+    let Dip { at, rate, smaller, smaller_rate, ratio, .. } = *dip;
+    let ratio = match ratio.not_negative().interval {
         Some(Interval { low, high }) => {
-            format!("{} ({})", Share(ratio), range(Share(low.max(0.0)), Share(high)))
+            format!("{} ({})", Share(ratio.value), range(Share(low), Share(high)))
         }
-        None => Share(ratio).to_string(),
+        None => Share(ratio.value).to_string(),
     };
     format!("{}: {rate}, {ratio} of the {smaller_rate} of {}.", capitalize(&cell_name(at)), block(smaller))
 }
@@ -417,8 +413,7 @@ pub(super) struct ComparedSpeeds {
     pub(super) form: Form,
     pub(super) rate: Rate,
     pub(super) other: Rate,
-    pub(super) ratio: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) ratio: Estimate,
 }
 
 impl Comparison {
@@ -455,36 +450,34 @@ impl Comparison {
 }
 
 /// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval if it matters.
-fn relation(ratio: f64, interval: Option<Interval>) -> String {
-    let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low.max(0.0), interval.high));
-    if ratio < 1.0 {
-        format!("run at {} of the speed of", with_range(Share(ratio), Share(low), Share(high)))
+fn relation(ratio: Estimate) -> String {
+    let Estimate { value, interval } = ratio.not_negative();
+    let (low, high) = interval.map_or((value, value), |interval| (interval.low, interval.high));
+    if value < 1.0 {
+        format!("run at {} of the speed of", with_range(Share(value), Share(low), Share(high)))
     } else {
-        format!("run {} as fast as", with_range(Factor(ratio), Factor(low), Factor(high)))
+        format!("run {} as fast as", with_range(Factor(value), Factor(low), Factor(high)))
     }
 }
 
-/// `decided`: whether the first is slower (for data classes: faster) by 5% or more.
-pub(super) fn compared(comparison: Comparison, speeds: &ComparedSpeeds, decided: Option<bool>) -> Answer {
-    let ComparedSpeeds { form, rate, other, ratio, interval } = *speeds;
+/// `is_decided`: whether it is clear that the first is slower (for data classes: faster) by 5% or more, or that it is not.
+pub(super) fn compared(comparison: Comparison, speeds: &ComparedSpeeds, is_decided: bool) -> Answer {
+    let ComparedSpeeds { form, rate, other, ratio } = *speeds;
     let (what, than) = comparison.subjects(form);
     let at = format!("at QD{} ({rate} vs {other})", form.depth);
-    let is_about_data = matches!(comparison, Comparison::DataClasses(..));
-    let is_faster = interval.is_some_and(|interval| interval.low > 1.0 + DIFFERENCE);
-    let is_slower = interval.is_some_and(|interval| interval.high < 1.0 - DIFFERENCE);
-    let answer = match decided {
-        None => {
-            format!("{what} {} {than} {at}; too uncertain to call a difference", relation(ratio, interval))
-        }
-        Some(_) if is_faster || is_slower => format!("{what} {} {than} {at}", relation(ratio, None)),
-        Some(_) if is_about_data => format!("{what} are no faster than {than} {at}"),
-        Some(_) => format!("{what} are no slower than {than} {at}"),
-    };
-    if decided.is_none() {
-        Answer::unknown(comparison.id(), comparison.question(), answer)
-    } else {
-        Answer::info(comparison.id(), comparison.question(), answer)
+    if !is_decided {
+        let answer = format!("{what} {} {than} {at}; too uncertain to call a difference", relation(ratio));
+        return Answer::unknown(comparison.id(), comparison.question(), answer);
     }
+    let is_about_data = matches!(comparison, Comparison::DataClasses(..));
+    let answer = match ratio.within(1.0 - DIFFERENCE, 1.0 + DIFFERENCE) {
+        Verdict::Above | Verdict::Below => {
+            format!("{what} {} {than} {at}", relation(Estimate { interval: None, ..ratio }))
+        }
+        _ if is_about_data => format!("{what} are no faster than {than} {at}"),
+        _ => format!("{what} are no slower than {than} {at}"),
+    };
+    Answer::info(comparison.id(), comparison.question(), answer)
 }
 
 pub(super) fn ratio_range(least: (f64, Form), most: (f64, Form)) -> String {
@@ -492,26 +485,30 @@ pub(super) fn ratio_range(least: (f64, Form), most: (f64, Form)) -> String {
     format!("Over all block sizes and depths, the ratio ranges from {} to {}.", at(least), at(most))
 }
 
-/// The change of speed from the first round to the last.
-#[derive(Clone, Copy)]
-pub(super) struct DriftText {
+/// Speed of the last round over the first, for one operation.
+pub(super) struct Drift {
     pub(super) op: Mix,
-    pub(super) ratio: f64,
-    pub(super) interval: Interval,
+    /// Geometric mean over the cells.
+    pub(super) ratio: Estimate,
     pub(super) cells: usize,
 }
 
-impl DriftText {
+impl Drift {
+    fn ends(&self) -> (SpeedChange, SpeedChange) {
+        let end = |end: Option<f64>| SpeedChange(end.unwrap_or(self.ratio.value));
+        (end(self.ratio.low()), end(self.ratio.high()))
+    }
+
     /// `17% slower (41% slower to 15% faster)`.
     fn change(&self) -> String {
-        let Interval { low, high } = self.interval;
-        with_change_range(SpeedChange(self.ratio), SpeedChange(low), SpeedChange(high))
+        let (low, high) = self.ends();
+        with_change_range(SpeedChange(self.ratio.value), low, high)
     }
 
     /// `41% slower to 15% faster`.
     fn range(&self) -> String {
-        let Interval { low, high } = self.interval;
-        change_range(SpeedChange(low), SpeedChange(high))
+        let (low, high) = self.ends();
+        change_range(low, high)
     }
 }
 
@@ -520,7 +517,7 @@ pub(super) fn drive_stayed_the_same() -> Answer {
     Answer::good("drift", "Drift", answer)
 }
 
-pub(super) fn drive_changed(worst: &DriftText) -> Answer {
+pub(super) fn drive_changed(worst: &Drift) -> Answer {
     let answer =
         format!("{} were {} in the last round than in the first", operations(worst.op), worst.change());
     Answer::info("drift", "Drift", answer).caveat(
@@ -529,12 +526,12 @@ pub(super) fn drive_changed(worst: &DriftText) -> Answer {
     )
 }
 
-pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
+pub(super) fn drift_is_open(worst: &Drift) -> Answer {
     let answer = format!("unclear; first to last round, {} {}", operations(worst.op), worst.range());
     Answer::unknown("drift", "Drift", answer)
 }
 
-pub(super) fn drift_of(drift: &DriftText) -> String {
+pub(super) fn drift_of(drift: &Drift) -> String {
     format!(
         "{}: {} over {}.",
         capitalize(&operations(drift.op)),
@@ -601,7 +598,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
             at(peak.fastest),
             digits(peak.iops.0),
             at(peak.busiest),
-            enough_block.map_or_else(|| MISSING.to_owned(), enough_cell),
+            cell(enough_block.map(enough_cell)),
         ]);
     }
     table
@@ -714,26 +711,25 @@ mod tests {
             form: SMALL,
             rate: Rate(80e6 * ratio),
             other: Rate(80e6),
-            ratio,
-            interval,
+            ratio: Estimate { value: ratio, interval },
         };
         let answer = |ratio, interval, decided| {
             compared(Comparison::RandomOverSequential(READ), &speeds(ratio, interval), decided).answer
         };
         assert_eq!(
-            answer(0.25, interval(0.2, 0.3), Some(true)),
+            answer(0.25, interval(0.2, 0.3), true),
             "4 KiB random reads run at 25% of the speed of sequential ones at QD32 (20.0 MB/s vs 80.0 MB/s)"
         );
         assert_eq!(
-            answer(2.3, interval(2.0, 2.6), Some(false)),
+            answer(2.3, interval(2.0, 2.6), true),
             "4 KiB random reads run 2.30× as fast as sequential ones at QD32 (184 MB/s vs 80.0 MB/s)"
         );
         assert_eq!(
-            answer(1.0, interval(0.97, 1.03), Some(false)),
+            answer(1.0, interval(0.97, 1.03), true),
             "4 KiB random reads are no slower than sequential ones at QD32 (80.0 MB/s vs 80.0 MB/s)"
         );
         assert_eq!(
-            answer(0.9, interval(0.8, 1.01), None),
+            answer(0.9, interval(0.8, 1.01), false),
             "4 KiB random reads run at 90% (80–101) of the speed of sequential ones at QD32 (72.0 MB/s vs 80.0 MB/s); \
              too uncertain to call a difference"
         );
@@ -743,15 +739,16 @@ mod tests {
     fn what_limits_the_results_is_one_line() {
         let cell = Cell { form: SMALL, op: READ, data: DataClass::Zero };
         assert_eq!(in_flight(cell, 16.04), "4 KiB random reads at QD32 (zeros): 16.0 in flight.");
-        let drift =
-            DriftText { op: READ, ratio: 0.881, interval: Interval { low: 0.86, high: 0.9 }, cells: 30 };
+        let drift = |low, high| {
+            let ratio = Estimate { value: 0.881, interval: Some(Interval { low, high }) };
+            Drift { op: READ, ratio, cells: 30 }
+        };
         assert_eq!(
-            text(&drive_changed(&drift)),
+            text(&drive_changed(&drift(0.86, 0.9))),
             "Drift: reads were 12% slower (10–14%) in the last round than in the first."
         );
-        let wide = DriftText { interval: Interval { low: 0.59, high: 1.15 }, ..drift };
         assert_eq!(
-            text(&drift_is_open(&wide)),
+            text(&drift_is_open(&drift(0.59, 1.15))),
             "Drift: unclear; first to last round, reads 41% slower to 15% faster."
         );
         assert_eq!(

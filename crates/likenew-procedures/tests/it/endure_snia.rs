@@ -9,7 +9,7 @@ use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
-use likenew_procedures::endure::snia_plan::SniaOptions;
+use likenew_procedures::endure::snia::SniaOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
 
 /// The answer with this id.

@@ -1,0 +1,239 @@
+//! The share of a test's best speed that is left at the end of a run, where its level changes, and since when it is steady.
+
+use likenew_core::answer::Answer;
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::findings::{Mark, Row};
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::quantity::{Rate, Share, Size};
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rows::Columns;
+use likenew_stats::change_points::LEAST_CHANGE;
+use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
+use likenew_stats::steady_state::ROUNDS;
+
+use super::test_series::{Cliff, KneeRow, Steadiness, TestSeries};
+use super::wording::{self, LevelCells, Remainder};
+
+/// A test with the results of its series.
+pub(super) struct Level<'a> {
+    pub(super) test_series: &'a TestSeries<'a>,
+    pub(super) knees: Vec<KneeRow>,
+    pub(super) steadiness: Steadiness,
+    /// Number of rounds that decide steadiness.
+    pub(super) rounds: usize,
+    /// Mean of the last five rounds and its interval, if they are steady.
+    pub(super) steady: Option<Estimate>,
+    /// Bytes written when the steady part began.
+    pub(super) steady_from: Option<u64>,
+    pub(super) peak: f64,
+    pub(super) last: f64,
+}
+
+/// The speeds that decide steadiness.
+pub(super) struct Rounds {
+    /// Bytes a second of each round.
+    pub(super) speeds: Vec<f64>,
+    /// Bytes that the run had written when each of them began.
+    pub(super) started_at: Vec<u64>,
+    /// Speed at the end of the run, whether it is steady or not, in bytes a second.
+    pub(super) last: f64,
+}
+
+impl<'a> Level<'a> {
+    pub(super) fn new(test_series: &'a TestSeries<'a>, rounds: &Rounds) -> Self {
+        let speeds = &rounds.speeds;
+        let steadiness = Steadiness::from_rounds(speeds);
+        let window = steadiness.window.filter(|_| steadiness.is_steady());
+        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE_95);
+        Self {
+            knees: test_series.knees(),
+            steady: window.map(|window| Estimate { value: window.mean, interval: interval() }),
+            steady_from: steadiness.from.map(|round| rounds.started_at[round]),
+            steadiness,
+            rounds: speeds.len(),
+            peak: test_series.peak(),
+            last: rounds.last,
+            test_series,
+        }
+    }
+
+    /// Its steady speed, or its last one.
+    fn end(&self) -> f64 {
+        self.steady.map_or(self.last, |steady| steady.value)
+    }
+
+    pub(super) fn row(&self) -> Row {
+        let window = self.steadiness.window;
+        Columns::default()
+            .with("test", &self.test_series.test)
+            .with("op", self.test_series.op.to_string())
+            .with("data", self.test_series.data.to_string())
+            .with("peak_bytes_per_s", self.peak)
+            .with_estimate("steady_bytes_per_s", self.steady.map(Estimate::not_negative))
+            .with("share_of_peak_percent", self.share().map(|share| share * 100.0))
+            .with("is_steady", self.steadiness.is_steady())
+            .with("steady_from_bytes", self.steady_from)
+            .with("last_bytes_per_s", self.last)
+            .with("range_percent", window.map(|window| window.range_share * 100.0))
+            .with("slope_percent", window.map(|window| window.slope_share * 100.0))
+            .row()
+    }
+
+    /// The share of the peak that is left in the steady state.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.steady.filter(|_| self.peak > 0.0).map(|steady| steady.value / self.peak)
+    }
+
+    /// How far it falls, if it does: to its end, or to its deepest level where it recovers from that.
+    pub(super) fn cliff(&self) -> Option<Cliff<'_>> {
+        let falls = self.knees.iter().filter(|knee| knee.is_fall());
+        let deepest = falls.min_by(|a, b| a.after_bytes_per_s.total_cmp(&b.after_bytes_per_s))?;
+        let end = self.end();
+        let has_recovered = end > deepest.before_bytes_per_s * (1.0 - LEAST_CHANGE);
+        let low = if has_recovered { deepest.after_bytes_per_s } else { end };
+        // Where it falls step by step, it begins with the first of them.
+        let first = self.knees.iter().filter(|knee| knee.is_fall()).min_by_key(|knee| knee.at_bytes)?;
+        Some(Cliff { test: &self.test_series.test, at_bytes: first.at_bytes, peak: self.peak, low })
+    }
+
+    /// Its steady speed, or its last one.
+    pub(super) fn sentence(&self) -> String {
+        let (test, peak) = (&self.test_series.test, Rate(self.peak));
+        match (self.steady, self.share()) {
+            (Some(steady), Some(share)) => {
+                wording::test_is_steady(test, Rate(steady.value), peak, Share(share.min(1.0)))
+            }
+            _ => wording::test_is_not_steady(test, Rate(self.last), peak),
+        }
+    }
+
+    /// Its row on the first screen.
+    pub(super) fn cells(&self) -> LevelCells<'_> {
+        LevelCells {
+            test: &self.test_series.test,
+            op: self.test_series.op,
+            peak: self.peak,
+            steady: self.steady.map(|steady| steady.value),
+            is_open: self.steadiness.window.is_none(),
+            last: self.last,
+            cliffs: self.knees.iter().filter(|knee| knee.is_fall()).count(),
+        }
+    }
+}
+
+/// A knee as a mark in a picture.
+pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
+    Mark { x: knee.at_bytes as f64, label: wording::knee_mark(knee) }
+}
+
+/// Share of the best speed that reads must keep, in 0..1: background garbage collection can halve it, and
+/// less than this is more than that (our choice).
+const READ_SHARE_MIN: f64 = 0.25;
+
+/// The share of the best speed that is left, from the steady tests.
+pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
+    let shares = levels.iter().filter_map(|level| level.share().map(|share| (share, *level)));
+    let (share, level) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let of = Remainder {
+        op,
+        test: &level.test_series.test,
+        share,
+        steady: Rate(level.end()),
+        peak: Rate(level.peak),
+        is_problem: op == Mix::Only(Op::Read) && share < READ_SHARE_MIN,
+    };
+    let mut answer = wording::steady_share(&of).caveat(wording::peak_is_one_pass());
+    if let Some(steady) = level.steady {
+        answer = steady.not_negative().put(answer, "bytes/s");
+    }
+    // The answer says everything about a single test.
+    let tests = levels.iter().filter(|_| levels.len() > 1);
+    Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
+}
+
+/// Where the levels change. `span` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
+pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool) -> Answer {
+    let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
+    if let Some(answer) = main_knee(op, levels, &knees) {
+        return knees.iter().map(|knee| wording::knee(knee, span)).fold(answer, Answer::with_evidence);
+    }
+    let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
+    if passes < TestSeries::PASSES_MIN {
+        return wording::too_few_for_knees(op, passes, TestSeries::PASSES_MIN);
+    }
+    let last = levels.iter().filter_map(|level| level.test_series.passes.last());
+    let written = Size(last.map(|pass| pass.written_after).max().unwrap_or(0));
+    let ends = || levels.iter().map(|level| level.end());
+    let shares = || ends().zip(levels).map(|(end, level)| (end / level.peak).min(1.0));
+    let rates = (Rate(least(ends())), Rate(most(ends())));
+    wording::no_knee(op, passes, written, rates, (Share(least(shares())), Share(most(shares()))), is_settled)
+}
+
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// The deepest fall, or the first rise where none falls; nothing without a change.
+fn main_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
+    let cliffs = levels.iter().filter_map(|level| level.cliff());
+    if let Some(cliff) = cliffs.min_by(|a, b| a.share().total_cmp(&b.share())) {
+        return Some(wording::deepest_cliff(op, &cliff, knees.len()));
+    }
+    let rise = knees.iter().min_by_key(|knee| knee.at_bytes)?;
+    Some(wording::first_rise(op, rise, knees.len()))
+}
+
+/// The caveat for a drive that was not purged, as far as can be known.
+pub(super) fn missing_purge(identity: &Identity) -> Option<&'static str> {
+    match identity.kind {
+        Kind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
+        Kind::Nop => None,
+        Kind::Folder | Kind::File | Kind::Device => Some(wording::was_not_purged()),
+    }
+}
+
+/// Whether a simulated drive was opened new, not filled or used.
+fn is_new(identity: &Identity) -> bool {
+    let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, value)| value.as_str());
+    state.is_none_or(|state| state.starts_with("new") && !state.contains("then") && !state.contains("ago"))
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::{DataClass, Op};
+    use likenew_core::mix::Mix;
+
+    use super::*;
+
+    fn knee(at_bytes: u64, before: f64, after: f64) -> KneeRow {
+        KneeRow::between("file", at_bytes, before, after)
+    }
+
+    fn level<'a>(test_series: &'a TestSeries<'a>, knees: Vec<KneeRow>, last: f64) -> Level<'a> {
+        let steadiness = Steadiness::from_rounds(&[]);
+        Level { test_series, knees, steadiness, rounds: 0, steady: None, steady_from: None, peak: 70e6, last }
+    }
+
+    #[test]
+    fn a_cliff_reaches_from_the_peak_to_the_end_unless_the_speed_recovers() {
+        let test_series = TestSeries {
+            test: "file".into(),
+            op: Mix::Only(Op::Write),
+            data: DataClass::Random,
+            passes: Vec::new(),
+            period: 1,
+        };
+        let knees = vec![knee(4 << 30, 67e6, 51e6), knee(5 << 30, 51e6, 31e6)];
+        let falls = level(&test_series, knees.clone(), 28e6);
+        assert_eq!(falls.cliff(), Some(Cliff { test: "file", at_bytes: 4 << 30, peak: 70e6, low: 28e6 }));
+        assert!((falls.cliff().unwrap().share() - 0.4).abs() < 1e-9);
+        let recovers = level(&test_series, [knees, vec![knee(6 << 30, 31e6, 69e6)]].concat(), 69e6);
+        assert_eq!(recovers.cliff().unwrap().low, 31e6);
+        assert_eq!(level(&test_series, vec![knee(1, 30e6, 60e6)], 60e6).cliff(), None);
+    }
+}
