@@ -1,8 +1,5 @@
 //! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
 
-mod current_facts;
-mod fixing;
-mod host;
 mod probing;
 
 use std::io::{self, Write};
@@ -20,12 +17,10 @@ use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO, SelfCounts};
-use crate::host::counting_device::CountingDevice;
-use crate::host::page_cache::PageCache;
-use crate::host::page_cache_parameters::PageCacheParameters;
+use crate::host::{CountingDevice, PageCache, PageCacheParameters};
 use crate::machine_facts::StaticFacts;
-use crate::snapshot::{self, Header, VERSION};
-use crate::wording::host as wording;
+use crate::snapshot::{Header, VERSION};
+use crate::{snapshot, wording};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {

@@ -1,8 +1,8 @@
 //! Dies and channels: what overlaps, what waits, and in which order.
 
 use super::*;
-use crate::flash::nand_parameters::{CellTimes, ReadPart};
-use crate::flash::read_job::Reader;
+use super::{CellTimes, ReadPart};
+use crate::flash::nand::Reader;
 use crate::flash::translation_layer::Cell;
 
 fn nand(channels: u32, dies_per_channel: u32, programs_max: u32) -> Nand {
@@ -194,4 +194,21 @@ fn the_host_reads_the_chips_pages_it_wants_and_a_fill_the_whole_page() {
     };
     assert_eq!([4096, 8192, 8193, 32_768].map(|bytes| time(Reader::Host(0), bytes)), [75, 75, 100, 150]);
     assert_eq!(time(Reader::Fill(0), 0), 150);
+}
+
+mod die_set {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_search_goes_round(members in prop::collection::btree_set(0..DIES_MAX, 0..5), start in 0..DIES_MAX) {
+            let mut set = DieSet::default();
+            members.iter().for_each(|die| set.set(*die, true));
+            let expected = members.range(start..).next().or(members.first()).copied();
+            prop_assert_eq!(set.next_from(start), expected);
+            members.iter().for_each(|die| set.set(*die, false));
+            prop_assert_eq!(set.next_from(start), None);
+        }
+    }
 }
