@@ -18,7 +18,7 @@ use crate::timeline::{Timeline, times, transfer_time};
 use arm::{Access, Arm, PlatterParameters, Platters, SeekCurve};
 use cache::{ReadAhead, WriteCache};
 use destager::{Aging, DestageDemand, Destager, DirectWrite, Work};
-use shingles::{MediaCache, ShingleParameters, Shingles};
+use shingles::{MediaCache, ShingleParameters};
 
 /// The parameters of a hard disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,15 +227,16 @@ impl DiskDrive {
             disk.keep_data();
             disk.contents.as_mut().expect("it keeps bytes").restore(sectors);
         }
-        if let (Some(shingles), Some(cache)) = (disk.destager.shingles_mut(), media_cache) {
-            shingles.restore(cache);
+        if let (Some(shingles), Some(cache)) = (&mut disk.destager.shingles, media_cache) {
+            // A band that was being cleaned is cleaned again.
+            shingles.cache = cache;
         }
         Ok(disk)
     }
 
     /// The translation layer of a shingled disk, to give it a past.
-    pub(crate) fn shingles_mut(&mut self) -> Option<&mut crate::disk::shingles::Shingles> {
-        self.destager.shingles_mut()
+    pub(crate) fn shingles_mut(&mut self) -> Option<&mut shingles::Shingles> {
+        self.destager.shingles.as_mut()
     }
 
     fn begin(&mut self, slot: u32, now: Nanos) {
@@ -268,11 +269,11 @@ impl DiskDrive {
         (request.data_from, request.data_until) = (now, now);
         let sectors = request.remaining.clone();
         match request.io.op {
-            Op::Read if self.destager.cache().is_some_and(|cache| cache.holds(&sectors)) => {
+            Op::Read if self.destager.cache.as_ref().is_some_and(|cache| cache.holds(&sectors)) => {
                 self.reply(slot, now);
             }
             Op::Read => self.pending.push(slot),
-            Op::Write if self.destager.cache().is_some() => {
+            Op::Write if self.destager.cache.is_some() => {
                 self.blocked.push_back(slot);
                 self.admit(now);
             }
@@ -283,7 +284,7 @@ impl DiskDrive {
             }
             Op::Trim => self.front.events.push(now, Event::Complete(slot)),
             Op::Flush => {
-                let mark = self.destager.cache().map_or(0, WriteCache::mark);
+                let mark = self.destager.cache.as_ref().map_or(0, WriteCache::mark);
                 self.flushes.push_back((slot, mark));
                 self.end_flushes(now);
             }
@@ -296,7 +297,7 @@ impl DiskDrive {
         let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {
             let request = &mut self.requests[slot as usize];
-            let cache = self.destager.cache_mut().expect("only a cache blocks a write");
+            let cache = self.destager.cache.as_mut().expect("only a cache blocks a write");
             let part = cache.first_part(&request.remaining);
             if !cache.reserve(&part) {
                 return;
@@ -318,7 +319,7 @@ impl DiskDrive {
         if request.arrived == request.remaining.end {
             self.front.events.push(now, Event::Complete(slot));
         }
-        let cache = self.destager.cache_mut().expect("it was let into the cache");
+        let cache = self.destager.cache.as_mut().expect("it was let into the cache");
         cache.put(start..start + sectors, now);
         self.dispatch(now);
     }
@@ -357,13 +358,12 @@ impl DiskDrive {
             let slot = self.pending[index];
             let request = &self.requests[slot as usize];
             let (count, physical) = self.destager.locate(&request.remaining);
-            let held =
-                request.io.op == Op::Read && self.read_ahead.holds(&physical, now, self.arm.platters());
+            let held = request.io.op == Op::Read && self.read_ahead.holds(&physical, now, &self.arm.platters);
             if !held {
                 index += 1;
                 continue;
             }
-            self.read_ahead.on_taken(&physical, now, self.arm.platters());
+            self.read_ahead.on_taken(&physical, now, &self.arm.platters);
             if self.requests[slot as usize].advance(count) {
                 self.pending.remove(index);
                 self.reply(slot, now);
@@ -378,7 +378,7 @@ impl DiskDrive {
             let request = &self.requests[*slot as usize];
             let positioning = if request.io.op == Op::Read {
                 let (_, physical) = self.destager.locate(&request.remaining);
-                let follow = self.read_ahead.follow(&physical, now, self.arm.platters());
+                let follow = self.read_ahead.follow(&physical, now, &self.arm.platters);
                 let seek = || self.arm.positioning(physical.start, Access::Read, now);
                 follow.map_or_else(seek, |follow| follow.wait)
             } else {
@@ -430,7 +430,7 @@ impl DiskDrive {
             return self.set_to(Job::Write(slot, direct), until);
         }
         let (_, physical) = self.destager.locate(&remaining);
-        let (from, until) = match self.read_ahead.follow(&physical, now, self.arm.platters()) {
+        let (from, until) = match self.read_ahead.follow(&physical, now, &self.arm.platters) {
             Some(follow) => {
                 self.arm.move_to(physical.end);
                 (now, follow.until)
@@ -454,7 +454,7 @@ impl DiskDrive {
 
     /// Moves the arm; when the transfer starts and ends.
     fn go(&mut self, physical: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
-        self.read_ahead.stop(now, self.arm.platters());
+        self.read_ahead.stop(now, &self.arm.platters);
         if access == Access::Write {
             self.read_ahead.forget(physical);
         }
@@ -468,9 +468,9 @@ impl DiskDrive {
     fn arm_done(&mut self, now: Nanos) {
         match self.job.take().expect("an arm that is done had a job") {
             Job::Read(slot, physical) => {
-                self.read_ahead.start(&physical, now, self.arm.platters());
+                self.read_ahead.start(&physical, now, &self.arm.platters);
                 let memory = self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
-                self.read_ahead.fit(memory - self.destager.cache().map_or(0, WriteCache::sectors));
+                self.read_ahead.fit(memory - self.destager.cache.as_ref().map_or(0, WriteCache::sectors));
                 if self.is_over(slot, physical.end - physical.start) {
                     self.reply(slot, now);
                 }
@@ -500,7 +500,7 @@ impl DiskDrive {
     }
 
     fn end_flushes(&mut self, now: Nanos) {
-        let cache = self.destager.cache();
+        let cache = self.destager.cache.as_ref();
         let over = |mark: u64| cache.is_none_or(|cache| cache.is_flushed(mark));
         while let Some((slot, _)) = self.flushes.pop_front_if(|(_, mark)| over(*mark)) {
             if slot != RESTING {
@@ -548,7 +548,7 @@ impl Device for DiskDrive {
     }
 
     fn settle(&mut self, now: Nanos) -> Nanos {
-        let mark = self.destager.cache().map_or(0, WriteCache::mark);
+        let mark = self.destager.cache.as_ref().map_or(0, WriteCache::mark);
         self.flushes.push_back((RESTING, mark));
         let (mut done, mut at_rest) = (Vec::new(), now);
         self.end_flushes(now);
@@ -563,14 +563,14 @@ impl Device for DiskDrive {
 
     fn save(&self, _now: Nanos) -> Vec<u8> {
         let contents = self.contents.as_ref().map(PlainContents::sectors);
-        to_bytes(&(contents, self.destager.shingles().map(Shingles::cache)))
+        to_bytes(&(contents, self.destager.shingles.as_ref().map(|shingles| &shingles.cache)))
     }
 
     fn flash_counters(&self) -> FlashCounters {
         let sector = u64::from(self.parameters.platters.sector_bytes);
         flash_counters(
             self.front.host_bytes_written,
-            self.destager.media_sectors_written() * sector,
+            self.destager.media_sectors_written * sector,
             0,
             0,
             None,

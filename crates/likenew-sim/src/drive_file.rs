@@ -53,8 +53,8 @@ pub(crate) struct Section<'a> {
     at: usize,
     entries: DeTable<'a>,
     keys: Vec<&'static str>,
-    /// Every value read, in the order of reading.
-    pub(crate) sources: Vec<SourceEntry>,
+    /// Every value read, of this table and those within it, in the order of reading.
+    sources: Vec<SourceEntry>,
 }
 
 impl<'a> Section<'a> {
@@ -72,20 +72,31 @@ impl<'a> Section<'a> {
         Self { text, name, at, entries: table.into_inner(), keys: Vec::new(), sources: Vec::new() }
     }
 
-    /// A table within this one.
-    pub(crate) fn section(&mut self, key: &'static str) -> Result<Self, SimError> {
+    /// Reads a table within this one completely: keys that `read` does not take are refused.
+    pub(crate) fn table<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, SimError>,
+    ) -> Result<T, SimError> {
         let path = self.path(key);
         let found = self.take(key).ok_or_else(|| self.error(FileError::NoTable(path.clone())))?;
         let at = found.span().start;
-        match found.into_inner() {
-            DeValue::Table(table) => Ok(Self::new(self.text, path, Spanned::new(at..at, table))),
-            other => Err(self.text.error(at, FileError::NotATable { path, found: spell(&other) })),
-        }
+        let mut section = match found.into_inner() {
+            DeValue::Table(table) => Self::new(self.text, path, Spanned::new(at..at, table)),
+            other => return Err(self.text.error(at, FileError::NotATable { path, found: spell(&other) })),
+        };
+        let value = read(&mut section)?;
+        self.sources.extend(section.finish()?);
+        Ok(value)
     }
 
-    /// A table within this one that may be absent.
-    pub(crate) fn section_or_none(&mut self, key: &'static str) -> Result<Option<Self>, SimError> {
-        if self.has(key) { self.section(key).map(Some) } else { Ok(None) }
+    /// Reads a table within this one that may be absent.
+    pub(crate) fn table_or_none<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, SimError>,
+    ) -> Result<Option<T>, SimError> {
+        if self.has(key) { self.table(key, read).map(Some) } else { Ok(None) }
     }
 
     /// A whole number with its source.

@@ -228,10 +228,16 @@ impl Request {
 /// What a drive that is saved holds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SavedState {
+    counts: IoCounts,
+    pub(crate) inner: Vec<u8>,
+}
+
+/// I/Os of the host until now, in what the drive was saved as before included.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct IoCounts {
     ios: u64,
     bytes_written: u64,
     writes: u64,
-    pub(crate) inner: Vec<u8>,
 }
 
 /// The drive.
@@ -248,9 +254,7 @@ pub(crate) struct FaultyDevice {
     retrying: Timeline,
     /// What moves while the drive is throttled.
     throttled: Timeline,
-    ios: u64,
-    bytes_written: u64,
-    writes: u64,
+    counts: IoCounts,
     /// Bytes of writes that were never done, since the drive was opened.
     bytes_lost: u64,
     media_errors: u64,
@@ -271,9 +275,7 @@ impl FaultyDevice {
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             retrying: Timeline::default(),
             throttled: Timeline::default(),
-            ios: saved.map_or(0, |saved| saved.ios),
-            bytes_written: saved.map_or(0, |saved| saved.bytes_written),
-            writes: saved.map_or(0, |saved| saved.writes),
+            counts: saved.map_or_else(IoCounts::default, |saved| saved.counts),
             bytes_lost: 0,
             media_errors: 0,
             stalled_until: Nanos::ZERO,
@@ -330,15 +332,15 @@ impl FaultyDevice {
     }
 
     fn count_write(&mut self, slot: u32, io: &Io) {
-        self.bytes_written += u64::from(io.length);
-        self.writes += 1;
+        self.counts.bytes_written += u64::from(io.length);
+        self.counts.writes += 1;
         self.requests[slot as usize].is_lost =
-            self.parameters.lost_write_every.is_some_and(|every| self.writes.is_multiple_of(every));
+            self.parameters.lost_write_every.is_some_and(|every| self.counts.writes.is_multiple_of(every));
     }
 
     fn is_read_only(&self, io: &Io) -> bool {
         let writes = if io.op == Op::Write { u64::from(io.length) } else { 0 };
-        self.parameters.read_only_after_bytes.is_some_and(|limit| self.bytes_written + writes > limit)
+        self.parameters.read_only_after_bytes.is_some_and(|limit| self.counts.bytes_written + writes > limit)
     }
 
     /// Gives the mechanism what is left of an I/O, up to the end of what is really there.
@@ -452,9 +454,9 @@ impl Device for FaultyDevice {
 
     fn accept(&mut self, io: &Io, now: Nanos) {
         self.requests[io.slot.index()] = Request::new(*io);
-        self.ios += 1;
+        self.counts.ios += 1;
         if let Some(stall) = self.parameters.stall
-            && stall.every_ios.is_some_and(|every| self.ios.is_multiple_of(every))
+            && stall.every_ios.is_some_and(|every| self.counts.ios.is_multiple_of(every))
         {
             self.stalled_until = now + stall.span;
         }
@@ -489,9 +491,7 @@ impl Device for FaultyDevice {
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
-        let Self { ios, bytes_written, writes, .. } = *self;
-        let saved = SavedState { ios, bytes_written, writes, inner: self.inner.save(now) };
-        to_bytes(&saved)
+        to_bytes(&SavedState { counts: self.counts, inner: self.inner.save(now) })
     }
 
     /// A drive that throttles reports it, whatever the cause.
@@ -505,13 +505,8 @@ impl Device for FaultyDevice {
     fn flash_counters(&self) -> FlashCounters {
         let FlashCounters { host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear, .. } =
             self.inner.flash_counters();
-        flash_counters(
-            host_bytes_written + self.bytes_lost,
-            flash_bytes_programmed,
-            erases,
-            free_blocks,
-            wear,
-        )
+        let host_bytes_written = host_bytes_written + self.bytes_lost;
+        flash_counters(host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear)
     }
 }
 

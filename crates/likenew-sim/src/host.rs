@@ -12,63 +12,7 @@ use rustc_hash::FxBuildHasher;
 use crate::device::{Device, NO_IO, earlier, grow};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
-/// The page cache of a host, after Linux. Shares of memory are in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageCacheParameters {
-    /// Memory that may hold pages: 4 GiB is assumed, about what is left on a machine of 8 GiB.
-    pub bytes: u64,
-    /// Bytes of a page, as on x86-64 and most others.
-    pub page_bytes: u32,
-    /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no
-    /// cache of it holds.
-    pub copy_bytes_per_s: u64,
-    /// Further time of one I/O: the system call and the search for its pages. 500 ns is assumed.
-    pub call: Nanos,
-    /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead
-    /// (`read_ahead_kb`, 128 by default).
-    pub read_bytes_max: u32,
-    /// Writeback joins adjacent pages up to this many bytes: close to `max_sectors_kb`, 1280 by default; 1
-    /// MiB is assumed.
-    pub write_bytes_max: u32,
-    /// I/Os of writing back that are in flight at once; 32 is assumed.
-    pub writes_max: u32,
-    /// From this share of dirty pages on they are written back (`vm.dirty_background_ratio`, 10 by default).
-    pub background_percent: u32,
-    /// Share of dirty pages above which a writing program has to wait (`vm.dirty_ratio`, 20 by default).
-    pub dirty_percent: u32,
-    /// Dirty pages that are older are written back (`vm.dirty_expire_centisecs`, 3000 by default).
-    pub expire: Nanos,
-    /// How often writeback checks for dirty pages (`vm.dirty_writeback_centisecs`, 500 by default).
-    pub poll_interval: Nanos,
-}
-
-impl Default for PageCacheParameters {
-    fn default() -> Self {
-        Self {
-            bytes: 4 << 30,
-            page_bytes: 4096,
-            copy_bytes_per_s: 8_000_000_000,
-            call: Nanos(500),
-            read_bytes_max: 128 << 10,
-            write_bytes_max: 1 << 20,
-            writes_max: 32,
-            background_percent: 10,
-            dirty_percent: 20,
-            expire: Nanos::from_secs(30),
-            poll_interval: Nanos::from_secs(5),
-        }
-    }
-}
-
-impl PageCacheParameters {
-    /// The same with so much memory.
-    #[must_use]
-    pub fn with_bytes(self, bytes: u64) -> Self {
-        Self { bytes, ..self }
-    }
-}
-
-// The page cache of the host, in front of any mechanism.
+// The page cache of the host, in front of any mechanism, after Linux.
 //
 // Buffered reads come from memory where it has their pages; the rest is read from the drive and kept.
 // Buffered writes end in memory; what is dirty is written back in order of addresses when there is much of
@@ -76,6 +20,29 @@ impl PageCacheParameters {
 // goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One core does
 // all copying. Only which pages are there is known, not what they hold.
 
+/// Memory that may hold pages, unless it is said: 4 GiB is assumed, about what is left on a machine of 8 GiB.
+pub(crate) const MEMORY_BYTES: u64 = 4 << 30;
+/// Bytes of a page, as on x86-64 and most others.
+const PAGE_BYTES: u64 = 4096;
+/// Bytes a second between the page cache and a program. Assumed: one core that copies what no cache of it holds.
+const COPY_BYTES_PER_S: u64 = 8_000_000_000;
+/// Further time of one I/O: the system call and the search for its pages. Assumed.
+const CALL: Nanos = Nanos(500);
+/// A read that misses goes to the drive in I/Os of at most so many pages: Linux's window of read-ahead (`read_ahead_kb`, 128 by
+/// default).
+const READ_PAGES_MAX: u64 = (128 << 10) / PAGE_BYTES;
+/// Writeback joins so many adjacent pages: 1 MiB is assumed, close to `max_sectors_kb`, 1280 by default.
+const WRITE_PAGES_MAX: u64 = (1 << 20) / PAGE_BYTES;
+/// I/Os of writing back that are in flight at once. Assumed.
+const WRITES_MAX: u32 = 32;
+/// From this share of dirty pages on, in percent of memory, they are written back (`vm.dirty_background_ratio`, 10 by default).
+const BACKGROUND_PERCENT: u64 = 10;
+/// Share of dirty pages above which a writing program has to wait (`vm.dirty_ratio`, 20 by default).
+const DIRTY_PERCENT: u64 = 20;
+/// Dirty pages that are older are written back (`vm.dirty_expire_centisecs`, 3000 by default).
+const EXPIRE: Nanos = Nanos::from_secs(30);
+/// How often writeback checks for dirty pages (`vm.dirty_writeback_centisecs`, 500 by default).
+const POLL_INTERVAL: Nanos = Nanos::from_secs(5);
 /// Slots of the drive for I/Os of the cache itself; those of the host come after them.
 const CARRIERS: u32 = 64;
 
@@ -109,7 +76,8 @@ enum CacheIo {
 
 /// The cache.
 pub(crate) struct PageCache {
-    parameters: PageCacheParameters,
+    /// Memory that may hold pages.
+    bytes: u64,
     /// Bytes of the drive.
     capacity: u64,
     buffered: bool,
@@ -142,12 +110,12 @@ pub(crate) struct PageCache {
 
 impl PageCache {
     /// An empty cache in front of a drive of so many bytes that nothing is in flight in.
-    pub(crate) fn new(parameters: PageCacheParameters, capacity: u64) -> Self {
+    pub(crate) fn new(bytes: u64, capacity: u64) -> Self {
         Self {
-            parameters,
+            bytes,
             capacity,
             buffered: false,
-            pages: Pages::new(parameters.bytes / u64::from(parameters.page_bytes)),
+            pages: Pages::new(bytes / PAGE_BYTES),
             dirty_since: Nanos::ZERO,
             in_write_back: 0,
             draining: false,
@@ -252,11 +220,10 @@ impl PageCache {
     /// Reads what is not there, and copies when all of it is.
     fn read(&mut self, slot: u32, now: Nanos) {
         let pages = self.pages_of(&self.requests[slot as usize].io);
-        let most = u64::from(self.parameters.read_bytes_max / self.parameters.page_bytes);
         let (mut missing, mut parts) = (pages.start..pages.start, 0);
         for page in pages.start..=pages.end {
             let absent = page < pages.end && !self.pages.touch(page);
-            if !missing.is_empty() && (!absent || missing.end - missing.start == most) {
+            if !missing.is_empty() && (!absent || missing.end - missing.start == READ_PAGES_MAX) {
                 self.reads.push_back((slot, missing.clone()));
                 parts += 1;
                 missing = page..page;
@@ -277,7 +244,7 @@ impl PageCache {
         self.pages.add_dirty(self.pages_of(&io), io.data);
         if !self.is_polling {
             self.is_polling = true;
-            self.events.push(now + self.parameters.poll_interval, Event::Poll);
+            self.events.push(now + POLL_INTERVAL, Event::Poll);
         }
         self.copy(slot, now);
     }
@@ -285,15 +252,15 @@ impl PageCache {
     /// The I/O ends when its bytes are copied.
     fn copy(&mut self, slot: u32, now: Nanos) {
         let bytes = u64::from(self.requests[slot as usize].io.length);
-        let span = self.parameters.call + transfer_time(bytes, self.parameters.copy_bytes_per_s);
+        let span = CALL + transfer_time(bytes, COPY_BYTES_PER_S);
         self.events.push(self.copying.reserve(now, span), Event::Complete(slot));
     }
 
     fn poll(&mut self, now: Nanos) {
         self.is_polling = self.pages.dirty() > 0;
         if self.is_polling {
-            self.draining |= now.since(self.dirty_since) >= self.parameters.expire;
-            self.events.push(now + self.parameters.poll_interval, Event::Poll);
+            self.draining |= now.since(self.dirty_since) >= EXPIRE;
+            self.events.push(now + POLL_INTERVAL, Event::Poll);
         }
     }
 
@@ -304,7 +271,7 @@ impl PageCache {
             self.write(slot, now);
         }
         // As many slots stay free as writeback may still need.
-        while self.free.len() > (self.parameters.writes_max - self.writes) as usize {
+        while self.free.len() > (WRITES_MAX - self.writes) as usize {
             let Some((slot, pages)) = self.reads.pop_front() else { break };
             let io = self.io(Op::Read, &pages, DataClass::Zero);
             self.send(device, CacheIo::Read { slot, pages }, io, now);
@@ -322,15 +289,14 @@ impl PageCache {
     fn fits(&self, slot: u32) -> bool {
         let pages = self.pages_of(&self.requests[slot as usize].io);
         let dirty = self.pages.dirty() + self.in_write_back;
-        dirty == 0 || dirty + (pages.end - pages.start) <= self.share(self.parameters.dirty_percent)
+        dirty == 0 || dirty + (pages.end - pages.start) <= self.share(DIRTY_PERCENT)
     }
 
     fn write_back(&mut self, device: &mut CountingDevice, now: Nanos) {
         let wanted = self.draining || !self.waiting.is_empty() || !self.throttled.is_empty();
-        let most = u64::from(self.parameters.write_bytes_max / self.parameters.page_bytes);
-        let background = self.share(self.parameters.background_percent);
-        while self.writes < self.parameters.writes_max && (wanted || self.pages.dirty() > background) {
-            let Some((pages, data)) = self.pages.take_dirty(most) else { return };
+        let background = self.share(BACKGROUND_PERCENT);
+        while self.writes < WRITES_MAX && (wanted || self.pages.dirty() > background) {
+            let Some((pages, data)) = self.pages.take_dirty(WRITE_PAGES_MAX) else { return };
             let io = self.io(Op::Write, &pages, data);
             let pages = pages.end - pages.start;
             self.writes += 1;
@@ -390,21 +356,19 @@ impl PageCache {
     }
 
     fn pages_of(&self, io: &Io) -> Range<u64> {
-        let page = u64::from(self.parameters.page_bytes);
-        io.offset / page..(io.offset + u64::from(io.length)).div_ceil(page)
+        io.offset / PAGE_BYTES..(io.offset + u64::from(io.length)).div_ceil(PAGE_BYTES)
     }
 
     /// An I/O of whole pages; the last page of a drive may be cut short.
     fn io(&self, op: Op, pages: &Range<u64>, data: DataClass) -> Io {
-        let page = u64::from(self.parameters.page_bytes);
-        let offset = pages.start * page;
-        let length = (pages.end * page).min(self.capacity) - offset;
+        let offset = pages.start * PAGE_BYTES;
+        let length = (pages.end * PAGE_BYTES).min(self.capacity) - offset;
         Io { op, offset, length: length as u32, data, ..NO_IO }
     }
 
     /// So many percent of its memory, in pages.
-    fn share(&self, percent: u32) -> u64 {
-        self.parameters.bytes / 100 * u64::from(percent) / u64::from(self.parameters.page_bytes)
+    fn share(&self, percent: u64) -> u64 {
+        self.bytes / 100 * percent / PAGE_BYTES
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any
 //! other drive. A drive is a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips),
 //! a hard disk ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O
-//! credits, store); any of them may have [`faults`], and what is buffered meets the page cache of a [`host`]
+//! credits, store); any of them may have [`faults`], and what is buffered meets the page cache of a host
 //! first. Each layer answers one question: given what arrives when, when is it done. New and used drives
 //! differ only by their past, which the same layers make without time. The drives themselves are data:
 //! [`catalog`] lists the built-in ones, each parameter with its source, and [`generator`] draws any number of
@@ -24,7 +24,7 @@ pub mod faults;
 pub mod flash;
 mod front;
 pub mod generator;
-pub mod host;
+mod host;
 mod machine_facts;
 pub mod memory;
 pub mod model;

@@ -160,31 +160,26 @@ impl Model {
     /// describes a drive that cannot be built. The error names file, line, key, what was found and what is
     /// allowed.
     pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
-        let mut sources = Vec::new();
         let mut root = Section::parse(Text { file, text })?;
         let kind = root.word("kind", &KINDS)?;
-        let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
-        let reported_models =
-            finish_optional(root.section_or_none("sold")?, &mut sources, ReportedModels::read)?;
-        let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
-        let (link, link_standard) = finish(root.section("link")?, &mut sources, read_link)?;
-        let faults = match root.section_or_none("faults")? {
-            None => None,
-            Some(section) => Some(finish(section, &mut sources, |section| faults::read(section, &identity))?),
-        };
+        let identity = root.table("identity", read_identity)?;
+        let reported_models = root.table_or_none("sold", ReportedModels::read)?;
+        let advertised = root.table("advertised", read_advertised)?;
+        let (link, link_standard) = root.table("link", read_link)?;
+        let faults = root.table_or_none("faults", |section| faults::read(section, &identity))?;
         // The mechanism is built for the real capacity.
         let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
         let capacity_bytes = identity.capacity_bytes;
         let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };
         let mechanism = match kind {
-            "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link, &mut sources)?),
-            "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link, &mut sources)?),
-            _ => Mechanism::Volume(volume::read(&mut root, &identity, link, &mut sources)?),
+            "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link)?),
+            "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link)?),
+            _ => Mechanism::Volume(volume::read(&mut root, &identity, link)?),
         };
-        let situations = root.section_or_none("situations")?;
-        let site = situations.as_ref().map(Section::site);
-        let situations = finish_optional(situations, &mut sources, Situations::read)?.unwrap_or_default();
-        root.finish()?;
+        let read =
+            root.table_or_none("situations", |section| Ok((section.site(), Situations::read(section)?)))?;
+        let (site, situations) = read.unzip();
+        let (situations, sources) = (situations.unwrap_or_default(), root.finish()?);
         let Identity { model, technology, sector_bytes, .. } = identity;
         let model = Self {
             model,
@@ -213,26 +208,6 @@ impl Model {
     pub fn source(&self, key: &str) -> Option<&SourceEntry> {
         self.sources.iter().find(|sourced| sourced.key == key)
     }
-}
-
-/// Reads a table completely: keys that `read` does not take are refused.
-fn finish<'a, T>(
-    mut section: Section<'a>,
-    sources: &mut Vec<SourceEntry>,
-    read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
-) -> Result<T, SimError> {
-    let value = read(&mut section)?;
-    sources.extend(section.finish()?);
-    Ok(value)
-}
-
-/// Reads a table completely, if it is there.
-fn finish_optional<'a, T>(
-    section: Option<Section<'a>>,
-    sources: &mut Vec<SourceEntry>,
-    read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
-) -> Result<Option<T>, SimError> {
-    section.map(|section| finish(section, sources, read)).transpose()
 }
 
 fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {

@@ -21,7 +21,7 @@ use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::generator::{GeneratedDrive, generate};
-use crate::host::PageCacheParameters;
+use crate::host::MEMORY_BYTES;
 use crate::machine_facts::StaticFacts;
 use crate::memory::reserve;
 use crate::model::{Layer, Mechanism, Model};
@@ -275,7 +275,10 @@ fn make_drive(
             (device, trims)
         }
     };
-    let device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
+    let mut device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
+    if spec.data && !device.keeps_data() {
+        device.keep_data();
+    }
     let identity = Identity {
         name: spec.text.clone(),
         kind: Kind::Simulated,
@@ -287,14 +290,11 @@ fn make_drive(
         caveats: vec![facts::caveat(model)],
         accounting: None,
     };
-    let carries_data = spec.data || device.keeps_data();
-    let host = PageCacheParameters::default();
-    let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
     let static_facts = spec.facts.then(|| StaticFacts::new(spec, own, model, &trim_path));
-    let drive = SimDrive::new(identity, trim_path, static_facts, carries_data, device, host, origin);
-    Ok(drive.with_free(spec.free(model.capacity_bytes)))
+    let (host_bytes, free) = (spec.memory.unwrap_or(MEMORY_BYTES), spec.free(model.capacity_bytes));
+    Ok(SimDrive::new(identity, trim_path, static_facts, device, host_bytes, free, origin))
 }
 
 /// A mechanism that also serves another program, if that is one of the faults.

@@ -148,43 +148,6 @@ pub fn held_share_with_trim(trims: f64) -> f64 {
     (1.0 - 2.0 * trims) / (1.0 - trims)
 }
 
-/// Two pools of blocks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Split {
-    /// The share of the spare flash that goes to the first class of pages.
-    pub spare_share: f64,
-    /// Of both pools together.
-    pub write_amplification: f64,
-}
-
-/// The best division of the spare flash between two classes of pages that never share a block: the least that
-/// any policy which knows the classes can reach with a `uniform` write amplification, a function of α, within
-/// each pool.
-///
-/// With a share x of the spare the first pool has α₁ = 1 + x(α − 1)/f₁, and the write amplification is the mean of both
-/// weighted by writes (Desnoyers 2014).
-pub fn best_split(classes: &[Class; 2], alpha: f64, uniform: impl Fn(f64) -> f64) -> Split {
-    check(alpha);
-    let amplification = |share: f64| {
-        let pool =
-            |class: &Class, share: f64| class.writes * uniform(1.0 + share * (alpha - 1.0) / class.pages);
-        pool(&classes[0], share) + pool(&classes[1], 1.0 - share)
-    };
-    // There is one minimum between 0 and 1, where a pool without spare amplifies without bound: a ternary
-    // search finds it.
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..STEPS {
-        let third = (high - low) / 3.0;
-        if amplification(low + third) < amplification(high - third) {
-            high -= third;
-        } else {
-            low += third;
-        }
-    }
-    let spare_share = (low + high) / 2.0;
-    Split { spare_share, write_amplification: amplification(spare_share) }
-}
-
 fn check(alpha: f64) {
     assert!(alpha > 1.0, "there is more flash than data");
 }

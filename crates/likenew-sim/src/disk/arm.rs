@@ -9,7 +9,7 @@ use super::{DiskParameters, LayoutError};
 
 /// The arm over its platters.
 pub(super) struct Arm {
-    platters: Platters,
+    pub(super) platters: Platters,
     reads: Motion,
     writes: Motion,
     cylinder: u32,
@@ -40,10 +40,6 @@ impl Arm {
             next_sector: 0,
             media_time: 0,
         }
-    }
-
-    pub(super) fn platters(&self) -> &Platters {
-        &self.platters
     }
 
     /// How long it takes from now until a sector is under its head. A track change within a sequential

@@ -68,12 +68,14 @@ pub(super) struct DirectWrite {
 
 /// The write cache and the translation layer.
 pub(super) struct Destager {
-    cache: Option<WriteCache>,
-    shingles: Option<Shingles>,
+    pub(super) cache: Option<WriteCache>,
+    /// The translation layer of a shingled disk.
+    pub(super) shingles: Option<Shingles>,
     aging: Aging,
     /// What the arm is appending.
     batch: Vec<Range<u64>>,
-    media_sectors_written: u64,
+    /// Sectors put on the platters.
+    pub(super) media_sectors_written: u64,
 }
 
 impl Destager {
@@ -88,29 +90,6 @@ impl Destager {
         }
     }
 
-    pub(super) fn cache(&self) -> Option<&WriteCache> {
-        self.cache.as_ref()
-    }
-
-    pub(super) fn cache_mut(&mut self) -> Option<&mut WriteCache> {
-        self.cache.as_mut()
-    }
-
-    /// The translation layer of a shingled disk.
-    pub(super) fn shingles(&self) -> Option<&Shingles> {
-        self.shingles.as_ref()
-    }
-
-    /// The same, to change it.
-    pub(super) fn shingles_mut(&mut self) -> Option<&mut Shingles> {
-        self.shingles.as_mut()
-    }
-
-    /// Sectors put on the platters.
-    pub(super) fn media_sectors_written(&self) -> u64 {
-        self.media_sectors_written
-    }
-
     /// The first of these sectors whose newest copies lie side by side on the platters: how many, and where.
     pub(super) fn locate(&self, logical: &Range<u64>) -> (u64, Range<u64>) {
         match &self.shingles {
@@ -121,14 +100,14 @@ impl Destager {
 
     /// When [`best`](Self::best) must be checked though nothing else happens.
     pub(super) fn next_poll(&self) -> Option<Nanos> {
-        let gather = self.shingles.as_ref()?.parameters().gather;
+        let gather = self.shingles.as_ref()?.parameters.gather;
         Some(self.cache.as_ref()?.last_put()? + gather)
     }
 
     /// How long nothing has to be asked of the disk before it cleans, if there is something to clean.
     pub(super) fn cleans_after(&self) -> Option<Nanos> {
         let shingles = self.shingles.as_ref().filter(|shingles| shingles.is_dirty())?;
-        Some(shingles.parameters().idle_after)
+        Some(shingles.parameters.idle_after)
     }
 
     /// What is best written now, if anything is.
@@ -205,7 +184,7 @@ impl Destager {
     fn gather(&mut self) {
         self.batch.clear();
         let (Some(cache), Some(shingles)) = (&self.cache, &self.shingles) else { return };
-        let mut room = shingles.parameters().append_sectors_max;
+        let mut room = shingles.parameters.append_sectors_max;
         let mut extents: Vec<_> = cache.extents().iter().collect();
         extents.sort_unstable_by_key(|extent| (cache.grows(extent), extent.since, extent.sectors.start));
         for extent in extents {
@@ -253,7 +232,7 @@ impl Destager {
             return Some(DirectWrite { physical: shingles.home_of(&band), logical: band });
         }
         // What comes before the next band, or is shorter than one, is appended.
-        let appended = left.end.min(band.end).min(left.start + shingles.parameters().append_sectors_max);
+        let appended = left.end.min(band.end).min(left.start + shingles.parameters.append_sectors_max);
         let logical = left.start..appended;
         let physical = shingles.append_room(1, logical.end - logical.start)?;
         Some(DirectWrite { logical, physical })

@@ -85,8 +85,9 @@ struct Cleaning {
 
 /// The layer.
 pub(crate) struct Shingles {
-    parameters: ShingleParameters,
-    cache: MediaCache,
+    pub(super) parameters: ShingleParameters,
+    /// What is not at home.
+    pub(super) cache: MediaCache,
     cleaning: Option<Cleaning>,
 }
 
@@ -94,20 +95,6 @@ impl Shingles {
     pub(super) fn new(parameters: ShingleParameters) -> Self {
         let cache = MediaCache::new(parameters.log_sectors, parameters.map_entries);
         Self { parameters, cache, cleaning: None }
-    }
-
-    /// What is not at home.
-    pub(super) fn cache(&self) -> &MediaCache {
-        &self.cache
-    }
-
-    /// Takes up what was not at home; a band that was being cleaned is cleaned again.
-    pub(super) fn restore(&mut self, cache: MediaCache) {
-        self.cache = cache;
-    }
-
-    pub(super) fn parameters(&self) -> &ShingleParameters {
-        &self.parameters
     }
 
     /// The band that a sector belongs to, as the sectors of it.

@@ -127,11 +127,6 @@ impl CompressingMap {
         }
     }
 
-    /// Its shape.
-    pub fn parameters(&self) -> &CompressingParameters {
-        &self.parameters
-    }
-
     /// Where the entry of a host page begins, and its size.
     #[inline]
     fn entry(&self, page: u32) -> Option<(u32, u32)> {

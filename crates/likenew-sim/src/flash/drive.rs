@@ -12,7 +12,7 @@ use likenew_core::units::Nanos;
 
 use super::contents::{Contents, Copies};
 use super::map_cache::{MapAccess, MapCache};
-use super::nand::{Nand, NandCompletion, NandEvent, ReadJob, Reader};
+use super::nand::{Event, Nand, NandCompletion, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
 use super::translation_layer::{Cell, Counts, PendingWork, PhysicalPage, TranslationLayer, Work};
 use super::write_buffer::{WriteBuffer, sector_mask};
@@ -22,28 +22,6 @@ use crate::front::Front;
 use crate::timeline::Timeline;
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-#[derive(Clone, Copy)]
-enum Event {
-    /// The firmware has read the command in this slot.
-    Command(u32),
-    /// So many pages of the write in this slot are in the buffer.
-    Arrived(u32, u32),
-    /// Something happens in a die.
-    Nand(NandEvent),
-    /// The I/O in this slot ends.
-    Complete(u32),
-    /// The drive takes no data any more, and refuses the I/O in this slot.
-    Refuse(u32),
-    /// The drive may have had nothing to do for long enough to look after itself.
-    IdleCheck,
-}
-
-impl From<NandEvent> for Event {
-    fn from(event: NandEvent) -> Self {
-        Self::Nand(event)
-    }
-}
 
 /// An accepted I/O.
 #[derive(Clone, Copy)]

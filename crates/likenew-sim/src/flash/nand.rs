@@ -38,6 +38,32 @@ impl NandEvent {
     }
 }
 
+/// What happens in a flash drive.
+#[derive(Clone, Copy)]
+pub(crate) enum Event {
+    /// The firmware has read the command in this slot.
+    Command(u32),
+    /// So many pages of the write in this slot are in the buffer.
+    Arrived(u32, u32),
+    /// Something happens in a die.
+    Nand(NandEvent),
+    /// The I/O in this slot ends.
+    Complete(u32),
+    /// The drive takes no data any more, and refuses the I/O in this slot.
+    Refuse(u32),
+    /// The drive may have had nothing to do for long enough to look after itself.
+    IdleCheck,
+}
+
+impl From<NandEvent> for Event {
+    fn from(event: NandEvent) -> Self {
+        Self::Nand(event)
+    }
+}
+
+/// What is to happen in a flash drive.
+pub(crate) type Events = EventQueue<Event>;
+
 /// What came to an end for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NandCompletion {
@@ -142,13 +168,7 @@ impl Nand {
     }
 
     /// Queues a read of a die.
-    pub(crate) fn read<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        job: ReadJob,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn read(&mut self, die: u32, job: ReadJob, now: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         place.reads.push_back(job);
         if place.programming || place.reading.is_some() {
@@ -166,13 +186,7 @@ impl Nand {
 
     /// Gives an idle die pages of this size in sum to program.
     #[inline]
-    pub(crate) fn program<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        unit: Unit,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn program(&mut self, die: u32, unit: Unit, now: Nanos, events: &mut Events) {
         let moved = self.transfer(die, self.parameters.transfer(unit.size), now);
         let place = &mut self.dies[die as usize];
         assert!(place.is_idle(), "a unit goes to an idle die");
@@ -184,13 +198,7 @@ impl Nand {
     }
 
     /// Gives a die work, which it does after what it is doing.
-    pub(crate) fn work<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        work: Work,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn work(&mut self, die: u32, work: Work, now: Nanos, events: &mut Events) {
         let parameters = &self.parameters;
         let moves = parameters.transfer(2 * work.moved);
         let channel = &mut self.channels[(die % parameters.channels) as usize];
@@ -221,12 +229,12 @@ impl Nand {
 
     /// Lets an event happen, while a program of host data waits for a die, or none does.
     #[inline]
-    pub(crate) fn handle_event<E: From<NandEvent>>(
+    pub(crate) fn handle_event(
         &mut self,
         event: NandEvent,
         program_waits: bool,
         now: Nanos,
-        events: &mut EventQueue<E>,
+        events: &mut Events,
     ) -> NandCompletion {
         match event {
             NandEvent::Sensed(die) => {
@@ -253,7 +261,7 @@ impl Nand {
 
     /// Goes on with the reads of a die that an event left to a program, if it was given none. To be called after each event.
     #[inline]
-    pub(crate) fn resume_reads<E: From<NandEvent>>(&mut self, now: Nanos, events: &mut EventQueue<E>) {
+    pub(crate) fn resume_reads(&mut self, now: Nanos, events: &mut Events) {
         let Some(die) = self.offered.take() else { return };
         let place = &self.dies[die as usize];
         if !place.programming && place.reading.is_none() && !place.reads.is_empty() {
@@ -262,13 +270,7 @@ impl Nand {
     }
 
     /// Starts what a die does after a read or a program.
-    fn advance<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        program_waits: bool,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    fn advance(&mut self, die: u32, program_waits: bool, now: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
             let mut start = now;
@@ -297,7 +299,7 @@ impl Nand {
         }
     }
 
-    fn start_read<E: From<NandEvent>>(&mut self, die: u32, start: Nanos, events: &mut EventQueue<E>) {
+    fn start_read(&mut self, die: u32, start: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         let job = place.reads.pop_front().expect("a read waits");
         place.reading = Some(job);

@@ -175,11 +175,6 @@ impl PageMap {
         map
     }
 
-    /// Its shape.
-    pub fn parameters(&self) -> &PageMapParameters {
-        &self.parameters
-    }
-
     /// Whether no cache of a processor holds its tables.
     #[inline]
     fn is_large(&self) -> bool {

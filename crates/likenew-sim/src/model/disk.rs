@@ -2,11 +2,11 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Identity, RATE, SECOND_NS, finish, span};
+use super::{Identity, RATE, SECOND_NS, span};
 use crate::disk::arm::PlatterParameters;
 use crate::disk::shingles::ShingleParameters;
 use crate::disk::{DiskParameters, SeekTimes};
-use crate::drive_file::{Section, SourceEntry};
+use crate::drive_file::Section;
 use crate::error::FileError;
 use crate::error::SimError;
 use crate::front::LinkParameters;
@@ -17,19 +17,14 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<DiskParameters, SimError> {
-    let (command, aging_per_mille) = finish(root.section("firmware")?, sources, |section| {
+    let (command, aging_per_mille) = root.table("firmware", |section| {
         Ok((span(section, "command_ns")?, section.count("aging_per_mille", 0..=1_000_000)?))
     })?;
-    let shingles = match root.section_or_none("shingles")? {
-        Some(section) => Some(finish(section, sources, |section| read_shingles(section, identity))?),
-        None => None,
-    };
-    let mechanics = root.section("mechanics")?;
-    let site = mechanics.site();
-    let mechanics = finish(mechanics, sources, |section| read_mechanics(section, identity, shingles))?;
-    let parameters = finish(root.section("cache")?, sources, |section| {
+    let shingles = root.table_or_none("shingles", |section| read_shingles(section, identity))?;
+    let (site, mechanics) = root
+        .table("mechanics", |section| Ok((section.site(), read_mechanics(section, identity, shingles)?)))?;
+    let parameters = root.table("cache", |section| {
         Ok(DiskParameters {
             link,
             command,

@@ -2,8 +2,8 @@
 
 use likenew_core::units::Nanos;
 
-use super::{FlashModel, Identity, RATE, finish, finish_optional, span};
-use crate::drive_file::{Section, Site, SourceEntry};
+use super::{FlashModel, Identity, RATE, span};
+use crate::drive_file::{Section, Site};
 use crate::error::{FileError, SimError};
 use crate::flash::compressing_map::CompressingParameters;
 use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
@@ -119,19 +119,15 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<FlashModel, SimError> {
-    let firmware = finish(root.section("firmware")?, sources, read_firmware)?;
-    let map = finish(root.section("map")?, sources, read_map)?;
-    let nand = root.section("nand")?;
-    let site = nand.site();
-    let chips = finish(nand, sources, read_chips)?;
-    let overwritten_share =
-        finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
-    let map_cache = finish_optional(root.section_or_none("map_cache")?, sources, read_map_cache)?;
-    let aging = finish_optional(root.section_or_none("aging")?, sources, read_aging)?;
-    let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
-    let slc_cache = read_slc_cache(root, sources)?;
+    let firmware = root.table("firmware", read_firmware)?;
+    let map = root.table("map", read_map)?;
+    let (site, chips) = root.table("nand", |section| Ok((section.site(), read_chips(section)?)))?;
+    let overwritten_share = root.table("used", |section| section.number("overwritten_share", 0.0..=100.0))?;
+    let map_cache = root.table_or_none("map_cache", read_map_cache)?;
+    let aging = root.table_or_none("aging", read_aging)?;
+    let thermal = root.table_or_none("thermal", read_thermal)?;
+    let slc_cache = root.table_or_none("slc_cache", read_slc_cache)?;
     let mut model = build_flash(identity, link, firmware, map, &chips, overwritten_share)
         .map_err(|reason| site.error(reason))?;
     let parameters = &mut model.parameters;
@@ -433,28 +429,23 @@ fn count_or_none(
     Ok(number.map(|number| u32::try_from(number).expect("the range fits 32 bits")))
 }
 
-/// Reads the table `[slc_cache]`, if there is one: its place, the cache, and the times of its cells.
+/// Reads the table `[slc_cache]`: its place, the cache, and the times of its cells.
 fn read_slc_cache<'a>(
-    root: &mut Section<'a>,
-    sources: &mut Vec<SourceEntry>,
-) -> Result<Option<(Site<'a>, SlcCacheParameters, CellTimes)>, SimError> {
-    let Some(section) = root.section_or_none("slc_cache")? else { return Ok(None) };
-    let site = section.site();
-    finish(section, sources, |section| {
-        let kinds = [("static", (true, false)), ("dynamic", (false, true)), ("hybrid", (true, true))];
-        let (has_static, has_dynamic) = section.one_of("kind", &kinds)?;
-        let read_static = |section: &mut Section<'_>| section.count("static_blocks_per_die", 1..=1_000_000);
-        let read_dynamic = |section: &mut Section<'_>| section.count("dynamic_percent_max", 1..=100);
-        let parameters = SlcCacheParameters {
-            bits_per_cell: section.count("bits_per_cell", 2..=5)?,
-            static_blocks: if has_static { read_static(section)? } else { 0 },
-            dynamic_percent_max: if has_dynamic { read_dynamic(section)? } else { 0 },
-            when_full: section.one_of("when_full", &WhenFull::WORDS)?,
-            idle_kept_blocks: section.count("idle_kept_blocks_per_die", 0..=1_000_000)?,
-        };
-        let times = CellTimes { read: span(section, "read_ns")?, program: span(section, "program_ns")? };
-        Ok(Some((site, parameters, times)))
-    })
+    section: &mut Section<'a>,
+) -> Result<(Site<'a>, SlcCacheParameters, CellTimes), SimError> {
+    let kinds = [("static", (true, false)), ("dynamic", (false, true)), ("hybrid", (true, true))];
+    let (has_static, has_dynamic) = section.one_of("kind", &kinds)?;
+    let read_static = |section: &mut Section<'_>| section.count("static_blocks_per_die", 1..=1_000_000);
+    let read_dynamic = |section: &mut Section<'_>| section.count("dynamic_percent_max", 1..=100);
+    let parameters = SlcCacheParameters {
+        bits_per_cell: section.count("bits_per_cell", 2..=5)?,
+        static_blocks: if has_static { read_static(section)? } else { 0 },
+        dynamic_percent_max: if has_dynamic { read_dynamic(section)? } else { 0 },
+        when_full: section.one_of("when_full", &WhenFull::WORDS)?,
+        idle_kept_blocks: section.count("idle_kept_blocks_per_die", 0..=1_000_000)?,
+    };
+    let times = CellTimes { read: span(section, "read_ns")?, program: span(section, "program_ns")? };
+    Ok((section.site(), parameters, times))
 }
 
 /// Reads the table `[map_cache]`.

@@ -2,8 +2,8 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Identity, RATE, SECOND_NS, finish};
-use crate::drive_file::{Section, SourceEntry};
+use super::{Identity, RATE, SECOND_NS};
+use crate::drive_file::Section;
 use crate::error::FileError;
 use crate::error::SimError;
 use crate::front::LinkParameters;
@@ -17,13 +17,11 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<VolumeParameters, SimError> {
-    let credits = finish(root.section("credits")?, sources, |section| read_credits(section, identity))?;
-    let counting = finish(root.section("counting")?, sources, read_counting)?;
-    let bytes_per_s =
-        finish(root.section("throughput")?, sources, |section| read_throughput(section, identity))?;
-    let (latency, trims) = finish(root.section("store")?, sources, read_store)?;
+    let credits = root.table("credits", |section| read_credits(section, identity))?;
+    let counting = root.table("counting", read_counting)?;
+    let bytes_per_s = root.table("throughput", |section| read_throughput(section, identity))?;
+    let (latency, trims) = root.table("store", read_store)?;
     Ok(VolumeParameters { link, credits, counting, bytes_per_s, latency, trims })
 }
 

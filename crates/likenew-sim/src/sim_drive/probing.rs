@@ -30,8 +30,8 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         },
         Probe::OldFiles => unknown(wording::NO_OLD_FILES),
         Probe::Extents => unknown(wording::NO_FILE_SYSTEM),
-        Probe::TrimPath if drive.static_facts().is_none() => unknown(wording::NO_FACTS),
-        Probe::TrimPath => ProbeResult::TrimPath(drive.trim_path().clone()),
+        Probe::TrimPath if drive.static_facts.is_none() => unknown(wording::NO_FACTS),
+        Probe::TrimPath => ProbeResult::TrimPath(drive.trim_path.clone()),
         Probe::TrimClaims => unknown(wording::NO_TRIM_DETAILS),
         Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry().trims => {
             unknown(wording::NO_TRIM)
@@ -94,7 +94,7 @@ fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackResult, L
 /// Applies it, as far as that works on such a drive.
 pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
     let geometry = drive.geometry();
-    let free = drive.free();
+    let free = drive.free.clone();
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
     match fix {
         Fix::TrimFree | Fix::Discard if !geometry.trims => unknown(wording::NO_TRIM),
@@ -351,13 +351,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
 /// alone.
 pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
-    let StaticFacts { facts, age } = drive.static_facts()?;
+    let StaticFacts { facts, age } = drive.static_facts.as_ref()?;
     let (mut facts, age) = (facts.clone(), *age);
     let before = drive.self_counts().neighbor_io;
     drive.rest(FACTS_WAIT);
     count(&mut facts.drives[0], drive, &before);
     if let Some(files) = &mut facts.files {
-        let seconds = (age + drive.clock()).0 / SECOND_NS;
+        let seconds = (age + drive.now).0 / SECOND_NS;
         for entry in [
             &mut files.content_age_s_p10,
             &mut files.content_age_s_p50,
@@ -373,7 +373,7 @@ pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
 
 /// Puts down what is counted now; `before` is what others had done before they were watched.
 fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
-    let (own, health) = (drive.self_counts(), drive.device_health());
+    let (own, health) = (drive.self_counts(), drive.device.device().health());
     let SelfCounts { throttled, neighbor_io, exceeded, media_errors, link_errors, kernel: _ } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
