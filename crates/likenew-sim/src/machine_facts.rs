@@ -27,6 +27,11 @@ pub(crate) fn fact<T>(value: T) -> Fact<T> {
     Fact::new(value, ORIGIN)
 }
 
+/// The same, if the drive reports it.
+pub(crate) fn reported<T>(value: Option<T>) -> Fact<T> {
+    Fact::from_option(value, NOT_REPORTED, ORIGIN)
+}
+
 fn unknown<T>(reason: &str) -> Fact<T> {
     Fact::unknown(reason, ORIGIN)
 }
@@ -206,11 +211,7 @@ fn identity(model: &Model, trim_path: &TrimPath) -> Identity {
         capacity_bytes: fact(model.capacity_bytes),
         rotation_rpm: fact(rotation_rpm),
         virtual_by: fact(virtual_by),
-        knows_trim: Fact::from_option(
-            trim_path.layers.last().and_then(|layer| layer.passes),
-            NOT_REPORTED,
-            ORIGIN,
-        ),
+        knows_trim: reported(trim_path.layers.last().and_then(|layer| layer.passes)),
         ..Identity::default()
     }
 }
@@ -242,7 +243,7 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
         wanted_bytes: fact(host.bytes),
         least_bytes: fact(host.bytes_least),
         given_bytes: fact(given),
-        limit_bytes: Fact::from_option(model.situations.host_memory_bytes, NOT_REPORTED, ORIGIN),
+        limit_bytes: reported(model.situations.host_memory_bytes),
     })
 }
 
@@ -272,10 +273,10 @@ fn health(model: &Model, bus: Option<Bus>) -> Health {
             let share = model.situations.wear;
             let warning = flash.parameters.thermal.map(|thermal| thermal.throttle_c);
             Health {
-                used_percent: Fact::from_option(share.map(|share| 100.0 * share), NOT_REPORTED, ORIGIN),
+                used_percent: reported(share.map(|share| 100.0 * share)),
                 spare_percent: fact(share.map_or(100.0, spare_percent)),
                 spare_threshold_percent: fact(SPARE_THRESHOLD_PERCENT),
-                temperature_warning_c: Fact::from_option(warning, NOT_REPORTED, ORIGIN),
+                temperature_warning_c: reported(warning),
                 ..health
             }
         }
@@ -416,7 +417,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> L
         alignment_offset_bytes: fact(0),
         logical_block_bytes: fact(model.sector_bytes.into()),
         physical_block_bytes: fact(physical_block_bytes(model)),
-        takes_trim: Fact::from_option(announced.passes, NOT_REPORTED, ORIGIN),
+        takes_trim: reported(announced.passes),
         discard_bytes_max: fact(if takes { DISCARD_BYTES_MAX } else { 0 }),
         discard_granularity_bytes: fact(if takes { model.sector_bytes.into() } else { 0 }),
         write_cache: fact(if write_cache { "write back" } else { "write through" }.to_owned()),

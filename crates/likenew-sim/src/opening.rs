@@ -256,25 +256,19 @@ fn make_drive(
     let own = model;
     let model = &spec.in_situation(own);
     let faults = faults(spec, model);
-    let (device, trims) = match &faults {
-        None => {
-            let (inner, trims) = mechanism_with_situations(spec, model, saved)?;
-            (with_stamps(inner, spec.data, trims), trims)
-        }
-        Some(faults) => {
-            let saved_state = saved.map(FaultyDevice::unpack).transpose()?;
-            let (inner, trims) = mechanism_with_situations(
-                spec,
-                model,
-                saved_state.as_ref().map(|saved| saved.inner.as_slice()),
-            )?;
-            let inner = with_neighbor(inner, faults, model);
-            let inner = with_stamps(inner, spec.data, trims);
-            let device: Box<dyn Device> =
-                Box::new(FaultyDevice::new(faults.clone(), inner, saved_state.as_ref()));
-            (device, trims)
-        }
-    };
+    let faulty = saved.filter(|_| faults.is_some()).map(FaultyDevice::unpack).transpose()?;
+    let saved = faulty.as_ref().map_or(saved, |faulty| Some(&faulty.inner));
+    let (mut device, trims) = mechanism_with_situations(spec, model, saved)?;
+    if let Some(faults) = &faults {
+        device = with_neighbor(device, faults, model);
+    }
+    // A mechanism that keeps no data remembers stamps at least.
+    if !spec.data && !device.keeps_data() {
+        device = Box::new(StampKeeper::new(device, trims));
+    }
+    if let Some(faults) = faults {
+        device = Box::new(FaultyDevice::new(faults, device, faulty.as_ref()));
+    }
     let mut device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
     if spec.data && !device.keeps_data() {
         device.keep_data();
@@ -331,14 +325,6 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
     TrimPath { layers, immediate: None, rotates, medium_bytes: Some(model.capacity_bytes) }
-}
-
-/// A mechanism that keeps no data remembers stamps at least.
-fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box<dyn Device> {
-    if keeps_data || mechanism.keeps_data() {
-        return mechanism;
-    }
-    Box::new(StampKeeper::new(mechanism, trims))
 }
 
 /// The mechanism and the layers right around it.

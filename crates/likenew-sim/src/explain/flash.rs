@@ -75,9 +75,18 @@ fn translation_layer(model: &FlashModel) -> LayerBox {
     match &model.layer {
         Layer::Page(page) => page_map_box(page, model),
         Layer::Compressing(map) => compressing_box(map, model),
-        Layer::Block(clusters) => block_map_box(clusters, model),
-        Layer::Bast(bast) => bast_box(bast, model),
-        Layer::Fast(clusters) => fast_box(clusters, model),
+        Layer::Block(clusters) => {
+            let facts = cluster_facts(clusters, wording::REPLACEMENT_BLOCKS, model);
+            LayerBox::new(wording::BLOCK_MAP_NAME, wording::BLOCK_MAP, facts)
+        }
+        Layer::Bast(BastParameters { clusters, .. }) => {
+            let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
+            LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
+        }
+        Layer::Fast(clusters) => {
+            let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
+            LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
+        }
     }
 }
 
@@ -355,24 +364,6 @@ fn compressing_box(map: &CompressingParameters, model: &FlashModel) -> LayerBox 
         Fact::new("parity", Value::text(wording::parity(map.parity_stripe_units))),
     ]);
     LayerBox::new(wording::COMPRESSING_MAP_NAME, wording::COMPRESSING_MAP, facts)
-}
-
-/// A block map.
-fn block_map_box(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let facts = cluster_facts(clusters, wording::REPLACEMENT_BLOCKS, model);
-    LayerBox::new(wording::BLOCK_MAP_NAME, wording::BLOCK_MAP, facts)
-}
-
-/// BAST.
-fn bast_box(bast: &BastParameters, model: &FlashModel) -> LayerBox {
-    let facts = cluster_facts(&bast.clusters, wording::LOG_BLOCKS, model);
-    LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
-}
-
-/// FAST.
-fn fast_box(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
-    LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
 }
 
 fn cluster_facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fact> {

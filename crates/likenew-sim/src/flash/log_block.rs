@@ -212,11 +212,6 @@ impl Clusters {
         self.valid[word] & mask != 0
     }
 
-    /// Whether a cluster holds nothing and therefore needs no block.
-    fn gives_up(&self, cluster: u32) -> bool {
-        self.parameters.copies == Copies::Valid && self.valid_pages[cluster as usize] == 0
-    }
-
     /// Whether a merge copies any of these pages.
     fn has_to_copy(&self, cluster: u32, mut offsets: Range<u32>) -> bool {
         match self.parameters.copies {
@@ -273,13 +268,6 @@ impl Clusters {
         let before = std::mem::replace(&mut self.blocks[cluster as usize], block + 1);
         if let Some(before) = before.checked_sub(1) {
             self.erase(before, pending);
-        }
-    }
-
-    /// Gives up the block of a cluster that holds nothing.
-    fn release(&mut self, cluster: u32, pending: &mut PendingWork) {
-        if let Some(block) = std::mem::take(&mut self.blocks[cluster as usize]).checked_sub(1) {
-            self.erase(block, pending);
         }
     }
 
@@ -357,7 +345,10 @@ pub trait LogScheme: Send + Serialize + DeserializeOwned {
     fn settle(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork);
 
     /// The page holds no data any more.
-    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork);
+    fn forget(&mut self, _clusters: &Clusters, _page: (u32, u32)) {}
+
+    /// Nothing of a cluster is in a log any more; returns the block that it had for itself, if it had one.
+    fn leave(&mut self, clusters: &Clusters, cluster: u32) -> Option<u32>;
 
     /// Merges one log block ahead of need, if there is one.
     fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool;
@@ -431,7 +422,15 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
         let place @ (cluster, offset) = clusters.locate(page);
         if clusters.forget(cluster, offset) {
             let group = clusters.group(cluster);
-            logs[group as usize].forget(clusters, place, pending);
+            let log = &mut logs[group as usize];
+            log.forget(clusters, place);
+            if clusters.parameters.copies == Copies::Valid && clusters.valid_pages[cluster as usize] == 0 {
+                // A cluster that holds nothing needs no block.
+                let own = std::mem::take(&mut clusters.blocks[cluster as usize]).checked_sub(1);
+                for block in log.leave(clusters, cluster).into_iter().chain(own) {
+                    clusters.erase(block, pending);
+                }
+            }
             clusters.give(group, pending);
         }
     }
@@ -574,14 +573,8 @@ impl LogScheme for Replacements {
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), pending: &mut PendingWork) {
-        if clusters.gives_up(cluster) {
-            if let Some(index) = self.position_of(cluster) {
-                let open = self.open.remove(index);
-                clusters.erase(open.block, pending);
-            }
-            clusters.release(cluster, pending);
-        }
+    fn leave(&mut self, _clusters: &Clusters, cluster: u32) -> Option<u32> {
+        self.position_of(cluster).map(|index| self.open.remove(index).block)
     }
 
     fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {
@@ -805,18 +798,14 @@ impl LogScheme for BastLogs {
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), pending: &mut PendingWork) {
-        let slot = self.slot(cluster);
-        if let Some(slot) = slot {
+    fn forget(&mut self, _clusters: &Clusters, (cluster, offset): (u32, u32)) {
+        if let Some(slot) = self.slot(cluster) {
             self.logs[slot].newest[offset as usize] = 0;
         }
-        if clusters.gives_up(cluster) {
-            if let Some(slot) = slot {
-                let log = self.remove(slot);
-                clusters.erase(log.block, pending);
-            }
-            clusters.release(cluster, pending);
-        }
+    }
+
+    fn leave(&mut self, _clusters: &Clusters, cluster: u32) -> Option<u32> {
+        self.slot(cluster).map(|slot| self.remove(slot).block)
     }
 
     fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {
@@ -938,20 +927,13 @@ impl FastLogs {
         self.newest[index] = at as u32 + 1;
     }
 
-    /// Nothing of a cluster is in a log any more; returns the block of its stream, if it had one.
-    fn leave_logs(&mut self, clusters: &Clusters, cluster: u32) -> Option<u32> {
-        let start = self.index(clusters, (cluster, 0));
-        self.newest[start..start + clusters.pages as usize].fill(NO_PAGE);
-        self.stream.take_if(|stream| stream.cluster == cluster).map(|stream| stream.block)
-    }
-
     /// Brings the newest copies of a cluster together in a new block.
     fn merge_in_full(&mut self, clusters: &mut Clusters, cluster: u32, pending: &mut PendingWork) {
         let to = clusters.take(clusters.group(cluster));
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
         clusters.copy(cluster, 0..clusters.pages, to, newest, pending);
         clusters.switch(cluster, to, pending);
-        if let Some(block) = self.leave_logs(clusters, cluster) {
+        if let Some(block) = self.leave(clusters, cluster) {
             clusters.erase(block, pending);
         }
     }
@@ -965,7 +947,7 @@ impl FastLogs {
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
         clusters.copy(cluster, next..clusters.pages, block, newest, pending);
         clusters.switch(cluster, block, pending);
-        self.leave_logs(clusters, cluster);
+        self.leave(clusters, cluster);
     }
 
     /// Merges every cluster that has a newest copy in the oldest log block, and erases that.
@@ -1056,15 +1038,15 @@ impl LogScheme for FastLogs {
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) {
+    fn forget(&mut self, clusters: &Clusters, page: (u32, u32)) {
         let index = self.index(clusters, page);
         self.newest[index] = NO_PAGE;
-        if clusters.gives_up(page.0) {
-            if let Some(block) = self.leave_logs(clusters, page.0) {
-                clusters.erase(block, pending);
-            }
-            clusters.release(page.0, pending);
-        }
+    }
+
+    fn leave(&mut self, clusters: &Clusters, cluster: u32) -> Option<u32> {
+        let start = self.index(clusters, (cluster, 0));
+        self.newest[start..start + clusters.pages as usize].fill(NO_PAGE);
+        self.stream.take_if(|stream| stream.cluster == cluster).map(|stream| stream.block)
     }
 
     fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {

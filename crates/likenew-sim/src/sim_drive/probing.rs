@@ -4,8 +4,8 @@
 
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive as _, Lane, LaneRequirements};
+use likenew_core::facts::Facts;
 use likenew_core::facts::drive::Drive;
-use likenew_core::facts::{Fact, Facts};
 use likenew_core::feasibility::Feasibility;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
@@ -16,9 +16,8 @@ use likenew_core::units::Nanos;
 
 use super::SimDrive;
 use crate::device::SelfCounts;
-use crate::machine_facts::{StaticFacts, fact};
+use crate::machine_facts::{StaticFacts, fact, reported};
 use crate::wording;
-use crate::wording::{NOT_REPORTED, ORIGIN};
 
 /// Answers a probe.
 pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
@@ -381,9 +380,9 @@ fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     counts.writes = fact(host.writes);
     counts.bytes_read = fact(host.bytes_read);
     counts.bytes_written = fact(host.bytes_written);
-    counts.discards = Fact::from_option(host.discards, NOT_REPORTED, ORIGIN);
-    counts.bytes_discarded = Fact::from_option(host.bytes_discarded, NOT_REPORTED, ORIGIN);
-    counts.flushes = Fact::from_option(host.flushes, NOT_REPORTED, ORIGIN);
+    counts.discards = reported(host.discards);
+    counts.bytes_discarded = reported(host.bytes_discarded);
+    counts.flushes = reported(host.flushes);
     counts.busy_ms = fact(host.busy.0 / 1_000_000);
     if let Some((iops, throughput)) = exceeded {
         let micros = |span: Nanos| fact(span.0 / 1000);
@@ -400,16 +399,15 @@ fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     if facts.health.failing.value().is_none() {
         return;
     }
-    facts.health.temperature_c = Fact::from_option(health.temperature_c, NOT_REPORTED, ORIGIN);
-    facts.health.throttling = Fact::from_option(health.throttling, NOT_REPORTED, ORIGIN);
+    facts.health.temperature_c = reported(health.temperature_c);
+    facts.health.throttling = reported(health.throttling);
     let counts = &mut facts.counts;
     counts.media_errors = fact(media_errors);
     if counts.crc_errors.get().is_some() {
         counts.crc_errors = fact(link_errors);
     }
-    counts.throttled_light_times = Fact::from_option(throttled.map(|(times, _)| times), NOT_REPORTED, ORIGIN);
-    counts.throttled_light_s =
-        Fact::from_option(throttled.map(|(_, span)| span.0 / SECOND_NS), NOT_REPORTED, ORIGIN);
+    counts.throttled_light_times = reported(throttled.map(|(times, _)| times));
+    counts.throttled_light_s = reported(throttled.map(|(_, span)| span.0 / SECOND_NS));
 }
 
 #[cfg(test)]
